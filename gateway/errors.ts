@@ -1,171 +1,167 @@
-import type { FieldProblem } from "../schemas/problem.js";
+import type { FieldProblem } from '../schemas/problem.js';
 
 interface ErrorEntry {
-	status: number;
-	/** Public text, used where the thrower has nothing more exact to say. */
-	message: string;
-	/** Seconds for `Retry-After`, where trying again later is the right thing to do. */
-	retryAfter?: number;
+  status: number;
+  /** Public text, used where the thrower has nothing more exact to say. */
+  message: string;
+  /** Seconds for `Retry-After`, where trying again later is the right thing to do. */
+  retryAfter?: number;
 }
 
 /** Every error the gateway answers with: its code, its status and its public message. No status stands elsewhere. */
 export const errorTable = {
-	invalid_input: {
-		status: 400,
-		message: "The input is not valid; see details.",
-	},
-	source_refused: {
-		status: 400,
-		message:
-			"This url may not be fetched. Use https on port 443 of a public host, without a user name or password.",
-	},
-	bad_request: {
-		status: 400,
-		message: "The request is not HTTP that can be read.",
-	},
-	key_missing: {
-		status: 401,
-		message: "Send your API key in the query parameter ak.",
-	},
-	key_invalid: {
-		status: 401,
-		message: "This API key is not known. Check that it was copied whole.",
-	},
-	key_expired: {
-		status: 401,
-		message:
-			"This API key has expired. Use the key that replaced it or ask for a new one.",
-	},
-	key_revoked: {
-		status: 401,
-		message: "This API key was revoked. Ask for a new one.",
-	},
-	unauthorized: {
-		status: 401,
-		message: "Sign in, or send the operator token as Authorization: Bearer.",
-	},
-	scope_denied: {
-		status: 403,
-		message: "This API key may not call this helper.",
-	},
-	not_found: { status: 404, message: "Nothing is served at this path." },
-	method_not_allowed: {
-		status: 405,
-		message: "This path does not take this method; see the Allow header.",
-	},
-	request_timeout: {
-		status: 408,
-		message: "The request did not arrive in time.",
-	},
-	exists: { status: 409, message: "This name is already taken." },
-	too_large: {
-		status: 413,
-		message: "The request body is larger than this gateway accepts.",
-	},
-	unsupported_media_type: {
-		status: 415,
-		message:
-			"Send application/json, application/x-www-form-urlencoded or multipart/form-data, not compressed.",
-	},
-	bad_image: {
-		status: 422,
-		message:
-			"This is not an image that can be decoded. Send a JPEG, PNG, WebP or GIF.",
-	},
-	image_too_large: {
-		status: 422,
-		message: "The image is larger than this gateway accepts.",
-	},
-	rate_limited: {
-		status: 429,
-		message: "Too many requests; wait before the next one.",
-		retryAfter: 1,
-	},
-	quota_exceeded: {
-		status: 429,
-		message: "The quota of this tenant is used up.",
-		retryAfter: 3600,
-	},
-	tenant_busy: {
-		status: 429,
-		message:
-			"Too many of your requests are waiting already; send the next when one has been answered.",
-		retryAfter: 1,
-	},
-	headers_too_large: {
-		status: 431,
-		message:
-			"The request line and headers are too large; send long values in a POST body.",
-	},
-	internal: {
-		status: 500,
-		message: "The helper failed. This is a fault here, not in your request.",
-	},
-	source_failed: {
-		status: 502,
-		message: "The image could not be fetched from the url.",
-	},
-	busy: {
-		status: 503,
-		message: "All workers are busy and the queue is full.",
-		retryAfter: 1,
-	},
-	shutting_down: {
-		status: 503,
-		message: "This gateway is shutting down.",
-		retryAfter: 5,
-	},
-	keys_unavailable: {
-		status: 503,
-		message: "API keys cannot be checked at the moment.",
-		retryAfter: 5,
-	},
-	source_timeout: {
-		status: 504,
-		message: "The server behind the url did not deliver the image in time.",
-	},
-	helper_timeout: {
-		status: 504,
-		message: "The helper took too long and was stopped. Send a smaller input.",
-	},
+  invalid_input: {
+    status: 400,
+    message: 'The input is not valid; see details.',
+  },
+  source_refused: {
+    status: 400,
+    message:
+      'This url may not be fetched. Use https on port 443 of a public host, without a user name or password.',
+  },
+  bad_request: {
+    status: 400,
+    message: 'The request is not HTTP that can be read.',
+  },
+  key_missing: {
+    status: 401,
+    message: 'Send your API key in the query parameter ak.',
+  },
+  key_invalid: {
+    status: 401,
+    message: 'This API key is not known. Check that it was copied whole.',
+  },
+  key_expired: {
+    status: 401,
+    message: 'This API key has expired. Use the key that replaced it or ask for a new one.',
+  },
+  key_revoked: {
+    status: 401,
+    message: 'This API key was revoked. Ask for a new one.',
+  },
+  unauthorized: {
+    status: 401,
+    message: 'Sign in, or send the operator token as Authorization: Bearer.',
+  },
+  scope_denied: {
+    status: 403,
+    message: 'This API key may not call this helper.',
+  },
+  not_found: { status: 404, message: 'Nothing is served at this path.' },
+  method_not_allowed: {
+    status: 405,
+    message: 'This path does not take this method; see the Allow header.',
+  },
+  request_timeout: {
+    status: 408,
+    message: 'The request did not arrive in time.',
+  },
+  exists: { status: 409, message: 'This name is already taken.' },
+  too_large: {
+    status: 413,
+    message: 'The request body is larger than this gateway accepts.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    message:
+      'Send application/json, application/x-www-form-urlencoded or multipart/form-data, not compressed.',
+  },
+  bad_image: {
+    status: 422,
+    message: 'This is not an image that can be decoded. Send a JPEG, PNG, WebP or GIF.',
+  },
+  image_too_large: {
+    status: 422,
+    message: 'The image is larger than this gateway accepts.',
+  },
+  rate_limited: {
+    status: 429,
+    message: 'Too many requests; wait before the next one.',
+    retryAfter: 1,
+  },
+  quota_exceeded: {
+    status: 429,
+    message: 'The quota of this tenant is used up.',
+    retryAfter: 3600,
+  },
+  tenant_busy: {
+    status: 429,
+    message: 'Too many of your requests are waiting already; send the next when one has been answered.',
+    retryAfter: 1,
+  },
+  headers_too_large: {
+    status: 431,
+    message: 'The request line and headers are too large; send long values in a POST body.',
+  },
+  internal: {
+    status: 500,
+    message: 'The helper failed. This is a fault here, not in your request.',
+  },
+  source_failed: {
+    status: 502,
+    message: 'The image could not be fetched from the url.',
+  },
+  busy: {
+    status: 503,
+    message: 'All workers are busy and the queue is full.',
+    retryAfter: 1,
+  },
+  shutting_down: {
+    status: 503,
+    message: 'This gateway is shutting down.',
+    retryAfter: 5,
+  },
+  keys_unavailable: {
+    status: 503,
+    message: 'API keys cannot be checked at the moment.',
+    retryAfter: 5,
+  },
+  source_timeout: {
+    status: 504,
+    message: 'The server behind the url did not deliver the image in time.',
+  },
+  helper_timeout: {
+    status: 504,
+    message: 'The helper took too long and was stopped. Send a smaller input.',
+  },
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof errorTable;
 
 export interface GatewayErrorOptions {
-	/** Public text in place of the table's. */
-	message?: string;
-	details?: FieldProblem[];
-	/** Whole seconds for `Retry-After` in place of the table's. */
-	retryAfter?: number;
-	headers?: Record<string, string>;
-	/** The internal reason: logged, never sent. */
-	cause?: unknown;
+  /** Public text in place of the table's. */
+  message?: string;
+  details?: FieldProblem[];
+  /** Whole seconds for `Retry-After` in place of the table's. */
+  retryAfter?: number;
+  headers?: Record<string, string>;
+  /** The internal reason: logged, never sent. */
+  cause?: unknown;
 }
 
 /** An answer that is not a success. `message` is public; what is internal belongs into `cause`. */
 export class GatewayError extends Error {
-	readonly code: ErrorCode;
-	readonly details: FieldProblem[] | undefined;
-	readonly retryAfter: number | undefined;
-	readonly headers: Record<string, string>;
+  readonly code: ErrorCode;
+  readonly details: FieldProblem[] | undefined;
+  readonly retryAfter: number | undefined;
+  readonly headers: Record<string, string>;
 
-	constructor(code: ErrorCode, options: GatewayErrorOptions = {}) {
-		const entry: ErrorEntry = errorTable[code];
-		super(options.message ?? entry.message, { cause: options.cause });
-		this.name = "GatewayError";
-		this.code = code;
-		this.details = options.details;
-		this.retryAfter = options.retryAfter ?? entry.retryAfter;
-		this.headers = options.headers ?? {};
-	}
+  constructor(code: ErrorCode, options: GatewayErrorOptions = {}) {
+    const entry: ErrorEntry = errorTable[code];
+    super(options.message ?? entry.message, { cause: options.cause });
+    this.name = 'GatewayError';
+    this.code = code;
+    this.details = options.details;
+    this.retryAfter = options.retryAfter ?? entry.retryAfter;
+    this.headers = options.headers ?? {};
+  }
 
-	get status(): number {
-		return errorTable[this.code].status;
-	}
+  get status(): number {
+    return errorTable[this.code].status;
+  }
 }
 
 /** Whether `code` is one of the table's, for errors recognised by shape. */
 export function isErrorCode(code: unknown): code is ErrorCode {
-	return typeof code === "string" && Object.hasOwn(errorTable, code);
+  return typeof code === 'string' && Object.hasOwn(errorTable, code);
 }
