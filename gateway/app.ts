@@ -1,0 +1,77 @@
+import cors from '@koa/cors';
+import Router from '@koa/router';
+import Koa from 'koa';
+import type { Logger } from 'pino';
+import type { ImageLimits } from '../pool/image/engine.js';
+import type { Pool } from '../pool/pool.js';
+import type { KeyVerifier } from './keys/verifier.js';
+import { admit } from './pipeline/admit.js';
+import { authenticate } from './pipeline/authenticate.js';
+import { fetchSource } from './pipeline/fetch-source.js';
+import { alive, drain, type Readiness, ready } from './pipeline/health.js';
+import { observe } from './pipeline/observe.js';
+import { type BodyLimits, readInput } from './pipeline/read-input.js';
+import { respond } from './pipeline/respond.js';
+import { pathsOf, refuse, route } from './pipeline/route.js';
+import { runHelper } from './pipeline/run-helper.js';
+import type { CallState, Stage } from './pipeline/state.js';
+import { validate } from './pipeline/validate.js';
+import type { Registry } from './registry.js';
+import type { Source } from './source/fetch.js';
+
+export interface AppParts {
+  registry: Registry;
+  keys: Pick<KeyVerifier, 'verify'>;
+  source: Source;
+  pool: Pool;
+  logger: Logger;
+  bodyLimits: BodyLimits;
+  imageLimits: ImageLimits;
+  /** Origins whose pages may call the API, or `*`. */
+  corsOrigins: readonly string[];
+  /** Undefined once the gateway shuts down. */
+  readiness: () => Readiness | undefined;
+}
+
+/** The API as a Koa application: a call's way through the gateway, one line a stage. */
+export function createApp(parts: AppParts): Koa<CallState> {
+  const router = new Router<CallState>({ sensitive: true, strict: true });
+  router.get('/healthz', alive());
+  router.get('/readyz', ready(parts.readiness));
+  for (const helper of parts.registry.values()) {
+    const stages: Stage[] = [
+      route(helper),
+      authenticate(parts.keys),
+      readInput(parts.bodyLimits),
+      validate(),
+      admit(parts.pool),
+      fetchSource(parts.source, parts.imageLimits),
+      runHelper(),
+    ];
+    router.register(pathsOf(helper.id), ['GET', 'POST'], stages, { name: helper.id });
+  }
+
+  const app = new Koa<CallState>();
+  app.use(observe(parts.logger));
+  app.use(respond());
+  if (parts.corsOrigins.length > 0) app.use(allowOrigins(parts.corsOrigins));
+  app.use(drain(parts.readiness));
+  app.use(router.routes());
+  app.use(refuse(parts.registry));
+  app.on('error', (error) => parts.logger.warn({ err: error }, 'answer not sent'));
+  return app;
+}
+
+/** CORS for the configured origins; without any, a browser keeps other sites' pages away from the API. */
+function allowOrigins(origins: readonly string[]): Koa.Middleware<CallState> {
+  const any = origins.includes('*');
+  return cors({
+    origin: (ctx) => (any ? '*' : origins.includes(ctx.get('origin')) ? ctx.get('origin') : ''),
+    allowMethods: 'GET,HEAD,POST',
+    allowHeaders: 'authorization,content-type',
+    exposeHeaders: 'x-request-id,retry-after,ratelimit,ratelimit-policy',
+    maxAge: 86400,
+    // What respond() answers errors with comes later; the headers have to be there already.
+    keepHeadersOnError: true,
+  });
+}

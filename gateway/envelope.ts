@@ -1,0 +1,33 @@
+import type { FieldProblem } from '../schemas/problem.js';
+import type { GatewayError } from './errors.js';
+
+/** What every JSON answer says of its call. */
+export interface Meta {
+  /** The helper's id; null where the path is no helper's. */
+  service: string | null;
+  dryrun: boolean;
+  request_id: string;
+}
+
+export interface SuccessEnvelope {
+  ok: true;
+  data: unknown;
+  meta: Meta;
+}
+
+export interface FailureEnvelope {
+  ok: false;
+  error: { code: string; message: string; details?: FieldProblem[] };
+  meta: Meta;
+}
+
+/** The JSON answer of a call that succeeded. */
+export function success(data: unknown, meta: Meta): SuccessEnvelope {
+  return { ok: true, data, meta };
+}
+
+/** The JSON answer of a call that failed; the error's cause stays inside. */
+export function failure(error: GatewayError, meta: Meta): FailureEnvelope {
+  const { code, message, details } = error;
+  return { ok: false, error: details ? { code, message, details } : { code, message }, meta };
+}

@@ -1,0 +1,70 @@
+import { Writable } from 'node:stream';
+import type { ExtendedFormidableOptions } from 'koa-body';
+import type { FieldProblem } from '../../schemas/problem.js';
+import { GatewayError } from '../errors.js';
+import type { BodyLimits } from './read-input.js';
+import type { BodyInput } from './state.js';
+
+/** The one file field: the picture. */
+export const fileField = 'file';
+
+/** What formidable keeps of an upload: its bytes, in memory, where a fault can leave nothing behind on disk. */
+class UploadedFile extends Writable {
+  readonly #chunks: Uint8Array[] = [];
+  #length = 0;
+
+  override _write(chunk: Uint8Array, _encoding: string, done: () => void): void {
+    this.#chunks.push(chunk);
+    this.#length += chunk.length;
+    done();
+  }
+
+  /** The bytes in memory of their own, which can be moved to a worker. */
+  bytes(): Uint8Array {
+    const bytes = new Uint8Array(this.#length);
+    let at = 0;
+    for (const chunk of this.#chunks) {
+      bytes.set(chunk, at);
+      at += chunk.length;
+    }
+    return bytes;
+  }
+}
+
+/** Formidable's settings: bounded in every direction, and nothing written to disk. */
+export function multipartOptions({ maxTextBytes, maxImageBytes }: BodyLimits): ExtendedFormidableOptions {
+  return {
+    maxFields: 100,
+    maxFieldsSize: maxTextBytes,
+    maxFiles: 2,
+    maxFileSize: maxImageBytes,
+    maxTotalFileSize: maxImageBytes,
+    // An empty file is judged as a picture like any other.
+    allowEmptyFiles: true,
+    minFileSize: 0,
+    fileWriteStreamHandler: () => new UploadedFile(),
+  };
+}
+
+/** Sorts what formidable found into text fields and the file; throws `invalid_input` for a file that is not the one. */
+export function readMultipart(fields: unknown, files: unknown): BodyInput {
+  const values = new Map<string, string>();
+  const problems: FieldProblem[] = [];
+  for (const [field, value] of Object.entries((fields ?? {}) as Record<string, string | string[]>)) {
+    if (typeof value === 'string') values.set(field, value);
+    else problems.push({ field, problem: 'must be given once, but is given more than once' });
+  }
+  let file: Uint8Array | undefined;
+  for (const [field, value] of Object.entries((files ?? {}) as Record<string, unknown>)) {
+    if (field !== fileField) {
+      problems.push({ field, problem: `must not be a file; the file field is called ${fileField}` });
+    } else if (Array.isArray(value)) {
+      problems.push({ field, problem: 'must be given once, but is given more than once' });
+    } else {
+      // formidable keeps the stream that its handler made in `_writeStream`; it is given to nobody else.
+      file = (value as { _writeStream: UploadedFile })._writeStream.bytes();
+    }
+  }
+  if (file && problems.length > 0) throw new GatewayError('invalid_input', { details: problems });
+  return { text: { values, problems }, ...(file ? { file } : {}) };
+}

@@ -1,0 +1,100 @@
+import { koaBody } from 'koa-body';
+import { GatewayError } from '../errors.js';
+import { parseJsonObject } from './json-body.js';
+import { multipartOptions, readMultipart } from './multipart-body.js';
+import { parseUrlencoded } from './query.js';
+import type { BodyInput, Stage } from './state.js';
+
+export interface BodyLimits {
+  /** Bytes of a JSON or form body, and of all text fields of a multipart one. */
+  maxTextBytes: number;
+  /** Bytes of an uploaded file. */
+  maxImageBytes: number;
+}
+
+const json = 'application/json';
+const form = 'application/x-www-form-urlencoded';
+const multipart = 'multipart/form-data';
+
+/** Boundaries and headers of a multipart body, on top of what its parts may hold. */
+const multipartOverhead = 64 * 1024;
+
+/**
+ * Reads the body of a POST, if there is one, into `state.body`. koa-body reads and bounds it; JSON and forms are taken
+ * from it as text, because its own parsers hide repeated names and take time that grows faster than the body.
+ */
+export function readInput(limits: BodyLimits): Stage {
+  const read = koaBody({
+    json: false,
+    urlencoded: false,
+    text: true,
+    textTypes: [json, form],
+    multipart: true,
+    textLimit: limits.maxTextBytes,
+    // One character a byte, so that what is not UTF-8 can be told from what is.
+    encoding: 'binary',
+    formidable: multipartOptions(limits),
+  });
+
+  return async function readInput(ctx, next) {
+    if (ctx.method === 'POST' && hasBody(ctx.req.headers)) {
+      if (ctx.get('content-encoding') && ctx.get('content-encoding') !== 'identity') {
+        throw new GatewayError('unsupported_media_type');
+      }
+      const type = ctx.is(json, form, multipart);
+      if (!type) throw new GatewayError('unsupported_media_type');
+      const limit =
+        type === multipart
+          ? limits.maxImageBytes + limits.maxTextBytes + multipartOverhead
+          : limits.maxTextBytes;
+      if (ctx.request.length !== undefined && ctx.request.length > limit) throw tooLarge(type, limits);
+      try {
+        await read(ctx, async () => undefined);
+      } catch (error) {
+        throw bodyError(error, type, limits);
+      }
+      ctx.state.body = takeBody(type, ctx.request);
+    }
+    await next();
+  };
+}
+
+function hasBody(headers: NodeJS.Dict<string | string[]>): boolean {
+  if (headers['transfer-encoding'] !== undefined) return true;
+  return headers['content-length'] !== undefined && headers['content-length'] !== '0';
+}
+
+function takeBody(type: string, request: { body?: unknown; files?: unknown }): BodyInput {
+  if (type === multipart) return readMultipart(request.body, request.files);
+  const text = decodeUtf8(request.body as string);
+  if (text.trim() === '') return {};
+  return type === form ? { text: parseUrlencoded(text) } : { json: parseJsonObject(text) };
+}
+
+function decodeUtf8(binary: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(binary, 'latin1'));
+  } catch {
+    throw new GatewayError('invalid_input', { details: [{ field: 'body', problem: 'must be UTF-8 text' }] });
+  }
+}
+
+function tooLarge(type: string, { maxTextBytes, maxImageBytes }: BodyLimits): GatewayError {
+  const message =
+    type === multipart
+      ? `The upload is larger than this gateway accepts: ${maxImageBytes} bytes of file and ${maxTextBytes} of text.`
+      : `The body is larger than the ${maxTextBytes} bytes that this gateway accepts.`;
+  return new GatewayError('too_large', { message });
+}
+
+/** raw-body's errors carry `status`, formidable's `httpCode`; a client that went away shows as either. */
+function bodyError(error: unknown, type: string, limits: BodyLimits): GatewayError {
+  if (error instanceof GatewayError) return error;
+  const { status, httpCode } = error as { status?: number; httpCode?: number };
+  if (status === 413 || httpCode === 413) return tooLarge(type, limits);
+  if (type === multipart || (status !== undefined && status < 500)) {
+    const problem = `must be complete and well-formed ${type}`;
+    return new GatewayError('invalid_input', { details: [{ field: 'body', problem }], cause: error });
+  }
+  return new GatewayError('internal', { cause: error });
+}

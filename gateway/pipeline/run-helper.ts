@@ -1,0 +1,93 @@
+import type { TaskOutcome } from '../../pool/task.js';
+import type { FieldProblem } from '../../schemas/problem.js';
+import { GatewayError } from '../errors.js';
+import type { HelperContext, HelperResult, TextHelper } from '../helper.js';
+import type { Helper } from '../registry.js';
+import type { CallState, Stage } from './state.js';
+
+/** Codes that a handler may throw, as it is the picture or the input that is at fault. */
+const handlerCodes = ['invalid_input', 'bad_image', 'image_too_large'] as const;
+
+/** Calls the handler where the plugin says, or gives a dry run's answer. */
+export function runHelper(): Stage {
+  return async function runHelper(ctx) {
+    const { helper, input = {}, dryrun } = ctx.state;
+    if (!helper) throw new GatewayError('not_found');
+    const context: HelperContext = { service: helper.id, request_id: ctx.state.requestId };
+    const { declaration } = helper;
+    if (dryrun && declaration.dryrun !== 'run') {
+      ctx.state.result = rehearse(helper, input, context);
+    } else if (declaration.runs === 'pool') {
+      ctx.state.result = await runInPool(ctx.state, helper, input, context);
+    } else {
+      ctx.state.result = await runInline(declaration as TextHelper<unknown>, input, context);
+    }
+  };
+}
+
+function rehearse(helper: Helper, input: Record<string, unknown>, context: HelperContext): HelperResult {
+  const { dryrun } = helper.declaration;
+  if (typeof dryrun !== 'function') return { operation: helper.id.slice(helper.id.lastIndexOf('/') + 1) };
+  try {
+    return checkResult(dryrun(input, context));
+  } catch (error) {
+    throw handlerError(error);
+  }
+}
+
+async function runInline(
+  declaration: TextHelper<unknown>,
+  input: Record<string, unknown>,
+  context: HelperContext,
+): Promise<HelperResult> {
+  try {
+    return checkResult(await declaration.handler(input, context));
+  } catch (error) {
+    throw handlerError(error);
+  }
+}
+
+async function runInPool(
+  state: CallState,
+  helper: Helper,
+  input: Record<string, unknown>,
+  context: HelperContext,
+): Promise<HelperResult> {
+  const { place, source } = state;
+  if (!place) throw new GatewayError('internal', { cause: new Error('a pool helper was not admitted') });
+  const outcome: TaskOutcome = await place.run({
+    plugin: helper.url,
+    input,
+    context: { ...context },
+    ...(source ? { source } : {}),
+  });
+  state.taskMs = outcome.ms;
+  if (!outcome.ok) throw handlerError(outcome);
+  return checkResult(outcome.value);
+}
+
+function checkResult(value: unknown): HelperResult {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as HelperResult;
+  const is = Array.isArray(value) ? 'an array' : value === null ? 'null' : typeof value;
+  throw new Error(`the handler must return an object or {body, type}, but returned ${is}`);
+}
+
+/** Reads a handler's error by shape; anything but a fault of the input is the plugin's bug, told to the log alone. */
+function handlerError(thrown: unknown): GatewayError {
+  const { code, message, details } = (thrown ?? {}) as {
+    code?: unknown;
+    message?: unknown;
+    details?: unknown;
+  };
+  const known = handlerCodes.find((candidate) => candidate === code);
+  if (!known) return new GatewayError('internal', { cause: thrown });
+  if (known !== 'invalid_input') return new GatewayError(known, { message: String(message), cause: thrown });
+  return Array.isArray(details) && details.every(isProblem)
+    ? new GatewayError(known, { details, cause: thrown })
+    : new GatewayError('internal', { cause: thrown });
+}
+
+function isProblem(value: unknown): value is FieldProblem {
+  const { field, problem } = (value ?? {}) as Record<string, unknown>;
+  return typeof field === 'string' && typeof problem === 'string';
+}

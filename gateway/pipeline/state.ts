@@ -1,0 +1,47 @@
+import type { RouterContext } from '@koa/router';
+import type { Middleware } from 'koa';
+import type { Place } from '../../pool/pool.js';
+import type { HelperResult } from '../helper.js';
+import type { Tenant } from '../keys/model.js';
+import type { Helper } from '../registry.js';
+import type { QueryText } from './query.js';
+
+/** What the stages of one call hand on. Each part is there from the stage on that is named for it. */
+export interface CallState {
+  /** observe */
+  requestId: string;
+  /** observe: aborted when the client goes away. */
+  gone: AbortSignal;
+  /** route: absent on a path that is no helper's. */
+  helper?: Helper;
+  /** authenticate: the query, parsed once. */
+  query?: QueryText;
+  tenant?: Tenant;
+  keyId?: string;
+  /** read-input: what the body holds, before it is judged. */
+  body?: BodyInput;
+  /** validate */
+  dryrun: boolean;
+  input?: Record<string, unknown>;
+  /** admit */
+  place?: Place;
+  /** fetch-source */
+  source?: Uint8Array;
+  /** run-helper */
+  result?: HelperResult;
+  /** run-helper: milliseconds that a worker spent on the task. */
+  taskMs: number;
+  /** respond: the error's code, and what only the log may know. */
+  code?: string;
+  fault?: unknown;
+}
+
+/** The input of a POST: JSON as it came, or text by name with the fields that came twice. */
+export interface BodyInput {
+  json?: Record<string, unknown>;
+  text?: QueryText;
+  file?: Uint8Array;
+}
+
+/** A stage of the pipeline, as Koa middleware. */
+export type Stage = Middleware<CallState, RouterContext<CallState>>;

@@ -1,0 +1,88 @@
+import { fileURLToPath } from 'node:url';
+import type { Ajv } from 'ajv';
+import { resolveHelperModule } from '../pool/resolve-helper.js';
+import { checkDeclaration } from '../schemas/declaration.js';
+import { compileParameters, type ParameterChecker } from '../schemas/parameters.js';
+import { discoverPlugins, type FoundPlugin, type PluginProblem } from './discover.js';
+import type { HelperDeclaration } from './helper.js';
+import { importPlugin } from './import-plugin.js';
+
+/** A helper that is ready to be served. */
+export interface Helper {
+  /** Service id and route, e.g. `text/diff-two-strings`. */
+  id: string;
+  file: string;
+  /** URL of the plugin's module, by which a worker imports it. */
+  url: string;
+  declaration: HelperDeclaration;
+  /** Compiled once, from the declaration's schema. */
+  parameters: ParameterChecker;
+}
+
+/** Every helper by its id. */
+export type Registry = ReadonlyMap<string, Helper>;
+
+/** Plugins that cannot be served; the start stops. `message` lists every file with its reason. */
+export class PluginError extends Error {
+  readonly problems: PluginProblem[];
+
+  constructor(problems: PluginProblem[]) {
+    const lines = problems.map(({ file, reason }) => `  ${file}\n    ${reason.replaceAll('\n', '\n    ')}`);
+    super(
+      `${problems.length === 1 ? 'a plugin' : `${problems.length} plugins`} cannot be served:\n${lines.join('\n')}`,
+    );
+    this.name = 'PluginError';
+    this.problems = problems;
+  }
+}
+
+/** The folder of the helpers that the package brings. */
+export const builtinPlugins = fileURLToPath(new URL('../plugins', import.meta.url));
+
+/** URL of the module that plugins import as `helper-gateway/helper`, where a folder of `folders` needs it resolved. */
+export function helperUrl(folders: string[]): string | undefined {
+  const outside = folders.some((folder) => folder !== builtinPlugins);
+  return outside ? new URL('./helper.js', import.meta.url).href : undefined;
+}
+
+/** Paths that the gateway itself answers, or rewrites, and that no helper may take. */
+const reserved = new Set(['healthz', 'readyz', 'img']);
+
+/**
+ * Loads every plugin below `folders` and compiles its schema. Throws a `PluginError` that names every faulty file:
+ * a gateway that starts with half its helpers is found out by its customers.
+ */
+export async function loadRegistry(folders: string[], ajv: Ajv): Promise<Registry> {
+  const url = helperUrl(folders);
+  if (url) resolveHelperModule(url);
+  const registry = new Map<string, Helper>();
+  const problems: PluginProblem[] = [];
+  for (const folder of folders) {
+    const found = await discoverPlugins(folder);
+    problems.push(...found.problems);
+    for (const plugin of found.plugins) {
+      const taken = registry.get(plugin.id);
+      if (taken) {
+        problems.push({ file: plugin.file, reason: `the route /${plugin.id} is taken by ${taken.file}` });
+        continue;
+      }
+      try {
+        registry.set(plugin.id, await loadHelper(plugin, ajv));
+      } catch (error) {
+        problems.push({ file: plugin.file, reason: (error as Error).message });
+      }
+    }
+  }
+  if (problems.length > 0) throw new PluginError(problems);
+  return registry;
+}
+
+async function loadHelper({ id, file }: FoundPlugin, ajv: Ajv): Promise<Helper> {
+  const first = id.split('/')[0] as string;
+  if (reserved.has(first)) throw new Error(`the route /${first} is the gateway's own`);
+  const { url, declaration } = await importPlugin(file);
+  const reasons = checkDeclaration(declaration);
+  if (reasons.length > 0) throw new Error(reasons.join('\n'));
+  const helper = declaration as HelperDeclaration;
+  return { id, file, url, declaration: helper, parameters: compileParameters(ajv, helper) };
+}

@@ -1,0 +1,17 @@
+/** Why work in the pool was not done. `message` is internal. */
+export class PoolError extends Error {
+  readonly code: 'busy' | 'tenant_busy' | 'shutting_down' | 'helper_timeout' | 'internal';
+  /** Whole seconds after which a place is likely, for the codes that ask to come back. */
+  readonly retryAfter: number | undefined;
+
+  constructor(
+    code: PoolError['code'],
+    message: string,
+    options: { retryAfter?: number; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.name = 'PoolError';
+    this.code = code;
+    this.retryAfter = options.retryAfter;
+  }
+}

@@ -1,0 +1,35 @@
+import type { ImageLimits } from './image/engine.js';
+
+/** One call of a plugin's handler, as it travels to a worker. */
+export interface Task {
+  /** URL of the plugin's module. */
+  plugin: string;
+  input: Record<string, unknown>;
+  context: { service: string; request_id: string };
+  /** The picture's bytes, moved to the worker, where the plugin has a source. */
+  source?: Uint8Array;
+}
+
+/** What a worker sends back. Errors travel as data: of a thrown one only the message would arrive. */
+export type TaskOutcome =
+  | { ok: true; value: unknown; ms: number }
+  | { ok: false; code?: string; message: string; details?: unknown; stack?: string; ms: number };
+
+/** What every worker is started with. */
+export interface WorkerSettings {
+  engine: 'auto' | 'sharp' | 'jimp';
+  limits: ImageLimits;
+  /** Font files and folders besides the shipped one. */
+  fonts: string[];
+  /** Wall clock of one task; native code is told to stop by then. */
+  taskTimeoutMs: number;
+  /** Resolves `helper-gateway/helper` for plugins outside the package. */
+  helperUrl?: string;
+}
+
+/** What a worker says of itself once it has started. */
+export interface WorkerReport {
+  engine: 'sharp' | 'jimp';
+  /** Why Jimp stands in for sharp; absent where it does not. */
+  fallbackReason?: string;
+}
