@@ -6,6 +6,8 @@ export interface FaultyStore extends KeyStore {
   /** Look-ups by hash so far. */
   reads(): number;
   fail(failing: boolean): void;
+  /** Look-ups alone. */
+  failLookups(failing: boolean): void;
   /** Look-ups wait before they read; returns the way to let them go. */
   hold(): () => void;
   /** Look-ups read and then keep the answer back. */
@@ -19,14 +21,15 @@ export interface FaultyStore extends KeyStore {
 export function createFaultyStore(store: KeyStore): FaultyStore {
   let reads = 0;
   let failing = false;
+  let failingLookups = false;
   let shift = 0;
   let before: Promise<void> | undefined;
   let after: Promise<void> | undefined;
   let markHeld: () => void = () => {};
   let held = Promise.resolve();
 
-  function guard(): void {
-    if (failing) throw new GatewayError('keys_unavailable', { cause: new Error('connect ECONNREFUSED') });
+  function guard(broken = failing): void {
+    if (broken) throw new GatewayError('keys_unavailable', { cause: new Error('connect ECONNREFUSED') });
   }
 
   return {
@@ -34,6 +37,9 @@ export function createFaultyStore(store: KeyStore): FaultyStore {
     reads: () => reads,
     fail(value) {
       failing = value;
+    },
+    failLookups(value) {
+      failingLookups = value;
     },
     hold() {
       const { promise, resolve } = gate();
@@ -52,7 +58,7 @@ export function createFaultyStore(store: KeyStore): FaultyStore {
     },
     async find(hashes) {
       reads += 1;
-      guard();
+      guard(failing || failingLookups);
       await before;
       const found = await store.find(hashes);
       const late = after;

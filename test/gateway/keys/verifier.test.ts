@@ -173,6 +173,28 @@ describe('keys/verifier', () => {
       expect(verifier.available()).to.equal(true);
     });
 
+    it('knows a key that was in use when something about it changed', async () => {
+      const { id, key } = await admin.issueKey('acme', {}, 'ann');
+      await state(key);
+      await elsewhere.setLimits('acme', { rate: 9 }, 'ann');
+      const { key: second } = await elsewhere.rotateKey(id, {}, 'ann');
+      await state(second);
+      await verifier.refresh();
+      await new Promise(setImmediate);
+      store.fail(true);
+      expect(await verifier.verify(key)).to.have.nested.property('tenant.limits.rate', 9);
+      expect(await state(second)).to.equal('active');
+    });
+
+    it('never believes a key that it knows to have changed and could not read again', async () => {
+      const { id, key } = await admin.issueKey('acme', {}, 'ann');
+      await state(key);
+      await elsewhere.revokeKey(id, 'ann');
+      store.failLookups(true);
+      await verifier.refresh();
+      expect(await failure(key)).to.equal('keys_unavailable');
+    });
+
     it('never says unknown, not even of a key that was unknown before', async () => {
       const stranger = createKey();
       await state(stranger);
