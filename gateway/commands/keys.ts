@@ -64,7 +64,7 @@ export function registerKeyCommands(
       withKeys(open, terminal, options, async (admin) => {
         const all = await allKeys(admin, tenant);
         if (all.length > 0) return { data: { keys: all }, result: tableOf(all) };
-        const hint = `${tenant} has no key yet. Issue one: helper-gateway keys issue ${tenant}`;
+        const hint = `${tenant} has no key yet. Issue one: npx helper-gateway keys issue ${tenant}`;
         return { data: { keys: all }, notes: [hint] };
       }),
     );

@@ -31,7 +31,7 @@ export function registerTenantCommands(
         const tenant = await admin.createTenant(name, actor);
         return {
           data: { tenant },
-          result: `Created the tenant ${name}. Next, a key for it: helper-gateway keys issue ${name}`,
+          result: `Created the tenant ${name}. Next, a key for it: npx helper-gateway keys issue ${name}`,
         };
       }),
     );
@@ -46,7 +46,7 @@ export function registerTenantCommands(
         if (all.length === 0) {
           return {
             data: { tenants: all },
-            notes: ['There is no tenant yet. Create one: helper-gateway tenants create NAME'],
+            notes: ['There is no tenant yet. Create one: npx helper-gateway tenants create NAME'],
           };
         }
         return { data: { tenants: all }, result: tableOf(all) };

@@ -20,7 +20,7 @@ describe('commands/tenants', () => {
   it('create says what to do next', async () => {
     const ran = await run(open, 'tenants', 'create', 'acme');
     expect(ran).to.deep.equal({
-      stdout: 'Created the tenant acme. Next, a key for it: helper-gateway keys issue acme\n',
+      stdout: 'Created the tenant acme. Next, a key for it: npx helper-gateway keys issue acme\n',
       stderr: '',
       exitCode: 0,
     });

@@ -8,7 +8,7 @@ import { createKeyAdmin } from '../../../gateway/keys/admin.js';
 import { createKey } from '../../../gateway/keys/key-format.js';
 import { openPostgresStore } from '../../../gateway/keys/postgres.js';
 import { createKeyVerifier } from '../../../gateway/keys/verifier.js';
-import { createPostgresDatabase, requirePostgres, type TestDatabase } from './databases.js';
+import { createPostgresDatabase, onPostgres, requirePostgres, type TestDatabase } from './databases.js';
 import { rejection } from './key-store-contract.js';
 
 describe('keys/postgres', () => {
@@ -64,6 +64,15 @@ describe('keys/postgres', () => {
     const error = (await rejection(openPostgresStore(wrong.href))) as Error;
     expect(error.message).to.match(/^The PostgreSQL database cannot be used: .*ECONNREFUSED.*$/);
     expect(error.message).not.to.include('hunter2');
+  });
+
+  it('lets nobody rewrite the audit log', async () => {
+    await database.open();
+    const schema = new URL(database.location).searchParams.get('options')?.split('=')[1];
+    for (const statement of ['delete from', 'truncate']) {
+      const error = await rejection(onPostgres(`${statement} ${schema}.audit`));
+      expect(error).to.have.property('message').that.includes('only added to');
+    }
   });
 
   it('keeps the tables of two schemas of one database apart', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import Database from 'libsql';
 
+import { createFirstTenant } from '../../../gateway/keys/first-start.js';
 import { openSqliteStore } from '../../../gateway/keys/sqlite.js';
 import { createSqliteDatabase, type TestDatabase } from './databases.js';
 import { rejection } from './key-store-contract.js';
@@ -76,5 +77,14 @@ describe('keys/sqlite', () => {
     writeFileSync(file, 'not a database, but something else of more than a hundred bytes. '.repeat(4));
     const error = await rejection(openSqliteStore(database.location));
     expect(error).to.have.property('message').that.includes(file).and.includes('not a database');
+  });
+
+  it('lets nobody rewrite the audit log', async () => {
+    await createFirstTenant(await database.open());
+    const intruder = new Database(file);
+    for (const statement of ['delete from audit', "update audit set actor = 'somebody else'"]) {
+      expect(() => intruder.exec(statement)).to.throw('only added to');
+    }
+    intruder.close();
   });
 });
