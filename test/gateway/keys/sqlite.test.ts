@@ -79,6 +79,12 @@ describe('keys/sqlite', () => {
     expect(error).to.have.property('message').that.includes(file).and.includes('not a database');
   });
 
+  it('says which folder cannot be made', async () => {
+    await database.open();
+    const error = await rejection(openSqliteStore(file));
+    expect(error).to.have.property('message').that.includes(`${file}/gateway.db cannot be opened: `);
+  });
+
   it('lets nobody rewrite the audit log', async () => {
     await createFirstTenant(await database.open());
     const intruder = new Database(file);
