@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.js';
-import type { KeyStore } from '../keys/store.js';
 import { isTenantName } from '../keys/checks.js';
+import type { KeyStore } from '../keys/store.js';
 import type { Access } from './page.js';
 import type { SiteStage, Visitor } from './state.js';
 

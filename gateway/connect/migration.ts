@@ -38,11 +38,7 @@ async function createUserTables(db: Kysely<unknown>, dialect: 'sqlite' | 'postgr
     .addColumn('userAgent', 'text')
     .addColumn('userId', 'text', (c) => c.notNull().references('connect_users.id').onDelete('cascade'))
     .execute();
-  await db.schema
-    .createIndex('connect_sessions_of_user')
-    .on('connect_sessions')
-    .column('userId')
-    .execute();
+  await db.schema.createIndex('connect_sessions_of_user').on('connect_sessions').column('userId').execute();
   await db.schema
     .createTable('connect_accounts')
     .addColumn('id', 'text', (column) => column.primaryKey())
@@ -59,11 +55,7 @@ async function createUserTables(db: Kysely<unknown>, dialect: 'sqlite' | 'postgr
     .addColumn('createdAt', moment, (column) => column.notNull())
     .addColumn('updatedAt', moment, (column) => column.notNull())
     .execute();
-  await db.schema
-    .createIndex('connect_accounts_of_user')
-    .on('connect_accounts')
-    .column('userId')
-    .execute();
+  await db.schema.createIndex('connect_accounts_of_user').on('connect_accounts').column('userId').execute();
   await db.schema
     .createTable('connect_verifications')
     .addColumn('id', 'text', (column) => column.primaryKey())

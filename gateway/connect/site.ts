@@ -1,4 +1,4 @@
-import { type Invitations, createInvitations } from './auth/invitations.js';
+import { createInvitations, type Invitations } from './auth/invitations.js';
 import { createOnce, type Once } from './auth/once.js';
 import { createPeople, type People } from './auth/people.js';
 import { loadSecret } from './auth/secret.js';

@@ -19,7 +19,13 @@ export async function addAccount(
   const { email, name, hash } = account;
   await trx
     .insertInto('connect_users')
-    .values({ id, email: email.toLowerCase(), name, emailVerified: kind === 'postgres' ? false : 0, ...times })
+    .values({
+      id,
+      email: email.toLowerCase(),
+      name,
+      emailVerified: kind === 'postgres' ? false : 0,
+      ...times,
+    })
     .execute();
   await trx
     .insertInto('connect_accounts')

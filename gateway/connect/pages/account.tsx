@@ -1,4 +1,11 @@
-import { emptyForm, type FormState, type PageAnswer, type PageCall, type PageRoute, userOf } from '../page.js';
+import {
+  emptyForm,
+  type FormState,
+  type PageAnswer,
+  type PageCall,
+  type PageRoute,
+  userOf,
+} from '../page.js';
 import { Field, Form } from './form.js';
 import { NewPassword, passwordProblem } from './join.js';
 import { Empty, Notice } from './parts.js';
@@ -48,7 +55,9 @@ function accountPage(call: PageCall, state: FormState, changed: boolean): PageAn
     body: (
       <section class="narrow">
         <h1>Account</h1>
-        {changed && <Notice kind="good">Your password was changed, and your other sessions were ended.</Notice>}
+        {changed && (
+          <Notice kind="good">Your password was changed, and your other sessions were ended.</Notice>
+        )}
         <dl class="facts">
           <dt>E-mail</dt>
           <dd>{user.email}</dd>
@@ -75,7 +84,9 @@ function accountPage(call: PageCall, state: FormState, changed: boolean): PageAn
         </dl>
         {!operator && tenants.length === 0 && (
           <Empty title="You are a member of no tenant">
-            <p>Ask an operator of this gateway for an invitation link, and open it while you are signed in.</p>
+            <p>
+              Ask an operator of this gateway for an invitation link, and open it while you are signed in.
+            </p>
           </Empty>
         )}
         <h2>Change password</h2>

@@ -105,6 +105,9 @@ function AuditTable({ entries }: { entries: readonly AuditView[] }) {
 function detailText(detail: Record<string, unknown>): string {
   return Object.entries(detail)
     .filter(([, value]) => value !== null)
-    .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${Array.isArray(value) ? value.join(', ') || 'none' : value}`)
+    .map(
+      ([name, value]) =>
+        `${name.replaceAll('_', ' ')}: ${Array.isArray(value) ? value.join(', ') || 'none' : value}`,
+    )
     .join(' · ');
 }

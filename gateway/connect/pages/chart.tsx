@@ -37,7 +37,11 @@ export function UsageChart({ rows, days }: ChartProps) {
   const every = Math.ceil(days.length / 8);
   return (
     <figure class="chart">
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label="Calls a day by helper; the table below has the numbers">
+      <svg
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        role="img"
+        aria-label="Calls a day by helper; the table below has the numbers"
+      >
         {[0, 0.5, 1].map((part) => (
           <g key={part}>
             <line class="grid" x1={LEFT} x2={WIDTH} y1={y(peak * part)} y2={y(peak * part)} />
@@ -61,7 +65,13 @@ export function UsageChart({ rows, days }: ChartProps) {
         ))}
         {days.map((day, index) =>
           index % every === 0 ? (
-            <text key={day} class="axis" x={round(LEFT + (index + 0.5) * step)} y={HEIGHT - 6} text-anchor="middle">
+            <text
+              key={day}
+              class="axis"
+              x={round(LEFT + (index + 0.5) * step)}
+              y={HEIGHT - 6}
+              text-anchor="middle"
+            >
               {day.slice(5)}
             </text>
           ) : null,

@@ -84,7 +84,15 @@ function Header() {
 }
 
 /** A link of the navigation, marked where it leads to this page or to one above it. */
-export function NavLink({ href, exact, children }: { href: string; exact?: boolean; children: ComponentChildren }) {
+export function NavLink({
+  href,
+  exact,
+  children,
+}: {
+  href: string;
+  exact?: boolean;
+  children: ComponentChildren;
+}) {
   const { path } = useContext(ViewContext);
   const here = path === href || (!exact && path.startsWith(`${href}/`));
   return (

@@ -19,7 +19,9 @@ export function errorPage(error: GatewayError, requestId: string): PageAnswer {
     body: (
       <section class="narrow">
         <h1>{title}</h1>
-        <p>{error.code === 'internal' ? 'This is a fault of the site, not of what you did.' : error.message}</p>
+        <p>
+          {error.code === 'internal' ? 'This is a fault of the site, not of what you did.' : error.message}
+        </p>
         {error.details && (
           <ul>
             {error.details.map(({ field, problem }) => (

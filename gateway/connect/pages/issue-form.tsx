@@ -1,5 +1,5 @@
-import { knownScopes } from '../../keys/scopes.js';
 import type { IssueOptions } from '../../keys/key-changes.js';
+import { knownScopes } from '../../keys/scopes.js';
 import type { FormState } from '../page.js';
 import type { Site } from '../site.js';
 import { Field, Form } from './form.js';
@@ -32,7 +32,9 @@ export function IssueForm(props: { tenant: string; services: Site['services']; s
                 <input type="checkbox" name={`scope:${scope}`} checked={state.values.has(`scope:${scope}`)} />{' '}
                 <span>
                   <code>{scope}</code>
-                  <small>{summaries.get(scope) ?? 'Every helper in this group, those added later too.'}</small>
+                  <small>
+                    {summaries.get(scope) ?? 'Every helper in this group, those added later too.'}
+                  </small>
                 </span>
               </label>
             ))}

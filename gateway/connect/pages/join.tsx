@@ -1,6 +1,6 @@
 import { GatewayError } from '../../errors.js';
-import { MAX_PASSWORD, MIN_PASSWORD } from '../auth/sign-in.js';
 import type { Invitation } from '../auth/invitations.js';
+import { MAX_PASSWORD, MIN_PASSWORD } from '../auth/sign-in.js';
 import { emptyForm, type FormState, type PageAnswer, type PageCall, type PageRoute } from '../page.js';
 import type { Site } from '../site.js';
 import { Field, Form } from './form.js';
@@ -63,21 +63,32 @@ function refused(call: PageCall, invitation: Invitation, problems: Record<string
 async function note(site: Site, { tenant_id, id }: Invitation, email: string): Promise<void> {
   const detail = { invitation: id, ...(tenant_id === null && { operator: true }) };
   await site.store.change((tx) =>
-    tx.audit({ at: site.now(), actor: `user:${email}`, action: 'member.join', tenant_id, key_id: null, detail }),
+    tx.audit({
+      at: site.now(),
+      actor: `user:${email}`,
+      action: 'member.join',
+      tenant_id,
+      key_id: null,
+      detail,
+    }),
   );
 }
 
 /** One message for a link that was used, cancelled, has run out or never was. */
 function gone(): GatewayError {
   return new GatewayError('not_found', {
-    message: 'This invitation cannot be used: it was used before, cancelled, or is older than seven days. Ask for a new one.',
+    message:
+      'This invitation cannot be used: it was used before, cancelled, or is older than seven days. Ask for a new one.',
   });
 }
 
 function problemsOf(account: { email: string; name: string; password: string }, again: string) {
   const problems: Record<string, string> = {};
   // As strict as what better-auth takes at sign-in, or an account could be made that cannot be used.
-  if (!/^[a-z0-9_'+.-]*[a-z0-9_+-]@([a-z0-9][a-z0-9-]*\.)+[a-z]{2,}$/.test(account.email) || /^\.|\.\./.test(account.email)) {
+  if (
+    !/^[a-z0-9_'+.-]*[a-z0-9_+-]@([a-z0-9][a-z0-9-]*\.)+[a-z]{2,}$/.test(account.email) ||
+    /^\.|\.\./.test(account.email)
+  ) {
     problems.email = 'must be an e-mail address such as name@example.com';
   }
   if (account.name.length > 100) problems.name = 'must be at most 100 characters';

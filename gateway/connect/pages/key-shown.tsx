@@ -27,7 +27,8 @@ export function keyShown({ tenant, id, key, apiUrl, service, note }: ShownKey): 
         <section data-replace={page}>
           <h2>Your new key</h2>
           <Notice kind="warn">
-            <strong>Copy it now: it is shown this once.</strong> Only a hash of it is kept, so nobody can show it again.
+            <strong>Copy it now: it is shown this once.</strong> Only a hash of it is kept, so nobody can show
+            it again.
           </Notice>
           <Copy id="key" label="API key" text={key} />
           {service && <Copy id="curl" label="Try it" text={curlLine(apiUrl, service, key)} />}

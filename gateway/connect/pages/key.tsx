@@ -131,8 +131,8 @@ async function keyPage(call: PageCall, state: FormState, message?: string): Prom
             <section class="panel">
               <h2>Rotate</h2>
               <p>
-                Makes a new secret for this key. Usage, scopes and expiry stay. Give yourself time to change it in your
-                programs, or none if the old one has leaked.
+                Makes a new secret for this key. Usage, scopes and expiry stay. Give yourself time to change
+                it in your programs, or none if the old one has leaked.
               </p>
               <Form action={`${base}/rotate`} once>
                 <Choices
@@ -230,8 +230,8 @@ async function revokePage(call: PageCall): Promise<PageAnswer> {
         <section class="narrow">
           <h2>Revoke “{key.label ?? key.id}”?</h2>
           <p>
-            Every program that uses <code>{key.hint}</code> is refused from now on. This cannot be undone: a new key has to
-            be issued instead.
+            Every program that uses <code>{key.hint}</code> is refused from now on. This cannot be undone: a
+            new key has to be issued instead.
           </p>
           <Form action={`${base}/revoke`} class="inline">
             <button type="submit" class="danger-button">

@@ -1,6 +1,15 @@
 import { LIMIT_BOUNDS } from '../../keys/checks.js';
 import type { LimitChanges } from '../../keys/tenant-changes.js';
-import { actorOf, emptyForm, type FormState, formState, type PageAnswer, type PageCall, type PageRoute, tenantOf } from '../page.js';
+import {
+  actorOf,
+  emptyForm,
+  type FormState,
+  formState,
+  type PageAnswer,
+  type PageCall,
+  type PageRoute,
+  tenantOf,
+} from '../page.js';
 import { Field, Form } from './form.js';
 import { Notice } from './parts.js';
 import { TenantFrame } from './tenant-frame.js';

@@ -1,7 +1,17 @@
 import type { ComponentChild } from 'preact';
 import { GatewayError } from '../../errors.js';
 import type { AuditAction } from '../../keys/model.js';
-import { actorOf, emptyForm, type FormState, formState, type PageAnswer, type PageCall, type PageRoute, tenantOf, userOf } from '../page.js';
+import {
+  actorOf,
+  emptyForm,
+  type FormState,
+  formState,
+  type PageAnswer,
+  type PageCall,
+  type PageRoute,
+  tenantOf,
+  userOf,
+} from '../page.js';
 import { InvitationShown, PeopleView } from './people.js';
 import { TenantFrame } from './tenant-frame.js';
 

@@ -30,7 +30,8 @@ async function overviewPage({ site }: PageCall): Promise<PageAnswer> {
         {tenants.length === 0 ? (
           <Empty title="No tenants yet">
             <p>
-              Everything here belongs to a tenant, a customer or a team. <a href="/tenants">Create the first one</a>.
+              Everything here belongs to a tenant, a customer or a team.{' '}
+              <a href="/tenants">Create the first one</a>.
             </p>
           </Empty>
         ) : (

@@ -122,7 +122,8 @@ export function InvitationShown({ base, link, note }: { base: string; link: stri
     <section data-replace={base}>
       <h2>Invitation for {note}</h2>
       <Notice kind="warn">
-        <strong>Copy the link now: it is shown this once.</strong> Who has it can join: send it to one person, in private.
+        <strong>Copy the link now: it is shown this once.</strong> Who has it can join: send it to one person,
+        in private.
       </Notice>
       <Copy id="link" label="Invitation link" text={link} />
       <p>It works once, within seven days.</p>

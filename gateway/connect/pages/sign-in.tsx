@@ -73,7 +73,8 @@ function signInPage(state: FormState, next: string | undefined, problem?: string
           <button type="submit">Sign in</button>
         </Form>
         <p class="quiet">
-          Accounts are made by invitation. The first operator’s password was printed when the gateway first started.
+          Accounts are made by invitation. The first operator’s password was printed when the gateway first
+          started.
         </p>
       </section>
     ),

@@ -1,4 +1,5 @@
 import { GatewayError } from '../../errors.js';
+import { scopeAllows } from '../../keys/scopes.js';
 import {
   actorOf,
   emptyForm,
@@ -9,7 +10,6 @@ import {
   type PageRoute,
   tenantOf,
 } from '../page.js';
-import { scopeAllows } from '../../keys/scopes.js';
 import type { Site } from '../site.js';
 import { IssueForm, readIssueForm } from './issue-form.js';
 import { KeyList } from './key-list.js';

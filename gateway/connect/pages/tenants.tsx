@@ -47,7 +47,9 @@ async function tenantsPage({ site, query }: PageCall, state: FormState): Promise
         <p class="lead">A tenant is a customer or a team: it owns keys, and limits and usage are its own.</p>
         {tenants.length === 0 ? (
           <Empty title="No tenants yet">
-            <p>Create the first one below. Then issue a key for it, or invite its people to do so themselves.</p>
+            <p>
+              Create the first one below. Then issue a key for it, or invite its people to do so themselves.
+            </p>
           </Empty>
         ) : (
           <TenantTable tenants={tenants} />

@@ -42,8 +42,8 @@ async function usagePage(call: PageCall): Promise<PageAnswer> {
         {rows.length === 0 ? (
           <Empty title={`No calls in the last ${span} days`}>
             <p>
-              Issue a key under <a href={`/tenants/${name}`}>Keys</a> and make a call with it: it shows here within five
-              seconds.
+              Issue a key under <a href={`/tenants/${name}`}>Keys</a> and make a call with it: it shows here
+              within five seconds.
             </p>
           </Empty>
         ) : (
@@ -52,7 +52,9 @@ async function usagePage(call: PageCall): Promise<PageAnswer> {
             <UsageChart rows={rows} days={days} />
             <UsageTable tenant={name} rows={rows.slice(0, TABLE_ROWS)} />
             {(next || rows.length > TABLE_ROWS) && (
-              <p class="quiet">The table shows the newest {count(TABLE_ROWS)} rows; the JSON API has all of them.</p>
+              <p class="quiet">
+                The table shows the newest {count(TABLE_ROWS)} rows; the JSON API has all of them.
+              </p>
             )}
           </>
         )}

@@ -11,4 +11,9 @@ export interface View {
   mark: () => string;
 }
 
-export const ViewContext = createContext<View>({ visitor: undefined, path: '', formToken: '', mark: () => '' });
+export const ViewContext = createContext<View>({
+  visitor: undefined,
+  path: '',
+  formToken: '',
+  mark: () => '',
+});
