@@ -37,46 +37,49 @@ export function UsageChart({ rows, days }: ChartProps) {
   const every = Math.ceil(days.length / 8);
   return (
     <figure class="chart">
-      <svg
-        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-        role="img"
-        aria-label="Calls a day by helper; the table below has the numbers"
-      >
-        {[0, 0.5, 1].map((part) => (
-          <g key={part}>
-            <line class="grid" x1={LEFT} x2={WIDTH} y1={y(peak * part)} y2={y(peak * part)} />
-            <text class="axis" x={LEFT - 8} y={y(peak * part) + 4} text-anchor="end">
-              {short(peak * part)}
-            </text>
-          </g>
-        ))}
-        {bars.map(({ day, service, calls, below }) => (
-          <rect
-            key={`${day} ${service}`}
-            class={colourOf(services, service)}
-            x={round(LEFT + days.indexOf(day) * step + step * 0.12)}
-            y={round(y(calls + below))}
-            width={round(step * 0.76)}
-            height={round((calls / peak) * plot)}
-            data-tip={`${day} · ${service} · ${count(calls)} ${calls === 1 ? 'call' : 'calls'}`}
-          >
-            <title>{`${day} ${service}: ${count(calls)}`}</title>
-          </rect>
-        ))}
-        {days.map((day, index) =>
-          index % every === 0 ? (
-            <text
-              key={day}
-              class="axis"
-              x={round(LEFT + (index + 0.5) * step)}
-              y={HEIGHT - 6}
-              text-anchor="middle"
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard */}
+      <section class="plot" aria-label="Chart" tabIndex={0}>
+        <svg
+          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+          role="img"
+          aria-label="Calls a day by helper; the table below has the numbers"
+        >
+          {[0, 0.5, 1].map((part) => (
+            <g key={part}>
+              <line class="grid" x1={LEFT} x2={WIDTH} y1={y(peak * part)} y2={y(peak * part)} />
+              <text class="axis" x={LEFT - 8} y={y(peak * part) + 4} text-anchor="end">
+                {short(peak * part)}
+              </text>
+            </g>
+          ))}
+          {bars.map(({ day, service, calls, below }) => (
+            <rect
+              key={`${day} ${service}`}
+              class={colourOf(services, service)}
+              x={round(LEFT + days.indexOf(day) * step + step * 0.12)}
+              y={round(y(calls + below))}
+              width={round(step * 0.76)}
+              height={round((calls / peak) * plot)}
+              data-tip={`${day} · ${service} · ${count(calls)} ${calls === 1 ? 'call' : 'calls'}`}
             >
-              {day.slice(5)}
-            </text>
-          ) : null,
-        )}
-      </svg>
+              <title>{`${day} ${service}: ${count(calls)}`}</title>
+            </rect>
+          ))}
+          {days.map((day, index) =>
+            index % every === 0 ? (
+              <text
+                key={day}
+                class="axis"
+                x={round(LEFT + (index + 0.5) * step)}
+                y={HEIGHT - 6}
+                text-anchor="middle"
+              >
+                {day.slice(5)}
+              </text>
+            ) : null,
+          )}
+        </svg>
+      </section>
       <figcaption>
         {services.map((service) => (
           <span key={service} class="legend">

@@ -83,21 +83,14 @@ function Header() {
   );
 }
 
-/** A link of the navigation, marked where it leads to this page or to one above it. */
-export function NavLink({
-  href,
-  exact,
-  children,
-}: {
-  href: string;
-  exact?: boolean;
-  children: ComponentChildren;
-}) {
+/** A link of the navigation, marked where it leads to this page or to one below it: below `within`, if that is said. */
+export function NavLink(props: { href: string; within?: string; children: ComponentChildren }) {
   const { path } = useContext(ViewContext);
-  const here = path === href || (!exact && path.startsWith(`${href}/`));
+  const { href, within = href } = props;
+  const here = path === href || path === within || path.startsWith(`${within}/`);
   return (
     <a href={href} aria-current={here ? 'page' : undefined}>
-      {children}
+      {props.children}
     </a>
   );
 }

@@ -29,7 +29,7 @@ export function KeyList({ tenant, keys }: { tenant: string; keys: readonly KeyVi
             <State state={key.state} />
             {key.secrets.length > 1 && <span class="state grace">{key.secrets.length - 1} in grace</span>}
           </td>
-          <td>
+          <td class="scopes">
             <Scopes scopes={key.scopes} />
           </td>
           <td>{key.expires_at ? <Moment at={key.expires_at} /> : <span class="quiet">never</span>}</td>

@@ -44,13 +44,8 @@ export function Table(props: { label: string; head: ComponentChildren; children:
 export function Copy({ id, label, text }: { id: string; label: string; text: string }) {
   return (
     <div class="copy">
-      <p class="copy-label" id={`${id}-label`}>
-        {label}
-      </p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard */}
-      <pre id={id} tabIndex={0} aria-labelledby={`${id}-label`} role="group">
-        {text}
-      </pre>
+      <p class="copy-label">{label}</p>
+      <pre id={id}>{text}</pre>
       <button type="button" class="small" data-copy={id} hidden>
         Copy<span class="hidden"> {label}</span>
       </button>

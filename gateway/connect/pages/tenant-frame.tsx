@@ -16,7 +16,7 @@ export function TenantFrame({ name, children }: { name: string; children: Compon
       )}
       <h1>{name}</h1>
       <nav class="tabs" aria-label={`Tenant ${name}`}>
-        <NavLink href={base} exact>
+        <NavLink href={base} within={`${base}/keys`}>
           Keys
         </NavLink>
         <NavLink href={`${base}/usage`}>Usage</NavLink>

@@ -6,9 +6,9 @@ import { TenantFrame } from './tenant-frame.js';
 
 const DAY_MS = 86_400_000;
 const spans = [7, 30, 90] as const;
-/** More rows than this are summed up in the chart, and the table ends there. */
+/** As many rows as are read; the JSON API pages through more. */
 const MAX_ROWS = 5_000;
-const TABLE_ROWS = 500;
+const TABLE_ROWS = 60;
 
 export const usagePages: PageRoute[] = [
   { method: 'GET', path: '/tenants/:tenant/usage', access: 'tenant', run: usagePage },
@@ -18,6 +18,7 @@ async function usagePage(call: PageCall): Promise<PageAnswer> {
   const { site, query } = call;
   const { id, name } = tenantOf(call);
   const span = spans.find((days) => String(days) === query.get('days')) ?? 30;
+  const all = query.get('rows') === 'all';
   const days = lastDays(site.now(), span);
   const [from, to] = [days[0], days.at(-1)];
   const { rows, next } = await site.usage(id, { ...(from && { from }), ...(to && { to }), limit: MAX_ROWS });
@@ -50,11 +51,16 @@ async function usagePage(call: PageCall): Promise<PageAnswer> {
           <>
             <Sums rows={rows} />
             <UsageChart rows={rows} days={days} />
-            <UsageTable tenant={name} rows={rows.slice(0, TABLE_ROWS)} />
-            {(next || rows.length > TABLE_ROWS) && (
-              <p class="quiet">
-                The table shows the newest {count(TABLE_ROWS)} rows; the JSON API has all of them.
+            <UsageTable tenant={name} rows={all ? rows : rows.slice(0, TABLE_ROWS)} />
+            {!all && rows.length > TABLE_ROWS && (
+              <p>
+                <a href={`/tenants/${name}/usage?days=${span}&rows=all`}>
+                  Show all {count(rows.length)} rows
+                </a>
               </p>
+            )}
+            {next && (
+              <p class="quiet">There are more rows than {count(MAX_ROWS)}; the JSON API has all of them.</p>
             )}
           </>
         )}
