@@ -115,7 +115,7 @@ async function keyPage(call: PageCall, state: FormState, message?: string): Prom
         </p>
         <h2>{key.label ?? key.id}</h2>
         {message && <Notice kind="good">{message}</Notice>}
-        {problem && <Notice kind="bad">This key {problem}.</Notice>}
+        {problem && <Notice kind="bad">This key {problem.replace('names a key that ', '')}.</Notice>}
         <KeyFacts keyView={key} />
         <Secrets secrets={key.secrets} />
         {key.secrets.length > 1 && (

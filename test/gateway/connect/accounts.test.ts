@@ -1,6 +1,10 @@
-import { expect } from 'chai';
 import { getMigrations } from 'better-auth/db/migration';
-import { createFirstOperator, FIRST_OPERATOR, resetOperator } from '../../../gateway/connect/auth/first-operator.js';
+import { expect } from 'chai';
+import {
+  createFirstOperator,
+  FIRST_OPERATOR,
+  resetOperator,
+} from '../../../gateway/connect/auth/first-operator.js';
 import { createInvitations } from '../../../gateway/connect/auth/invitations.js';
 import { createOnce } from '../../../gateway/connect/auth/once.js';
 import { createPeople } from '../../../gateway/connect/auth/people.js';
@@ -37,7 +41,9 @@ describe('connect: accounts', () => {
 
     it('keeps one secret, whichever gateway starts first', async () => {
       const [one, two] = await Promise.all([loadSecret(connect), loadSecret(second)]);
-      expect(one).to.equal(two).and.match(/^[\w-]{43}$/);
+      expect(one)
+        .to.equal(two)
+        .and.match(/^[\w-]{43}$/);
       expect(await loadSecret(second)).to.equal(one);
     });
 
@@ -133,7 +139,11 @@ describe('connect: accounts', () => {
       await createFirstOperator(connect);
       const invitations = createInvitations(connect);
       const { token } = await invitations.invite({ tenant_id: null, note: 'Bob', created_by: 'op' });
-      await invitations.joinAs(token, { email: 'bob@example.com', name: '', password: 'correct horse battery' });
+      await invitations.joinAs(token, {
+        email: 'bob@example.com',
+        name: '',
+        password: 'correct horse battery',
+      });
       const [a, b] = await createPeople(connect).operators();
       const removed = await Promise.all([
         createPeople(connect).removeOperator(a?.id ?? ''),

@@ -32,7 +32,11 @@ describe('connect: guards of the pages', () => {
 
   it('serves its files to be kept for ever under a name that changes with them', async () => {
     const { html } = await createBrowserLike(site.url).get('/sign-in');
-    for (const [name, type] of [['site.css', 'text/css'], ['site.js', 'text/javascript'], ['icon.svg', 'image/svg+xml']]) {
+    for (const [name, type] of [
+      ['site.css', 'text/css'],
+      ['site.js', 'text/javascript'],
+      ['icon.svg', 'image/svg+xml'],
+    ]) {
       const path = new RegExp(`/assets/[0-9a-f]{12}/${name}`).exec(html)?.[0];
       const answer = await fetch(`${site.url}${path}`);
       expect(answer.headers.get('content-type')).to.match(new RegExp(`^${type?.replace('+', '\\+')}`));
@@ -47,7 +51,8 @@ describe('connect: guards of the pages', () => {
     const browser = await signedIn(site.url, site.operator);
     const token = async () => hiddenFields((await browser.get('/tenants')).html, '/tenants')._token ?? '';
     const send = async (headers: Record<string, string>, _token: string) =>
-      (await browser.post('/tenants', { _token, name: `t${Math.random().toString(36).slice(2)}` }, headers)).status;
+      (await browser.post('/tenants', { _token, name: `t${Math.random().toString(36).slice(2)}` }, headers))
+        .status;
     expect(await send({}, await token())).to.equal(303);
     expect(await send({ origin: site.url, 'sec-fetch-site': 'same-origin' }, await token())).to.equal(303);
     expect(await send({ origin: 'null', 'sec-fetch-site': 'same-origin' }, await token())).to.equal(303);
@@ -58,7 +63,9 @@ describe('connect: guards of the pages', () => {
       { origin: 'http://127.0.0.1:1' },
       { origin: 'null', 'sec-fetch-site': 'cross-site' },
     ]) {
-      expect(await send(headers as Record<string, string>, await token()), JSON.stringify(headers)).to.equal(403);
+      expect(await send(headers as Record<string, string>, await token()), JSON.stringify(headers)).to.equal(
+        403,
+      );
     }
     expect(await send({}, '')).to.equal(403);
     expect(await send({}, `${(await token()).slice(1)}A`)).to.equal(403);
@@ -89,7 +96,13 @@ describe('connect: guards of the pages', () => {
     for (const host of ['localhost:8081', '127.0.0.1', '[::1]:8081', '192.0.2.7:8081', 'LOCALHOST']) {
       expect(await status(host), host).to.equal(200);
     }
-    for (const host of ['evil.example', 'evil.example:8081', '127.0.0.1.evil.example', 'localhost.evil.example', 'a b']) {
+    for (const host of [
+      'evil.example',
+      'evil.example:8081',
+      '127.0.0.1.evil.example',
+      'localhost.evil.example',
+      'a b',
+    ]) {
       expect(await status(host), host).to.equal(403);
     }
     expect(await status('gateway:8081', '/api/tenants')).to.equal(401);
@@ -106,7 +119,14 @@ describe('connect: guards of the pages', () => {
     expect((await post(Buffer.from([0x61, 0xff]), form)).status).to.equal(400);
     expect((await post('{}', 'application/json')).status).to.equal(415);
     expect((await post(`name=${'a'.repeat(70_000)}`, form)).status).to.equal(413);
-    for (const path of ['/tenants?after=%00', '/audit?before=x', '/keys?after=%zz', '/tenants/acme%00', '/%', '/tenants/%ff']) {
+    for (const path of [
+      '/tenants?after=%00',
+      '/audit?before=x',
+      '/keys?after=%zz',
+      '/tenants/acme%00',
+      '/%',
+      '/tenants/%ff',
+    ]) {
       const { status } = await browser.get(path);
       expect(status, path).to.be.oneOf([200, 400, 404]);
     }

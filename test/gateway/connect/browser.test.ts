@@ -1,0 +1,278 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { expect } from 'chai';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { launchChromium, requireChromium } from './chromium.js';
+import { sampleUsage } from './sample-usage.js';
+import { openTestSite, type TestSite } from './test-site.js';
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface Violation {
+  id: string;
+  nodes: { html: string; failureSummary?: string }[];
+}
+
+describe('connect: in a browser', function () {
+  this.timeout(60_000);
+  let browser: Browser;
+  let site: TestSite;
+  const faults: string[] = [];
+  before(requireChromium);
+  before(async () => {
+    site = await openTestSite();
+    browser = await launchChromium();
+  });
+  after(async () => {
+    await browser?.close();
+    await site?.close();
+  });
+
+  async function open(options: Parameters<Browser['newContext']>[0] = {}): Promise<[BrowserContext, Page]> {
+    const context = await browser.newContext(options);
+    const page = await context.newPage();
+    page.on('pageerror', (error) => faults.push(error.message));
+    page.on('console', (message) => {
+      if (/Content Security Policy|Refused to/i.test(message.text())) faults.push(message.text());
+    });
+    return [context, page];
+  }
+  async function signIn(page: Page): Promise<void> {
+    await page.goto(`${site.url}/sign-in`);
+    await page.getByLabel('E-mail').fill(site.operator.email);
+    await page.getByLabel('Password').fill(site.operator.password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  }
+  const state = async (key: string) => (await site.verifier.verify(key)).state;
+
+  it('leads from the first sign-in to a member with a key, its rotation and its end', async () => {
+    const [operatorContext, operator] = await open();
+    await signIn(operator);
+    await operator.getByRole('link', { name: 'Create the first one' }).click();
+    await operator.getByLabel('Name').fill('acme');
+    await operator.getByRole('button', { name: 'Create tenant' }).click();
+    await operator.getByRole('link', { name: 'Members' }).click();
+    await operator.getByLabel('For whom').fill('Ada');
+    await operator.getByRole('button', { name: 'Create invitation link' }).click();
+    const link = (await operator.locator('#link').textContent()) ?? '';
+    // A reload shows the list below, and not the link again.
+    await operator.reload();
+    expect(await operator.content())
+      .to.include('Open invitations')
+      .and.not.to.include(link);
+
+    const [context, page] = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
+    await page.goto(link);
+    await page.getByLabel('E-mail').fill('ada@acme.example');
+    await page.getByLabel('New password', { exact: true }).fill('correct horse battery');
+    await page.getByLabel('New password again').fill('correct horse battery');
+    await page.getByRole('button', { name: 'Create account and join' }).click();
+    await page.getByText('No keys yet').waitFor();
+    expect(await page.getByRole('navigation', { name: 'Site' }).innerText()).to.equal('acme');
+
+    await page.getByLabel('Label').fill('billing');
+    await page.getByLabel('text/*').check();
+    await page.getByRole('button', { name: 'Issue key' }).click();
+    const first = (await page.locator('#key').textContent()) ?? '';
+    await page.getByRole('button', { name: 'Copy API key' }).click();
+    await page.getByText('Copied').first().waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).to.equal(first);
+    expect(await page.locator('#curl').textContent()).to.include(first);
+    expect(await state(first)).to.equal('active');
+    expect(page.url())
+      .to.match(/\/keys\/key_\w+$/)
+      .and.not.to.include(first);
+    await page.reload();
+    expect(await page.content()).not.to.include(first);
+
+    await page.getByLabel('In 1 hour').check();
+    await page.getByRole('button', { name: 'Rotate key' }).click();
+    const second = (await page.locator('#key').textContent()) ?? '';
+    expect(second).not.to.equal(first);
+    expect([await state(first), await state(second)]).to.deep.equal(['active', 'active']);
+    await page.getByRole('link', { name: 'I have copied it' }).click();
+    await page.getByRole('button', { name: 'End the grace now' }).click();
+    await page.getByText('The grace has ended').waitFor();
+    expect([await state(first), await state(second)]).to.deep.equal(['expired', 'active']);
+
+    const { id } = await site.admin.tenant('acme');
+    await page.getByRole('link', { name: 'Usage' }).click();
+    await page.getByText('No calls in the last 30 days').waitFor();
+    site.usage.set(id, sampleUsage(page.url().split('/').at(-1) ?? '', 3));
+    await page.reload();
+    expect(await page.locator('.plot rect').count()).to.equal(12);
+    expect(await page.getByRole('row').count()).to.equal(13);
+    await page.locator('.plot rect').first().hover();
+    expect(await page.locator('.tip').innerText()).to.match(/^\d{4}-\d\d-\d\d · \w+\/[\w-]+ · \d+ calls$/);
+
+    await page.getByRole('link', { name: 'Keys', exact: true }).click();
+    await page.getByRole('link', { name: 'billing' }).click();
+    await page.getByRole('link', { name: 'Revoke key…' }).click();
+    await page.getByRole('button', { name: 'Revoke for good' }).click();
+    await page.getByText('The key was revoked').waitFor();
+    expect(await state(second)).to.equal('revoked');
+    await Promise.all([context.close(), operatorContext.close()]);
+    expect(faults).to.deep.equal([]);
+  });
+
+  it('goes back from a shown key to the page before, and never shows it again', async () => {
+    await site.admin.createTenant('backwards', 'test');
+    const [context, page] = await open();
+    await signIn(page);
+    await page.goto(`${site.url}/tenants/backwards`);
+    await page.getByRole('button', { name: 'Issue key' }).click();
+    const key = (await page.locator('#key').textContent()) ?? '';
+    await page.getByRole('link', { name: 'I have copied it' }).click();
+    await page.goBack();
+    await page.waitForLoadState();
+    expect((await site.admin.listKeys('backwards')).keys).to.have.length(1);
+    await page.reload();
+    expect(await page.content()).not.to.include(key);
+    expect((await site.admin.listKeys('backwards')).keys).to.have.length(1);
+    await context.close();
+  });
+
+  it('can be worked with the keyboard alone', async () => {
+    const [context, page] = await open();
+    await page.goto(`${site.url}/sign-in`);
+    const focused = () =>
+      page.evaluate(
+        `(() => { const e = document.activeElement; return (e.labels?.[0]?.innerText ?? e.ariaLabel ?? e.innerText ?? '').trim(); })()`,
+      );
+    async function tabTo(text: string): Promise<void> {
+      for (let presses = 0; presses < 60; presses += 1) {
+        await page.keyboard.press('Tab');
+        if (String(await focused()).startsWith(text)) return;
+      }
+      throw new Error(`no way to ${text} with the Tab key`);
+    }
+    await page.keyboard.press('Tab');
+    expect(await focused()).to.equal('Skip to content');
+    await page.keyboard.press('Enter');
+    await tabTo('E-mail');
+    await page.keyboard.type(site.operator.email);
+    await tabTo('Password');
+    await page.keyboard.type(site.operator.password);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await tabTo('Tenants');
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Name').waitFor();
+    await tabTo('Name');
+    await page.keyboard.type('by-keyboard');
+    await page.keyboard.press('Enter');
+    await page.getByText('No keys yet').waitFor();
+    await tabTo('Label');
+    await page.keyboard.type('typed');
+    await tabTo('text/*');
+    await page.keyboard.press('Space');
+    await tabTo('Issue key');
+    await page.keyboard.press('Enter');
+    await page.locator('#key').waitFor();
+    const key = (await page.locator('#key').textContent()) ?? '';
+    await tabTo('I have copied it');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Rotate' }).waitFor();
+    await tabTo('Revoke key…');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Revoke for good' }).waitFor();
+    await tabTo('Revoke for good');
+    await page.keyboard.press('Enter');
+    await page.getByText('The key was revoked').waitFor();
+    expect(await state(key)).to.equal('revoked');
+    await context.close();
+  });
+
+  it('works without a script', async () => {
+    await site.admin.createTenant('no-script', 'test');
+    const [context, page] = await open({ javaScriptEnabled: false });
+    await signIn(page);
+    await page.goto(`${site.url}/tenants/no-script`);
+    await page.getByRole('button', { name: 'Issue key' }).click();
+    expect(await page.getByRole('button', { name: 'Copy' }).count()).to.equal(0);
+    expect(await state((await page.locator('#key').textContent()) ?? '')).to.equal('active');
+    await context.close();
+  });
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`has nothing that axe finds wrong, on any page, ${colorScheme}`, async () => {
+      const tenant = `axe-${colorScheme}`;
+      const { id } = await site.admin.createTenant(tenant, 'test');
+      const key = await site.admin.issueKey(tenant, { label: 'website' }, 'test');
+      await site.admin.rotateKey(key.id, {}, 'test');
+      await site.admin.revokeKey((await site.admin.issueKey(tenant, {}, 'test')).id, 'test');
+      site.usage.set(id, sampleUsage(key.id, 7));
+      // The page's own policy keeps axe out, so it is set aside here and only here.
+      const [context, page] = await open({
+        colorScheme,
+        bypassCSP: true,
+        viewport: { width: 1280, height: 800 },
+      });
+      const found: string[] = [];
+      async function look(name: string): Promise<void> {
+        await page.evaluate(axeSource);
+        const violations = (await page.evaluate(
+          `axe.run(document).then((r) => r.violations)`,
+        )) as Violation[];
+        for (const { id, nodes } of violations) {
+          found.push(`${name}: ${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
+        }
+        const wider = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+        if (Number(wider) > 0) found.push(`${name}: ${wider} px wider than the window`);
+      }
+      await page.goto(`${site.url}/sign-in`);
+      await look('sign-in');
+      await page.getByLabel('E-mail').fill('nobody@example.com');
+      await page.getByLabel('Password').fill('not the password');
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await look('sign-in refused');
+      await signIn(page);
+      const base = `/tenants/${tenant}`;
+      for (const path of [
+        '/overview',
+        '/tenants',
+        '/keys',
+        '/audit',
+        '/operators',
+        '/account',
+        base,
+        `${base}/keys/${key.id}`,
+        `${base}/keys/${key.id}/revoke`,
+        `${base}/usage`,
+        `${base}/limits`,
+        `${base}/members`,
+        `${base}/audit`,
+        '/nowhere',
+      ]) {
+        await page.goto(site.url + path);
+        await look(path);
+      }
+      await page.setViewportSize({ width: 390, height: 844 });
+      for (const path of ['/overview', base, `${base}/keys/${key.id}`, `${base}/usage`, `${base}/members`]) {
+        await page.goto(site.url + path);
+        await look(`${path} on a phone`);
+      }
+      await page.getByLabel('For whom').fill('Ada');
+      await page.getByRole('button', { name: 'Create invitation link' }).click();
+      await look('invitation shown');
+      const link = (await page.locator('#link').textContent()) ?? '';
+      await page.goto(`${site.url}${base}/members`);
+      await look('members with an invitation');
+      await page.goto(`${site.url}${base}`);
+      await page.getByLabel('Expires').fill('2020-01-01');
+      await page.getByRole('button', { name: 'Issue key' }).click();
+      await look('key refused');
+      await page.getByLabel('Expires').fill('');
+      await page.getByRole('button', { name: 'Issue key' }).click();
+      await look('key shown');
+      await page.goto(link);
+      await look('invitation, signed in');
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.goto(link);
+      await look('invitation');
+      await context.close();
+      expect(found).to.deep.equal([]);
+    });
+  }
+});
