@@ -30,7 +30,8 @@ export interface Invitations {
   /** Those that can still be used, newest first. */
   open(tenantId: string | null): Promise<Invitation[]>;
   cancel(tenantId: string | null, id: string): Promise<boolean>;
-  find(token: string): Promise<Invitation | undefined>;
+  /** One that can be used, with the tenant's name. */
+  find(token: string): Promise<(Invitation & { tenant: string | null }) | undefined>;
   /** Takes up an invitation with a new account. */
   joinAs(token: string, account: NewAccount): Promise<Joined>;
   /** Takes up an invitation with the account that is signed in. */
@@ -112,14 +113,16 @@ export function createInvitations(database: ConnectDatabase, now: () => number =
     async find(token) {
       const row = await database.run((db) =>
         db
-          .selectFrom('connect_invitations')
-          .selectAll()
+          .selectFrom('connect_invitations as invitation')
+          .leftJoin('tenants', 'tenants.id', 'invitation.tenant_id')
+          .selectAll('invitation')
+          .select('tenants.name as tenant')
           .where('token_hash', '=', hashOf(token))
           .where('used_at', 'is', null)
           .where('expires_at', '>', now())
           .executeTakeFirst(),
       );
-      return row && invitationOf(row);
+      return row && { ...invitationOf(row), tenant: row.tenant };
     },
     async joinAs(token, { password, ...account }) {
       const hash = await hashPassword(password);
@@ -151,6 +154,16 @@ function hashOf(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
 
-function invitationOf({ token_hash: _, ...row }: InvitationRow): Invitation {
-  return { ...row, created_at: Number(row.created_at), expires_at: Number(row.expires_at) };
+/** PostgreSQL hands out its 64-bit integers as text where the driver is not told otherwise. */
+function invitationOf(row: InvitationRow): Invitation {
+  const { id, tenant_id, note, created_by, used_at } = row;
+  return {
+    id,
+    tenant_id,
+    note,
+    created_by,
+    created_at: Number(row.created_at),
+    expires_at: Number(row.expires_at),
+    used_at: used_at === null ? null : Number(used_at),
+  };
 }

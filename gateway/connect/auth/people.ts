@@ -23,6 +23,8 @@ export interface People {
   /** False where they are no operator, or the last one. */
   removeOperator(userId: string): Promise<boolean>;
   removeMember(tenantId: string, userId: string): Promise<boolean>;
+  /** Names of tenants by id. */
+  tenantNames(ids: readonly string[]): Promise<Map<string, string>>;
 }
 
 /**
@@ -95,6 +97,17 @@ export function createPeople(database: ConnectDatabase): People {
           .executeTakeFirst(),
       );
       return result.numDeletedRows > 0n;
+    },
+    async tenantNames(ids) {
+      if (ids.length === 0) return new Map();
+      const rows = await database.run((db) =>
+        db
+          .selectFrom('tenants')
+          .select(['id', 'name'])
+          .where('id', 'in', [...ids])
+          .execute(),
+      );
+      return new Map(rows.map(({ id, name }) => [id, name]));
     },
   };
 }

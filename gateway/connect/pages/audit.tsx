@@ -27,12 +27,18 @@ export const auditPages: PageRoute[] = [
     access: 'operator',
     async run(call) {
       const { entries, next } = await read(call);
+      const ids = entries.map(({ tenant_id }) => tenant_id).filter((id) => id !== null);
+      const names = await call.site.people.tenantNames([...new Set(ids)]);
       return {
         title: 'Audit',
         body: (
           <>
             <h1>Audit</h1>
-            <AuditTable entries={entries} />
+            <AuditTable
+              entries={entries}
+              tenantOf={({ tenant_id }) => names.get(tenant_id ?? '')}
+              showTenant
+            />
             <Next href={next === null ? null : `/audit?before=${next}`} />
           </>
         ),
@@ -51,7 +57,7 @@ export const auditPages: PageRoute[] = [
         body: (
           <TenantFrame name={name}>
             <h2>Audit</h2>
-            <AuditTable entries={entries} />
+            <AuditTable entries={entries} tenantOf={() => name} />
             <Next href={next === null ? null : `/tenants/${name}/audit?before=${next}`} />
           </TenantFrame>
         ),
@@ -66,7 +72,12 @@ function read({ site, query }: PageCall, tenant?: string) {
   return site.admin.audit({ tenant, before: before === undefined ? undefined : Number(before), limit: PAGE });
 }
 
-function AuditTable({ entries }: { entries: readonly AuditView[] }) {
+function AuditTable(props: {
+  entries: readonly AuditView[];
+  tenantOf: (entry: AuditView) => string | undefined;
+  showTenant?: boolean;
+}) {
+  const { entries, tenantOf, showTenant } = props;
   if (entries.length === 0) {
     return (
       <Empty title="Nothing here">
@@ -82,24 +93,38 @@ function AuditTable({ entries }: { entries: readonly AuditView[] }) {
           <th scope="col">When</th>
           <th scope="col">Who</th>
           <th scope="col">Did</th>
+          {showTenant && <th scope="col">Tenant</th>}
           <th scope="col">Key</th>
           <th scope="col">Detail</th>
         </>
       }
     >
-      {entries.map((entry) => (
-        <tr key={entry.id}>
-          <td>
-            <Moment at={entry.at} />
-          </td>
-          <td>{entry.actor.replace(/^user:/, '')}</td>
-          <td>{said[entry.action] ?? entry.action}</td>
-          <td>{entry.key_id ? <code>{entry.key_id}</code> : <span class="quiet">–</span>}</td>
-          <td class="detail">{detailText(entry.detail)}</td>
-        </tr>
-      ))}
+      {entries.map((entry) => {
+        const tenant = tenantOf(entry);
+        return (
+          <tr key={entry.id}>
+            <td>
+              <Moment at={entry.at} />
+            </td>
+            <td>{entry.actor.replace(/^user:/, '')}</td>
+            <td>{said[entry.action] ?? entry.action}</td>
+            {showTenant && <td>{tenant ? <a href={`/tenants/${tenant}`}>{tenant}</a> : <None />}</td>}
+            <td>{entry.key_id ? <KeyLink tenant={tenant} id={entry.key_id} /> : <None />}</td>
+            <td class="detail">{detailText(entry.detail)}</td>
+          </tr>
+        );
+      })}
     </Table>
   );
+}
+
+function None() {
+  return <span class="quiet">–</span>;
+}
+
+function KeyLink({ tenant, id }: { tenant: string | undefined; id: string }) {
+  const code = <code>{id}</code>;
+  return tenant ? <a href={`/tenants/${tenant}/keys/${id}`}>{code}</a> : code;
 }
 
 function detailText(detail: Record<string, unknown>): string {

@@ -1,4 +1,4 @@
-import type { GatewayError } from '../../errors.js';
+import type { ErrorCode, GatewayError } from '../../errors.js';
 import type { PageAnswer } from '../page.js';
 
 const titles: Partial<Record<number, string>> = {
@@ -10,6 +10,13 @@ const titles: Partial<Record<number, string>> = {
   503: 'Not available just now',
 };
 
+/** Where the table's message speaks to a program and not to somebody at this page. */
+const messages: Partial<Record<ErrorCode, string>> = {
+  internal: 'This is a fault of the site, not of what you did.',
+  keys_unavailable:
+    'The database does not answer. Keys in use go on working meanwhile; try again in a moment.',
+};
+
 /** What went wrong, as a page that leads on. */
 export function errorPage(error: GatewayError, requestId: string): PageAnswer {
   const title = titles[error.status] ?? (error.status < 500 ? 'That did not work' : 'Something broke');
@@ -19,9 +26,7 @@ export function errorPage(error: GatewayError, requestId: string): PageAnswer {
     body: (
       <section class="narrow">
         <h1>{title}</h1>
-        <p>
-          {error.code === 'internal' ? 'This is a fault of the site, not of what you did.' : error.message}
-        </p>
+        <p>{messages[error.code] ?? error.message}</p>
         {error.details && (
           <ul>
             {error.details.map(({ field, problem }) => (

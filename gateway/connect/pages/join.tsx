@@ -5,6 +5,8 @@ import { emptyForm, type FormState, type PageAnswer, type PageCall, type PageRou
 import type { Site } from '../site.js';
 import { Field, Form } from './form.js';
 
+type Offer = Invitation & { tenant: string | null };
+
 /** Taking up an invitation. The token is guarded against guessing by its length and by the address's throttle. */
 export const joinPages: PageRoute[] = [
   {
@@ -18,7 +20,7 @@ export const joinPages: PageRoute[] = [
   { method: 'POST', path: '/join/:token', access: 'anyone', run: join },
 ];
 
-async function findInvitation({ site, params, address }: PageCall): Promise<Invitation> {
+async function findInvitation({ site, params, address }: PageCall): Promise<Offer> {
   const wait = await site.throttle.attempt(address);
   if (wait > 0) throw new GatewayError('rate_limited', { retryAfter: wait });
   const invitation = await site.invitations.find(params.token ?? '');
@@ -56,7 +58,7 @@ async function join(call: PageCall) {
   return { redirect: session ? '/' : '/sign-in', cookies: session?.cookies ?? [] };
 }
 
-function refused(call: PageCall, invitation: Invitation, problems: Record<string, string>): PageAnswer {
+function refused(call: PageCall, invitation: Offer, problems: Record<string, string>): PageAnswer {
   return { ...joinPage(call, invitation, { values: call.form, problems }), status: 400 };
 }
 
@@ -104,8 +106,11 @@ export function passwordProblem(password: string): string | undefined {
   return fits ? undefined : `must be ${MIN_PASSWORD} to ${MAX_PASSWORD} characters; a few words are fine`;
 }
 
-function joinPage({ visitor, params }: PageCall, invitation: Invitation, state: FormState): PageAnswer {
-  const what = invitation.tenant_id === null ? 'You are invited as an operator' : 'You are invited';
+function joinPage({ visitor, params }: PageCall, invitation: Offer, state: FormState): PageAnswer {
+  const what =
+    invitation.tenant_id === null
+      ? 'You are invited as an operator'
+      : `You are invited to ${invitation.tenant}`;
   const action = `/join/${params.token}`;
   return {
     title: 'Invitation',

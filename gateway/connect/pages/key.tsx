@@ -11,8 +11,9 @@ import {
   tenantOf,
 } from '../page.js';
 import { Choices, Form } from './form.js';
+import { KeyFacts, KeySecrets } from './key-facts.js';
 import { keyShown } from './key-shown.js';
-import { Moment, Notice, Scopes, State, Table } from './parts.js';
+import { Notice } from './parts.js';
 import { TenantFrame } from './tenant-frame.js';
 import { serviceFor } from './tenant-keys.js';
 
@@ -117,7 +118,7 @@ async function keyPage(call: PageCall, state: FormState, message?: string): Prom
         {message && <Notice kind="good">{message}</Notice>}
         {problem && <Notice kind="bad">This key {problem.replace('names a key that ', '')}.</Notice>}
         <KeyFacts keyView={key} />
-        <Secrets secrets={key.secrets} />
+        <KeySecrets secrets={key.secrets} />
         {key.secrets.length > 1 && (
           <Form action={`${base}/end-grace`} class="inline">
             <button type="submit" class="quiet-button">
@@ -157,67 +158,6 @@ async function keyPage(call: PageCall, state: FormState, message?: string): Prom
       </TenantFrame>
     ),
   };
-}
-
-function KeyFacts({ keyView: key }: { keyView: KeyView }) {
-  return (
-    <dl class="facts">
-      <dt>Id</dt>
-      <dd>
-        <code>{key.id}</code>
-      </dd>
-      <dt>State</dt>
-      <dd>
-        <State state={key.state} />
-        {key.revoked_at && (
-          <>
-            {' '}
-            since <Moment at={key.revoked_at} />
-          </>
-        )}
-      </dd>
-      <dt>May call</dt>
-      <dd>
-        <Scopes scopes={key.scopes} />
-      </dd>
-      <dt>Created</dt>
-      <dd>
-        <Moment at={key.created_at} />
-      </dd>
-      <dt>Expires</dt>
-      <dd>{key.expires_at ? <Moment at={key.expires_at} /> : 'never'}</dd>
-      <dt>Last used</dt>
-      <dd>{key.last_used_at ? <Moment at={key.last_used_at} /> : 'never'}</dd>
-    </dl>
-  );
-}
-
-function Secrets({ secrets }: Pick<KeyView, 'secrets'>) {
-  if (secrets.length === 0) return null;
-  return (
-    <Table
-      label="Secrets that work"
-      head={
-        <>
-          <th scope="col">Secret</th>
-          <th scope="col">Made</th>
-          <th scope="col">Works until</th>
-        </>
-      }
-    >
-      {secrets.map((secret) => (
-        <tr key={secret.id}>
-          <th scope="row">
-            <code>{secret.hint}</code>
-          </th>
-          <td>
-            <Moment at={secret.created_at} />
-          </td>
-          <td>{secret.expires_at ? <Moment at={secret.expires_at} /> : 'current'}</td>
-        </tr>
-      ))}
-    </Table>
-  );
 }
 
 async function revokePage(call: PageCall): Promise<PageAnswer> {
