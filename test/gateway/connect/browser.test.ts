@@ -215,7 +215,7 @@ describe('connect: in a browser', function () {
       async function look(name: string): Promise<void> {
         await page.evaluate(axeSource);
         const violations = (await page.evaluate(
-          `axe.run(document).then((r) => r.violations)`,
+          `axe.run(document, ${rules}).then((r) => r.violations)`,
         )) as Violation[];
         for (const { id, nodes } of violations) {
           found.push(`${name}: ${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
