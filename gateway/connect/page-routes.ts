@@ -7,6 +7,7 @@ import { keyPages } from './pages/key.js';
 import { limitsPages } from './pages/limits.js';
 import { memberPages } from './pages/members.js';
 import { overviewPages } from './pages/overview.js';
+import { providerPages } from './pages/provider.js';
 import { signInPages } from './pages/sign-in.js';
 import { tenantKeysPages } from './pages/tenant-keys.js';
 import { tenantsPages } from './pages/tenants.js';
@@ -15,6 +16,7 @@ import { usagePages } from './pages/usage.js';
 /** Every page and form of the site, each with who may have it. A test walks this table for every role. */
 export const pageRoutes: readonly PageRoute[] = [
   ...signInPages,
+  ...providerPages,
   ...joinPages,
   ...accountPages,
   ...overviewPages,

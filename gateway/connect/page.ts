@@ -19,6 +19,8 @@ export interface PageCall {
   /** Parts of the path by name. */
   params: Record<string, string>;
   query: Map<string, string>;
+  /** The query as it came. */
+  search: string;
   /** Fields of a form; empty for a GET. */
   form: Map<string, string>;
   /** The request's `Cookie` header. */

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { KeyAdmin } from '../keys/admin.js';
 import type { KeyStore } from '../keys/store.js';
+import type { OidcOptions } from './auth/sign-in.js';
 import type { ConnectDatabase } from './database.js';
 
 /** One row of usage: a day's sums of one key at one helper. */
@@ -53,6 +54,8 @@ export interface ConnectParts {
   logger: Logger;
   /** Cookies over https alone: everywhere but on a loopback address. */
   secureCookies: boolean;
+  /** An identity provider that people may connect their accounts with, to sign in through it. */
+  oidc?: OidcOptions | undefined;
   /** How many proxies in front of the site write `X-Forwarded-For`; 0 by default: the header is not believed. */
   proxies?: number | undefined;
   /** Wall clock, ms. */

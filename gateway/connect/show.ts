@@ -17,6 +17,7 @@ export function show(route: PageRoute, site: Site): SiteStage {
         tenant: ctx.state.tenant,
         params: ctx.params,
         query: query.values,
+        search: ctx.querystring,
         form: ctx.state.form ?? new Map(),
         cookie: ctx.get('cookie'),
         address: ctx.ip,

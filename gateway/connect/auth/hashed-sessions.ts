@@ -12,7 +12,7 @@ interface Statement {
 /**
  * better-auth's database adapter, with the tokens of sessions kept as SHA-256 only. better-auth itself stores them as they
  * are and relies on the cookie's signature; but the secret that signs lies in the same database, so that whoever reads a
- * backup could take over every session in it. Statements also wait out another process's lock on SQLite.
+ * backup could take over every session in it. Tokens of an identity provider are not kept at all. Statements also wait out another process's lock on SQLite.
  */
 export function hashSessions(base: DBAdapter, database: Pick<ConnectDatabase, 'run'>): DBAdapter {
   const wrap = <A extends object>(adapter: A): A =>
@@ -35,6 +35,7 @@ export function hashSessions(base: DBAdapter, database: Pick<ConnectDatabase, 'r
 
 /** A statement as the database gets it, and the way to give the caller its own tokens back. */
 function hide(statement: Statement): { hidden: Statement; restore: (result: unknown) => unknown } {
+  if (statement.model === 'account') return { hidden: forgetTokens(statement), restore: (result) => result };
   if (statement.model !== 'session') return { hidden: statement, restore: (result) => result };
   const plain = new Map<string, string>();
 
@@ -64,4 +65,14 @@ function hide(statement: Statement): { hidden: Statement; restore: (result: unkn
     ...(update && { update: hashIn(update) }),
   };
   return { hidden, restore };
+}
+
+/** The site asks an identity provider who somebody is and for nothing more: its tokens are of no use afterwards. */
+function forgetTokens(statement: Statement): Statement {
+  const forget = (row: Record<string, unknown>) => {
+    const { accessToken, refreshToken, idToken, ...rest } = row;
+    return rest;
+  };
+  const { data, update } = statement;
+  return { ...statement, ...(data && { data: forget(data) }), ...(update && { update: forget(update) }) };
 }

@@ -1,5 +1,6 @@
 import { type BetterAuthOptions, betterAuth } from 'better-auth';
 import { getAdapter } from 'better-auth/db/adapter';
+import { genericOAuth } from 'better-auth/plugins/generic-oauth';
 import type { Logger } from 'pino';
 import { GatewayError } from '../../errors.js';
 import type { ConnectDatabase } from '../database.js';
@@ -27,6 +28,16 @@ interface WithCookies {
   cookies: string[];
 }
 
+/** An identity provider that speaks OpenID Connect. */
+export interface OidcOptions {
+  /** Its address; the discovery document lies below it. */
+  issuer: string;
+  clientId: string;
+  clientSecret: string;
+  /** What people call it, e.g. `Okta`. */
+  name: string;
+}
+
 /** Signing in by e-mail and password. All reject with `keys_unavailable` where the database does not answer. */
 export interface SignIn {
   /** A new session, or undefined where e-mail or password is wrong; both take the same time. */
@@ -36,6 +47,10 @@ export interface SignIn {
   signOut(cookie: string): Promise<WithCookies>;
   /** Ends the user's other sessions too. Undefined where the current password is wrong. */
   changePassword(cookie: string, current: string, next: string): Promise<WithCookies | undefined>;
+  /** The way to the identity provider, to sign in or, with a session's cookie, to connect; undefined where it does not answer. */
+  toProvider(cookie?: string): Promise<(WithCookies & { url: string }) | undefined>;
+  /** The way back from it, with this query: where to go on, signed in or connected, or not. */
+  fromProvider(query: string, cookie: string): Promise<WithCookies & { location: string }>;
 }
 
 export interface SignInOptions {
@@ -44,6 +59,7 @@ export interface SignInOptions {
   baseUrl: string;
   /** Whether cookies go over https alone. */
   secureCookies: boolean;
+  oidc?: OidcOptions | undefined;
   logger: Pick<Logger, 'debug'>;
 }
 
@@ -56,7 +72,19 @@ export function authOptions(options: Pick<SignInOptions, 'secret' | 'baseUrl' | 
     baseURL: baseUrl,
     telemetry: { enabled: false },
     user: { modelName: 'connect_users' },
-    account: { modelName: 'connect_accounts' },
+    basePath: '/auth',
+    rateLimit: { enabled: false },
+    account: {
+      modelName: 'connect_accounts',
+      // Connecting is done by who is signed in, and never by an e-mail that is the same: nobody has verified the e-mail of an
+      // account here, so it could have been made in somebody else's name.
+      accountLinking: {
+        enabled: true,
+        disableImplicitLinking: true,
+        allowDifferentEmails: true,
+        trustedProviders: ['oidc'],
+      },
+    },
     session: { modelName: 'connect_sessions', expiresIn: SESSION_SECONDS, updateAge: REFRESH_SECONDS },
     verification: { modelName: 'connect_verifications' },
     // Accounts are made from invitations alone.
@@ -83,6 +111,7 @@ export async function createSignIn(options: SignInOptions): Promise<SignIn> {
   });
   const auth = betterAuth({
     ...settings,
+    plugins: options.oidc ? [providerPlugin(options.oidc)] : [],
     database: () => hashSessions(base, database),
     // better-auth's lines say what a wrong password was wrong about; the site logs its own.
     logger: { log: (level, message) => logger.debug({ level }, message) },
@@ -113,6 +142,32 @@ export async function createSignIn(options: SignInOptions): Promise<SignIn> {
       );
       return { cookies: done?.headers.getSetCookie() ?? [] };
     },
+    async toProvider(cookie) {
+      const body = {
+        provider: 'oidc',
+        callbackURL: cookie === undefined ? '/' : '/account?connected=1',
+        errorCallbackURL: cookie === undefined ? '/sign-in?failed=1' : '/account?connected=0',
+        disableRedirect: true,
+      };
+      return refusable(async () => {
+        const { headers, response } =
+          cookie === undefined
+            ? await auth.api.signInSocial({ body, returnHeaders: true })
+            : await auth.api.linkSocialAccount({
+                body,
+                headers: new Headers({ cookie }),
+                returnHeaders: true,
+              });
+        if (!response.url) return undefined;
+        return { url: response.url, cookies: headers.getSetCookie() };
+      });
+    },
+    async fromProvider(query, cookie) {
+      const url = new URL(`/auth/callback/oidc?${query}`, options.baseUrl);
+      const answer = await auth.handler(new Request(url, { headers: { cookie } }));
+      if (answer.status >= 500) throw new GatewayError('keys_unavailable', { cause: await answer.text() });
+      return { location: answer.headers.get('location') ?? '/', cookies: answer.headers.getSetCookie() };
+    },
     async changePassword(cookie, currentPassword, newPassword) {
       return refusable(async () => {
         const { headers } = await auth.api.changePassword({
@@ -124,6 +179,26 @@ export async function createSignIn(options: SignInOptions): Promise<SignIn> {
       });
     },
   };
+}
+
+function providerPlugin({ issuer, clientId, clientSecret, name }: OidcOptions) {
+  const discoveryUrl = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  return genericOAuth({
+    config: [
+      {
+        providerId: 'oidc',
+        name,
+        discoveryUrl,
+        clientId,
+        clientSecret,
+        scopes: ['openid', 'email', 'profile'],
+        pkce: true,
+        requireIdTokenVerification: true,
+        disableSignUp: true,
+        disableImplicitSignUp: true,
+      },
+    ],
+  });
 }
 
 /** Undefined where better-auth refused; what else went wrong under it is the database's. */

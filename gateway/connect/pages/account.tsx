@@ -89,6 +89,7 @@ function accountPage(call: PageCall, state: FormState, changed: boolean): PageAn
             </p>
           </Empty>
         )}
+        {call.site.oidc && <Provider name={call.site.oidc.name} result={call.query.get('connected')} />}
         <h2>Change password</h2>
         <Form action="/account/password">
           {/* For password managers, which otherwise do not know whose password it is. */}
@@ -107,4 +108,22 @@ function accountPage(call: PageCall, state: FormState, changed: boolean): PageAn
       </section>
     ),
   };
+}
+
+/** Connecting the account with the identity provider, so as to sign in through it. */
+function Provider({ name, result }: { name: string; result: string | undefined }) {
+  return (
+    <>
+      <h2>Sign in with {name}</h2>
+      {result === '1' && <Notice kind="good">Connected: you can sign in with {name} from now on.</Notice>}
+      {result === '0' && (
+        <Notice kind="bad">Connecting with {name} did not work. Try again in a moment.</Notice>
+      )}
+      <Form action="/account/oidc">
+        <button type="submit" class="quiet-button">
+          Connect with {name}
+        </button>
+      </Form>
+    </>
+  );
 }

@@ -15,9 +15,13 @@ export const signInPages: PageRoute[] = [
     method: 'GET',
     path: '/sign-in',
     access: 'anyone',
-    async run({ visitor, query }) {
+    async run({ site, visitor, query }) {
       const next = localPath(query.get('next'));
-      return visitor ? { redirect: next ?? '/' } : signInPage(emptyForm, next);
+      if (visitor) return { redirect: next ?? '/' };
+      const name = site.oidc?.name;
+      const failed = name !== undefined && query.get('failed') === '1';
+      const problem = `Signing in with ${name} did not work. Sign in with your password, then connect ${name} under Account.`;
+      return signInPage(emptyForm, { next, name, ...(failed && { problem }) });
     },
   },
   { method: 'POST', path: '/sign-in', access: 'anyone', run: signIn },
@@ -38,13 +42,14 @@ async function signIn({ site, form, cookie, address, visitor }: PageCall) {
   if (wait > 0) {
     const minutes = Math.ceil(wait / 60);
     const problem = `Too many tries. Wait ${minutes} minute${minutes > 1 ? 's' : ''}, then try again.`;
-    const page = signInPage({ values: form, problems: {} }, next, problem);
+    const page = signInPage({ values: form, problems: {} }, { next, name: site.oidc?.name, problem });
     return { ...page, status: 429, headers: { 'retry-after': String(wait) } };
   }
   const session = await site.signIn.signIn(email, form.get('password') ?? '');
   if (!session) {
     const problem = 'This e-mail and password do not belong together. Check both and try again.';
-    return { ...signInPage({ values: form, problems: {} }, next, problem), status: 401 };
+    const page = signInPage({ values: form, problems: {} }, { next, name: site.oidc?.name, problem });
+    return { ...page, status: 401 };
   }
   await site.throttle.succeed(address, email);
   // The session that this browser had is of no more use; left alone it would outlive the sign-out.
@@ -52,7 +57,14 @@ async function signIn({ site, form, cookie, address, visitor }: PageCall) {
   return { redirect: next ?? '/', cookies: session.cookies };
 }
 
-function signInPage(state: FormState, next: string | undefined, problem?: string): PageAnswer {
+interface SignInView {
+  next: string | undefined;
+  /** The identity provider's name, where there is one. */
+  name: string | undefined;
+  problem?: string;
+}
+
+function signInPage(state: FormState, { next, name, problem }: SignInView): PageAnswer {
   return {
     title: 'Sign in',
     body: (
@@ -72,6 +84,13 @@ function signInPage(state: FormState, next: string | undefined, problem?: string
           />
           <button type="submit">Sign in</button>
         </Form>
+        {name && (
+          <p>
+            <a class="button quiet-button" href="/sign-in/oidc">
+              Sign in with {name}
+            </a>
+          </p>
+        )}
         <p class="quiet">
           Accounts are made by invitation. The first operator’s password was printed when the gateway first
           started.

@@ -1,0 +1,100 @@
+import { expect } from 'chai';
+import { type BrowserLike, createBrowserLike, signedIn } from './browser-like.js';
+import { createIdentityProvider, type IdentityProvider } from './identity-provider.js';
+import { openTestSite, type TestSite } from './test-site.js';
+
+describe('connect: signing in through an identity provider', () => {
+  let provider: IdentityProvider;
+  let site: TestSite;
+  before(async () => {
+    provider = await createIdentityProvider();
+    const { issuer } = provider;
+    site = await openTestSite({ oidc: { issuer, clientId: 'gateway', clientSecret: 'shh', name: 'Corp' } });
+  });
+  after(async () => {
+    await site.close();
+    await provider.close();
+  });
+
+  /** Goes to the provider and comes back; returns where the site leads to then. */
+  async function visit(browser: BrowserLike, url: string | null): Promise<string | null> {
+    expect(url).to.match(new RegExp(`^${provider.issuer}/authorize\\?`));
+    const answer = await fetch(url ?? '', { redirect: 'manual' });
+    const back = new URL(answer.headers.get('location') ?? '');
+    expect(back.origin + back.pathname).to.equal(`${site.url}/auth/callback/oidc`);
+    return (await browser.get(back.pathname + back.search)).location;
+  }
+  async function connect(browser: BrowserLike): Promise<string | null> {
+    await browser.get('/account');
+    const page = await browser.submit('/account/oidc');
+    const href = /href="(http:[^"]+authorize[^"]+)"/.exec(page.html)?.[1]?.replaceAll('&amp;', '&') ?? null;
+    return visit(browser, href);
+  }
+
+  it('lets nobody in who has not connected an account, whatever their e-mail', async () => {
+    provider.person = { sub: 'stranger', email: site.operator.email, email_verified: true };
+    const browser = createBrowserLike(site.url);
+    const { location } = await browser.get('/sign-in/oidc');
+    expect(await visit(browser, location)).to.equal('/sign-in?failed=1');
+    expect((await browser.get('/sign-in?failed=1')).html).to.include('Signing in with Corp did not work');
+    expect((await browser.get('/overview')).status).to.equal(303);
+    const users = await site.connect.run((db) => db.selectFrom('connect_users').select('id').execute());
+    expect(users).to.have.length(1);
+  });
+
+  it('lets in who has, and keeps none of the provider’s tokens', async () => {
+    provider.person = { sub: 'person-1', email: 'ada@corp.example', email_verified: true };
+    const operator = await signedIn(site.url, site.operator);
+    expect(await connect(operator)).to.equal('/account?connected=1');
+    expect((await operator.get('/account?connected=1')).html).to.include(
+      'Connected: you can sign in with Corp',
+    );
+
+    const browser = createBrowserLike(site.url);
+    const { location } = await browser.get('/sign-in/oidc');
+    expect(await visit(browser, location)).to.equal('/');
+    expect((await browser.get('/overview')).status).to.equal(200);
+    const rows = await site.connect.run((db) => db.selectFrom('connect_accounts').selectAll().execute());
+    expect(rows).to.have.length(2);
+    expect(JSON.stringify(rows)).not.to.match(/provider-(access|refresh)-token|eyJ/);
+  });
+
+  it('takes an answer once, and only in the browser that asked', async () => {
+    const browser = createBrowserLike(site.url);
+    const { location } = await browser.get('/sign-in/oidc');
+    const answer = await fetch(location ?? '', { redirect: 'manual' });
+    const back = new URL(answer.headers.get('location') ?? '');
+    const other = createBrowserLike(site.url);
+    expect((await other.get(back.pathname + back.search)).location).to.include('/sign-in?failed=1');
+    expect((await other.get('/overview')).status).to.equal(303);
+    for (const query of ['', '?code=x', '?state=x', '?error=access_denied', '?code=x&state=y']) {
+      const page = await createBrowserLike(site.url).get(`/auth/callback/oidc${query}`);
+      expect([page.status, page.location], query).to.deep.equal([303, '/sign-in?failed=1']);
+    }
+  });
+
+  it('leaves the password as a way in while the provider does not answer', async () => {
+    const oidc = { issuer: 'http://127.0.0.1:1', clientId: 'gateway', clientSecret: 'shh', name: 'Corp' };
+    const alone = await openTestSite({ oidc });
+    try {
+      const browser = await signedIn(alone.url, alone.operator);
+      expect((await browser.get('/overview')).status).to.equal(200);
+      expect((await createBrowserLike(alone.url).get('/sign-in/oidc')).location).to.equal('/sign-in?failed=1');
+    } finally {
+      await alone.close();
+    }
+  });
+
+  it('is not there where no provider is set', async () => {
+    const plain = await openTestSite();
+    try {
+      const browser = await signedIn(plain.url, plain.operator);
+      expect((await browser.get('/account')).html).not.to.include('/account/oidc');
+      for (const path of ['/sign-in/oidc', '/auth/callback/oidc?code=x&state=y']) {
+        expect((await browser.get(path)).status, path).to.equal(404);
+      }
+    } finally {
+      await plain.close();
+    }
+  });
+});
