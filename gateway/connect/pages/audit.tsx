@@ -94,7 +94,6 @@ function AuditTable(props: {
           <th scope="col">Who</th>
           <th scope="col">Did</th>
           {showTenant && <th scope="col">Tenant</th>}
-          <th scope="col">Key</th>
           <th scope="col">Detail</th>
         </>
       }
@@ -107,9 +106,18 @@ function AuditTable(props: {
               <Moment at={entry.at} />
             </td>
             <td>{entry.actor.replace(/^user:/, '')}</td>
-            <td>{said[entry.action] ?? entry.action}</td>
-            {showTenant && <td>{tenant ? <a href={`/tenants/${tenant}`}>{tenant}</a> : <None />}</td>}
-            <td>{entry.key_id ? <KeyLink tenant={tenant} id={entry.key_id} /> : <None />}</td>
+            <td>
+              {said[entry.action] ?? entry.action}
+              {entry.key_id && (
+                <>
+                  <br />
+                  <KeyLink tenant={tenant} id={entry.key_id} />
+                </>
+              )}
+            </td>
+            {showTenant && (
+              <td class="name">{tenant ? <a href={`/tenants/${tenant}`}>{tenant}</a> : <None />}</td>
+            )}
             <td class="detail">{detailText(entry.detail)}</td>
           </tr>
         );

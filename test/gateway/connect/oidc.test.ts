@@ -79,7 +79,9 @@ describe('connect: signing in through an identity provider', () => {
     try {
       const browser = await signedIn(alone.url, alone.operator);
       expect((await browser.get('/overview')).status).to.equal(200);
-      expect((await createBrowserLike(alone.url).get('/sign-in/oidc')).location).to.equal('/sign-in?failed=1');
+      expect((await createBrowserLike(alone.url).get('/sign-in/oidc')).location).to.equal(
+        '/sign-in?failed=1',
+      );
     } finally {
       await alone.close();
     }
