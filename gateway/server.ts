@@ -1,5 +1,5 @@
-import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import { randomUUID } from 'node:crypto';
+import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { failure } from './envelope.js';
 import { type ErrorCode, GatewayError } from './errors.js';

@@ -1,0 +1,120 @@
+import { performance } from 'node:perf_hooks';
+import type { Logger } from 'pino';
+import { createFontSet } from '../pool/image/fonts.js';
+import { createPool } from '../pool/pool.js';
+import type { WorkerReport } from '../pool/task.js';
+import { createVocabulary } from '../schemas/vocabulary/vocabulary.js';
+import { createApp } from './app.js';
+import { Closers } from './closers.js';
+import type { Config } from './config.js';
+import { createFirstTenant, type FirstKey } from './keys/first-start.js';
+import { openKeyStore } from './keys/open-store.js';
+import { createKeyVerifier } from './keys/verifier.js';
+import type { Readiness } from './pipeline/health.js';
+import { builtinPlugins, helperUrl, loadRegistry, type Registry } from './registry.js';
+import { closeServer, createHttpServer, listen } from './server.js';
+import { createSource } from './source/fetch.js';
+
+/** A gateway that serves. */
+export interface Gateway {
+  /** Where the API listens. */
+  url: string;
+  registry: Registry;
+  engine: WorkerReport;
+  /** The first tenant's key, where this start created it: to be shown now, it is kept nowhere. */
+  firstKey: FirstKey | undefined;
+  /** Takes no more calls, finishes those under way, frees everything. */
+  close(): Promise<void>;
+}
+
+/**
+ * The one composition root: builds every part from the configuration and starts it. Throws, with everything closed
+ * again, where a part cannot start; the message says what to change.
+ */
+export async function startGateway(config: Config, logger: Logger): Promise<Gateway> {
+  const closers = new Closers();
+  try {
+    return await compose(config, logger, closers);
+  } catch (error) {
+    await closers.close();
+    throw error;
+  }
+}
+
+async function compose(config: Config, logger: Logger, closers: Closers): Promise<Gateway> {
+  const started = performance.now();
+  const folders = [builtinPlugins, ...config.pluginDirs];
+  const imageLimits = { maxPixels: config.maxPixels, maxFrames: config.maxFrames };
+  const helperModule = helperUrl(folders);
+  const pool = createPool({
+    threads: config.poolThreads,
+    queue: config.poolQueue,
+    worker: {
+      engine: config.imageEngine,
+      limits: imageLimits,
+      fonts: config.fonts,
+      taskTimeoutMs: config.taskTimeoutMs,
+      ...(helperModule ? { helperUrl: helperModule } : {}),
+    },
+    onFault: (error) => logger.error({ err: error }, 'worker thread failed'),
+  });
+  closers.add(() => pool.close());
+  const fonts = createFontSet(config.fonts);
+  const [engine, registry, store] = await Promise.all([
+    pool.start(),
+    loadRegistry(folders, createVocabulary({ canDraw: (text) => fonts.missing(text) })),
+    openKeyStore(config).then((opened) => {
+      closers.add(() => opened.close());
+      return opened;
+    }),
+  ]);
+  if (engine.fallbackReason !== undefined) {
+    logger.warn(
+      { reason: engine.fallbackReason },
+      'sharp cannot be loaded; images are worked on by Jimp, slower',
+    );
+  }
+  const firstKey = await createFirstTenant(store);
+  const keys = createKeyVerifier({ store, logger });
+  closers.add(() => keys.close());
+  const source = createSource({
+    origins: config.sourceOrigins,
+    timeoutMs: config.sourceTimeoutMs,
+    maxBytes: config.maxImageBytes,
+  });
+  closers.add(() => source.close());
+
+  let open = true;
+  const readiness = (): Readiness | undefined =>
+    open ? { ...engineOf(engine), keys: keys.available() ? 'available' : 'unavailable' } : undefined;
+  const app = createApp({
+    registry,
+    keys,
+    source,
+    pool,
+    logger,
+    bodyLimits: { maxTextBytes: config.maxTextBytes, maxImageBytes: config.maxImageBytes },
+    imageLimits,
+    corsOrigins: config.corsOrigins,
+    readiness,
+  });
+  const server = createHttpServer(app.callback());
+  closers.add(() => closeServer(server, config.taskTimeoutMs + config.sourceTimeoutMs));
+  const url = await listen(server, config.host, config.port);
+  logger.debug({ url, ms: Math.round(performance.now() - started) }, 'listening');
+
+  return {
+    url,
+    registry,
+    engine,
+    firstKey,
+    async close() {
+      open = false;
+      await closers.close();
+    },
+  };
+}
+
+function engineOf({ engine, fallbackReason }: WorkerReport): Pick<Readiness, 'engine' | 'engine_fallback'> {
+  return fallbackReason === undefined ? { engine } : { engine, engine_fallback: fallbackReason };
+}
