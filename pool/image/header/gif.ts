@@ -1,0 +1,44 @@
+import { hasText, type ImageHeader } from './header.js';
+
+const EXTENSION = 0x21;
+const FRAME = 0x2c;
+
+/**
+ * Walks the blocks and counts frames. The size is that of the logical screen, grown where a frame reaches beyond it:
+ * a decoder may grow it likewise, and the limits must hold for what is decoded.
+ */
+export function readGifHeader(view: DataView, maxFrames: number): ImageHeader | undefined {
+  if (view.byteLength < 13 || !(hasText(view, 0, 'GIF87a') || hasText(view, 0, 'GIF89a'))) return undefined;
+  let width = view.getUint16(6, true);
+  let height = view.getUint16(8, true);
+  let frames = 0;
+  let at = 13 + tableBytes(view.getUint8(10));
+  while (at < view.byteLength && frames <= maxFrames) {
+    const block = view.getUint8(at);
+    if (block === EXTENSION) {
+      at = skipSubBlocks(view, at + 2);
+      continue;
+    }
+    if (block !== FRAME || at + 11 > view.byteLength) break;
+    frames++;
+    width = Math.max(width, view.getUint16(at + 1, true) + view.getUint16(at + 5, true));
+    height = Math.max(height, view.getUint16(at + 3, true) + view.getUint16(at + 7, true));
+    at = skipSubBlocks(view, at + 11 + tableBytes(view.getUint8(at + 9)));
+  }
+  if (frames === 0) return undefined;
+  return { format: 'gif', width, height, frames, orientation: 1, cmyk: false };
+}
+
+function tableBytes(flags: number): number {
+  return flags & 0x80 ? 3 << ((flags & 7) + 1) : 0;
+}
+
+function skipSubBlocks(view: DataView, from: number): number {
+  let at = from;
+  while (at < view.byteLength) {
+    const size = view.getUint8(at);
+    if (size === 0) return at + 1;
+    at += 1 + size;
+  }
+  return at;
+}
