@@ -1,0 +1,93 @@
+import { type Kysely, type Migration, Migrator, sql } from 'kysely';
+
+import type { Tables } from './tables.js';
+
+type Dialect = 'sqlite' | 'postgres';
+
+/** What a failed migration ends the start with. */
+export class MigrationError extends Error {
+  constructor(cause: unknown) {
+    super('The key database could not be brought to this version.', { cause });
+    this.name = 'MigrationError';
+  }
+}
+
+/** Brings the tables up to date; does nothing where they are. `schema` is the one that PostgreSQL creates tables in. */
+export async function migrate(db: Kysely<Tables>, dialect: Dialect, schema?: string): Promise<void> {
+  const migrator = new Migrator({
+    db,
+    provider: { getMigrations: async () => migrations(dialect) },
+    migrationTableName: 'gateway_migration',
+    migrationLockTableName: 'gateway_migration_lock',
+    ...(schema !== undefined && { migrationTableSchema: schema }),
+  });
+  const { error } = await migrator.migrateToLatest();
+  if (error) throw new MigrationError(error);
+}
+
+function migrations(dialect: Dialect): Record<string, Migration> {
+  return { '0001_keys': { up: (db) => createKeyTables(db, dialect) } };
+}
+
+async function createKeyTables(db: Kysely<unknown>, dialect: Dialect): Promise<void> {
+  // Names and ids are sorted by their bytes on both, whatever locale a PostgreSQL database was made with.
+  const text = dialect === 'postgres' ? sql`text collate "C"` : 'text';
+  await db.schema
+    .createTable('tenants')
+    .addColumn('id', text, (column) => column.primaryKey())
+    .addColumn('name', text, (column) => column.notNull().unique())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('rate', 'double precision')
+    .addColumn('burst', 'bigint')
+    .addColumn('monthly_quota', 'bigint')
+    .addColumn('in_flight', 'bigint')
+    .addColumn('weight', 'bigint', (column) => column.notNull())
+    .execute();
+  await db.schema
+    .createTable('keys')
+    .addColumn('id', text, (column) => column.primaryKey())
+    .addColumn('tenant_id', text, (column) => column.notNull().references('tenants.id'))
+    .addColumn('label', 'text')
+    .addColumn('scopes', 'text')
+    .addColumn('expires_at', 'bigint')
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('revoked_at', 'bigint')
+    .addColumn('last_used_at', 'bigint')
+    .execute();
+  await db.schema
+    .createIndex('keys_of_tenant')
+    .on('keys')
+    .columns(['tenant_id', 'created_at', 'id'])
+    .execute();
+  await db.schema
+    .createTable('secrets')
+    .addColumn('id', text, (column) => column.primaryKey())
+    .addColumn('key_id', text, (column) => column.notNull().references('keys.id'))
+    .addColumn('hash', text, (column) => column.notNull().unique())
+    .addColumn('prefix', 'text', (column) => column.notNull())
+    .addColumn('suffix', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('expires_at', 'bigint')
+    .addColumn('ended_at', 'bigint')
+    .execute();
+  await db.schema.createIndex('secrets_of_key').on('secrets').column('key_id').execute();
+  await createAuditTable(db, dialect);
+}
+
+async function createAuditTable(db: Kysely<unknown>, dialect: Dialect): Promise<void> {
+  // No foreign keys: what was done stays on record whatever becomes of the rest.
+  await db.schema
+    .createTable('audit')
+    .addColumn('id', dialect === 'postgres' ? 'bigserial' : 'integer', (column) => {
+      return dialect === 'postgres' ? column.primaryKey() : column.primaryKey().autoIncrement();
+    })
+    .addColumn('at', 'bigint', (column) => column.notNull())
+    .addColumn('actor', 'text', (column) => column.notNull())
+    .addColumn('action', 'text', (column) => column.notNull())
+    .addColumn('tenant_id', 'text')
+    .addColumn('key_id', 'text')
+    .addColumn('detail', 'text', (column) => column.notNull())
+    .execute();
+  await db.schema.createIndex('audit_of_tenant').on('audit').columns(['tenant_id', 'id']).execute();
+  await db.schema.createIndex('audit_of_key').on('audit').columns(['key_id', 'id']).execute();
+}

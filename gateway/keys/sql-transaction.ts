@@ -1,0 +1,50 @@
+import type { Kysely } from 'kysely';
+
+import type { AuditEntry } from './model.js';
+import { auditRow, keyRow, tenantOf, tenantRow } from './rows.js';
+import { readKey } from './sql-reads.js';
+import type { KeyTransaction } from './store.js';
+import type { Tables } from './tables.js';
+
+/** The writes of one transaction; `log` gets each audit entry, for the listeners to be told after the commit. */
+export function createSqlTransaction(
+  db: Kysely<Tables>,
+  log: (entry: Omit<AuditEntry, 'id'>) => void,
+): KeyTransaction {
+  return {
+    async hasTenants() {
+      return (await db.selectFrom('tenants').select('id').limit(1).executeTakeFirst()) !== undefined;
+    },
+    async tenant(name) {
+      const row = await db.selectFrom('tenants').selectAll().where('name', '=', name).executeTakeFirst();
+      return row && tenantOf(row);
+    },
+    key: (id) => readKey(db, id),
+    async addTenant(tenant) {
+      await db.insertInto('tenants').values(tenantRow(tenant)).execute();
+    },
+    async setLimits({ id, limits, weight }) {
+      await db
+        .updateTable('tenants')
+        .set({ ...limits, weight })
+        .where('id', '=', id)
+        .execute();
+    },
+    async addKey(key) {
+      await db.insertInto('keys').values(keyRow(key)).execute();
+    },
+    async revokeKey(id, revoked_at) {
+      await db.updateTable('keys').set({ revoked_at }).where('id', '=', id).execute();
+    },
+    async addSecret(secret) {
+      await db.insertInto('secrets').values(secret).execute();
+    },
+    async endSecret({ id, expires_at, ended_at }) {
+      await db.updateTable('secrets').set({ expires_at, ended_at }).where('id', '=', id).execute();
+    },
+    async audit(entry) {
+      await db.insertInto('audit').values(auditRow(entry)).execute();
+      log(entry);
+    },
+  };
+}

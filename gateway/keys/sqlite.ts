@@ -1,0 +1,66 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { Kysely } from 'kysely';
+import Database from 'libsql';
+
+import { migrate } from './migrations.js';
+import { createSqlStore } from './sql-store.js';
+import { LibsqlDialect } from './sqlite-dialect.js';
+import type { KeyStore } from './store.js';
+import { isConflict, reasonOf } from './store-error.js';
+import type { Tables } from './tables.js';
+
+/** SQLite's own waiting blocks the event loop, so it is short, and the store waits on without blocking. */
+const BUSY_TIMEOUT_MS = 20;
+const PATIENCE_MS = 10_000;
+
+/**
+ * Opens `gateway.db` in `dataDir`, makes both where they are missing (for the owner's eyes only) and brings the tables up
+ * to date. Several processes may have it open at once.
+ *
+ * With a rollback journal and not WAL: in the SQLite that libsql brings (3.45), WAL with two writing processes can corrupt
+ * the file. `synchronous=full` makes a commit durable before it is acknowledged.
+ */
+export async function openSqliteStore(dataDir: string): Promise<KeyStore> {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const file = join(dataDir, 'gateway.db');
+  closeSync(openSync(file, 'a', 0o600));
+  const database = new Database(file);
+  try {
+    const db = await patiently(() => prepare(database));
+    return createSqlStore({ kind: 'sqlite', db, lock: async () => {}, patience: PATIENCE_MS });
+  } catch (error) {
+    database.close();
+    throw new Error(`The key database ${file} cannot be opened: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+async function prepare(database: Database.Database): Promise<Kysely<Tables>> {
+  database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  database.exec('pragma journal_mode = delete; pragma synchronous = full; pragma foreign_keys = on');
+  const db = new Kysely<Tables>({ dialect: new LibsqlDialect(database) });
+  // Kysely takes no lock on SQLite; within this transaction, one start migrates and the others find it done.
+  database.exec('begin immediate');
+  try {
+    await migrate(db, 'sqlite');
+    database.exec('commit');
+  } catch (error) {
+    if (database.inTransaction) database.exec('rollback');
+    throw error;
+  }
+  return db;
+}
+
+async function patiently<T>(run: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return await run();
+    } catch (error) {
+      if (!isConflict(error) || performance.now() > deadline) throw error;
+      await sleep(5 + Math.random() * 20);
+    }
+  }
+}

@@ -1,0 +1,160 @@
+import { LRUCache } from 'lru-cache';
+
+import { GatewayError } from '../errors.js';
+import { createChangeFeed } from './change-feed.js';
+import { parseKey } from './key-format.js';
+import { createKeyLookup } from './key-lookup.js';
+import { createLastUsed } from './last-used.js';
+import type { FoundSecret, Key, Tenant } from './model.js';
+import type { Change, KeyStore } from './store.js';
+import { keyState, secretEnded } from './views.js';
+
+export interface ActiveKey {
+  state: 'active';
+  tenant: Pick<Tenant, 'id' | 'name' | 'limits' | 'weight'>;
+  key: Pick<Key, 'id' | 'label' | 'scopes'>;
+}
+
+export type KeyVerdict = ActiveKey | { state: 'malformed' | 'unknown' | 'expired' | 'revoked' };
+
+export interface KeyVerifierOptions {
+  store: KeyStore;
+  /** Wall clock, ms: judges expiry, and nothing else. */
+  now?: () => number;
+  /** A clock that never jumps, ms: judges the age of what is cached. */
+  monotonic?: () => number;
+  /** Between two looks at other processes' changes, ms. */
+  pollInterval?: number;
+  /** Between two writes of when keys were last used, ms. */
+  lastUsedInterval?: number;
+  /** Called once when the database stops answering, with the reason, and once when it is back. */
+  onDown?: (error: unknown) => void;
+  onUp?: () => void;
+}
+
+export interface KeyVerifier {
+  /** Judges what a caller sent as its key. Rejects with `keys_unavailable` where nobody can tell at the moment. */
+  verify(text: string): Promise<KeyVerdict>;
+  /** Looks for other processes' changes now. */
+  refresh(): Promise<void>;
+  /** Whether the database answers. */
+  available(): boolean;
+  /** Writes what is left; the store stays open. */
+  close(): Promise<void>;
+}
+
+interface Cached {
+  /** Undefined: no such key. */
+  found: FoundSecret | undefined;
+  /** Monotonic time at which its read began. */
+  readAt: number;
+}
+
+const MAX_CACHED = 10_000;
+/** What is known to be true this recently needs no read. With polls every second, only a slow database makes one. */
+const FRESH_MS = 3_000;
+/** How long known keys go on working while the database is away: the bound on how late a revocation can come. */
+const OUTAGE_MS = 5 * 60_000;
+
+/**
+ * Verifies keys from a cache that follows every change: this process's own at once, others' by polling. Cached by the key's
+ * hash, never by the key. Invented keys have a cache of their own, so that a flood of them displaces no good one.
+ */
+export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
+  const { store, now = Date.now, monotonic = () => performance.now() } = options;
+  const known = new LRUCache<string, Cached>({ max: MAX_CACHED });
+  const unknown = new LRUCache<string, Cached>({ max: MAX_CACHED });
+  const find = createKeyLookup(store);
+  const lastUsed = createLastUsed(store, options.lastUsedInterval ?? 60_000);
+  // Rises with every change. A read that began before one may bring what was true before it, and is not cached.
+  let epoch = 0;
+
+  const feed = createChangeFeed({
+    store,
+    monotonic,
+    interval: options.pollInterval ?? 1_000,
+    onChanges: drop,
+    onReset() {
+      epoch += 1;
+      known.clear();
+      unknown.clear();
+    },
+    onDown: (error) => options.onDown?.(error),
+    onUp: () => options.onUp?.(),
+  });
+  const stopListening = store.onChange(drop);
+
+  function drop(changes: Pick<Change, 'tenant_id' | 'key_id'>[]): void {
+    epoch += 1;
+    const keys = new Set(changes.map((change) => change.key_id));
+    // A change that names no key is one of the tenant itself, and so of what every key of it may do.
+    const tenants = new Set(
+      changes.filter((change) => change.key_id === null).map(({ tenant_id }) => tenant_id),
+    );
+    for (const [hash, { found }] of known.entries()) {
+      if (found && (keys.has(found.key.id) || tenants.has(found.tenant.id))) known.delete(hash);
+    }
+    unknown.clear();
+  }
+
+  function trustedFor(cached: Cached | undefined, span: number): cached is Cached {
+    return cached !== undefined && monotonic() - Math.max(cached.readAt, feed.confirmedAt()) <= span;
+  }
+
+  /** Against the clock of this very call: a key runs out while it is cached. */
+  function judge(found: FoundSecret | undefined): KeyVerdict {
+    if (!found) return { state: 'unknown' };
+    const { secret, key, tenant } = found;
+    const at = now();
+    const state = keyState(key, at);
+    if (state !== 'active') return { state };
+    if (secretEnded(secret, at)) return { state: 'expired' };
+    lastUsed.note(key.id, at);
+    const { id, name, limits, weight } = tenant;
+    return {
+      state: 'active',
+      tenant: { id, name, limits, weight },
+      key: { id: key.id, label: key.label, scopes: key.scopes },
+    };
+  }
+
+  function fallBack(cached: Cached | undefined, cause?: unknown): KeyVerdict {
+    if (trustedFor(cached, OUTAGE_MS)) return judge(cached.found);
+    throw new GatewayError('keys_unavailable', { cause });
+  }
+
+  async function read(hash: string): Promise<KeyVerdict> {
+    const cached = known.get(hash);
+    // No caller waits for a database that is known to be away; the feed finds out when it is back.
+    if (feed.isDown()) return fallBack(cached);
+    const began = { epoch, at: monotonic() };
+    let found: FoundSecret | undefined;
+    try {
+      found = await find(hash);
+    } catch (error) {
+      if (error instanceof GatewayError && error.cause !== undefined) feed.reportFailure(error);
+      return fallBack(cached, error);
+    }
+    if (epoch === began.epoch) (found ? known : unknown).set(hash, { found, readAt: began.at });
+    return judge(found);
+  }
+
+  return {
+    async verify(text) {
+      const digest = parseKey(text);
+      if (!digest) return { state: 'malformed' };
+      const { hash } = digest;
+      const cached = known.get(hash);
+      if (trustedFor(cached, FRESH_MS)) return judge(cached.found);
+      if (!cached && !feed.isDown() && trustedFor(unknown.get(hash), FRESH_MS)) return { state: 'unknown' };
+      return read(hash);
+    },
+    refresh: () => feed.poll(),
+    available: () => !feed.isDown(),
+    async close() {
+      stopListening();
+      feed.close();
+      await lastUsed.close();
+    },
+  };
+}
