@@ -92,6 +92,10 @@ function createChecker(ajv: Ajv, schema: JsonSchema, takesImage: boolean): Param
   const coercers = new Map<string, Coerce>(
     names.map((name) => [name, createCoerce(asSchema(known.get(name)?.schema), schema)]),
   );
+  for (const name of required) {
+    if (!known.has(String(name)))
+      throw new Error(`input is not a valid schema: ${name} is required but not a property`);
+  }
   checkDefaults(validateDryrun, properties);
 
   function check(input: Record<string, unknown>, { dryrun, hasFile }: CheckOptions): CheckedInput {

@@ -118,6 +118,9 @@ function ofTheWhole(error: ErrorObject, missing: string[]): FieldProblem {
     const instead = others.length > 0 ? `, or in its place ${others.join(' or ')}` : '';
     return { field: first, problem: `is required${instead}` };
   }
+  if (error.params.passingSchemas) {
+    return { field: '*', problem: 'fits more than one alternative; send the parameters of only one' };
+  }
   return { field: '*', problem: `together ${error.message ?? 'are not valid'}` };
 }
 
