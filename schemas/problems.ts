@@ -88,7 +88,7 @@ function problemOf(error: ErrorObject): string {
   if (ownKeywords.has(keyword)) return message ?? mismatch(schema, data);
   switch (keyword) {
     case 'required':
-      return `is required: ${describeProperty(asSchema(known[params.missingProperty]))}`;
+      return required(known[params.missingProperty]);
     case 'dependentRequired':
     case 'dependencies':
       return `is required where ${params.property} is given`;
@@ -110,6 +110,10 @@ function problemOf(error: ErrorObject): string {
     default:
       return mismatch(schema, data);
   }
+}
+
+function required(schema: unknown): string {
+  return schema === undefined ? 'is required' : `is required: ${describeProperty(asSchema(schema))}`;
 }
 
 function ofTheWhole(error: ErrorObject, missing: string[]): FieldProblem {
