@@ -5,6 +5,7 @@ import { type Coerce, createCoerce } from './parameters/coerce.js';
 import { copyJson } from './parameters/copy.js';
 import { dryrunParameter, urlParameter } from './parameters/gateway-parameters.js';
 import { liftRequired } from './parameters/lift-required.js';
+import { sourceProblems } from './parameters/source.js';
 import type { FieldProblem } from './problem.js';
 import { boundProblems, mismatch, toldProblems, toProblems } from './problems.js';
 import { quote } from './quote.js';
@@ -175,26 +176,6 @@ function unknownParameter(name: string, names: readonly string[], takesImage: bo
   const hint = didYouMean(name, names);
   const problem = hint === '' ? `; it takes ${names.join(', ')}` : hint;
   return { field, problem: `is not a parameter of this helper${problem}` };
-}
-
-function sourceProblems(
-  hasUrl: boolean,
-  hasFile: boolean,
-  dryrun: boolean,
-  takesImage: boolean,
-): FieldProblem[] {
-  if (!takesImage) {
-    return hasFile
-      ? [{ field: 'file', problem: 'is not taken by this helper, which works without a file' }]
-      : [];
-  }
-  if (hasUrl && hasFile) {
-    return [
-      { field: 'url', problem: 'is sent together with an uploaded file; send only one of url and file' },
-    ];
-  }
-  if (hasUrl || hasFile || dryrun) return [];
-  return [{ field: 'url', problem: 'is required: send the url of a picture, or upload one as file' }];
 }
 
 function list(problems: readonly FieldProblem[]): string {

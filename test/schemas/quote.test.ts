@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { nearest } from '../../schemas/nearest.js';
 import { describeValue, quote } from '../../schemas/quote.js';
 
 describe('quote', () => {
@@ -37,26 +36,5 @@ describe('describeValue', () => {
       'a list of 2',
       'an object',
     ]);
-  });
-});
-
-describe('nearest', () => {
-  const names = ['width', 'color', 'format', 'url', 'a', 'b'];
-
-  it('finds slips, other cases and beginnings', () => {
-    for (const [slip, name] of [
-      ['widht', 'width'],
-      ['colour', 'color'],
-      ['Format', 'format'],
-      ['form', 'format'],
-      ['urls', 'url'],
-    ]) {
-      expect(nearest(slip ?? '', names)).to.equal(name);
-    }
-  });
-
-  it('finds nothing for what is far, empty or very long', () => {
-    for (const name of ['opacity', 'x', '', 'w'.repeat(100_000)])
-      expect(nearest(name, names)).to.equal(undefined);
   });
 });
