@@ -165,6 +165,10 @@ function copyParameter({ schema }: ParameterProperty, value: unknown) {
     const problem = `must be ${describeProperty(schema)}, but has more than ${2 * maxLength} characters`;
     return { ok: false as const, problem };
   }
+  if (Array.isArray(value) && typeof maxItems === 'number' && value.length > maxItems) {
+    // Nor its `uniqueItems`, which compares each with each.
+    return { ok: false as const, problem: `must be ${describeProperty(schema)}, but has ${value.length}` };
+  }
   return copyJson(value, typeof maxItems === 'number' ? maxItems : 0);
 }
 

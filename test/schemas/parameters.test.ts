@@ -134,6 +134,15 @@ describe('checking parameters', () => {
     );
   });
 
+  it('does not compare the items of a list that is too long', () => {
+    const properties = { list: { type: 'array', maxItems: 2, uniqueItems: true } };
+    const slow = checker({ input: { type: 'object', properties } });
+    const list = Array.from({ length: 9000 }, (_, index) => ({ index }));
+    expect(slow.check({ list }, real).problems).to.deep.equal([
+      { field: 'list', problem: 'must be a list of at most 2 items, all different, but has 9000' },
+    ]);
+  });
+
   it('never throws and never keeps what it was given', () => {
     const name = fc.constantFrom('text', 'width', 'color', 'keep', 'size', 'dryrun', '__proto__', 'url');
     fc.assert(
