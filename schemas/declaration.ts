@@ -75,6 +75,7 @@ function reasonFor(value: Record<string, unknown>, field: string, problem: strin
     const meant = nearest(field, known);
     return `${field} is not part of a declaration${meant === undefined ? '' : `; did you mean "${meant}"?`}`;
   }
+  if (field === 'summary') return 'summary must be a sentence that says what the helper does';
   if (field === 'handler') return `handler must be a function, but is ${describeValue(value.handler)}`;
   if (field === 'dryrun') return `dryrun must be "run" or a function, but is ${describeValue(value.dryrun)}`;
   return `${field} ${problem}`;

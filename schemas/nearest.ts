@@ -4,7 +4,7 @@ const longest = 64;
 
 /**
  * The candidate that `name` is most likely a slip of, or undefined where none is near. Near: not more than a third of
- * the letters, two at least, have to change (Levenshtein), or one is the beginning of the other. Case is ignored.
+ * the letters, or two, or half of a short name, have to change (Levenshtein), or one is the beginning of the other. Case is ignored.
  */
 export function nearest(name: string, candidates: readonly string[]): string | undefined {
   // The distance costs the product of both lengths, and the name comes from outside.
@@ -15,7 +15,7 @@ export function nearest(name: string, candidates: readonly string[]): string | u
   for (const candidate of candidates) {
     const known = candidate.toLowerCase();
     const changes = distance(wanted, known);
-    const allowed = Math.min(Math.max(2, Math.floor(known.length / 3)), Math.max(1, known.length - 1));
+    const allowed = Math.min(Math.max(2, Math.floor(known.length / 3)), Math.floor(known.length / 2));
     const begins =
       wanted.length >= 3 && known.length >= 3 && (known.startsWith(wanted) || wanted.startsWith(known));
     if ((changes <= allowed || begins) && changes < least) {

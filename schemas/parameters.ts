@@ -5,6 +5,7 @@ import { type Coerce, createCoerce } from './parameters/coerce.js';
 import { copyJson } from './parameters/copy.js';
 import { dryrunParameter, urlParameter } from './parameters/gateway-parameters.js';
 import { liftRequired } from './parameters/lift-required.js';
+import { sourceProblems } from './parameters/source.js';
 import type { FieldProblem } from './problem.js';
 import { boundProblems, mismatch, toldProblems, toProblems } from './problems.js';
 import { quote } from './quote.js';
@@ -92,6 +93,10 @@ function createChecker(ajv: Ajv, schema: JsonSchema, takesImage: boolean): Param
   const coercers = new Map<string, Coerce>(
     names.map((name) => [name, createCoerce(asSchema(known.get(name)?.schema), schema)]),
   );
+  for (const name of required) {
+    if (!known.has(String(name)))
+      throw new Error(`input is not a valid schema: ${name} is required but not a property`);
+  }
   checkDefaults(validateDryrun, properties);
 
   function check(input: Record<string, unknown>, { dryrun, hasFile }: CheckOptions): CheckedInput {
@@ -160,6 +165,10 @@ function copyParameter({ schema }: ParameterProperty, value: unknown) {
     const problem = `must be ${describeProperty(schema)}, but has more than ${2 * maxLength} characters`;
     return { ok: false as const, problem };
   }
+  if (Array.isArray(value) && typeof maxItems === 'number' && value.length > maxItems) {
+    // Nor its `uniqueItems`, which compares each with each.
+    return { ok: false as const, problem: `must be ${describeProperty(schema)}, but has ${value.length}` };
+  }
   return copyJson(value, typeof maxItems === 'number' ? maxItems : 0);
 }
 
@@ -171,26 +180,6 @@ function unknownParameter(name: string, names: readonly string[], takesImage: bo
   const hint = didYouMean(name, names);
   const problem = hint === '' ? `; it takes ${names.join(', ')}` : hint;
   return { field, problem: `is not a parameter of this helper${problem}` };
-}
-
-function sourceProblems(
-  hasUrl: boolean,
-  hasFile: boolean,
-  dryrun: boolean,
-  takesImage: boolean,
-): FieldProblem[] {
-  if (!takesImage) {
-    return hasFile
-      ? [{ field: 'file', problem: 'is not taken by this helper, which works without a file' }]
-      : [];
-  }
-  if (hasUrl && hasFile) {
-    return [
-      { field: 'url', problem: 'is sent together with an uploaded file; send only one of url and file' },
-    ];
-  }
-  if (hasUrl || hasFile || dryrun) return [];
-  return [{ field: 'url', problem: 'is required: send the url of a picture, or upload one as file' }];
 }
 
 function list(problems: readonly FieldProblem[]): string {

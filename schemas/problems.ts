@@ -88,7 +88,7 @@ function problemOf(error: ErrorObject): string {
   if (ownKeywords.has(keyword)) return message ?? mismatch(schema, data);
   switch (keyword) {
     case 'required':
-      return `is required: ${describeProperty(asSchema(known[params.missingProperty]))}`;
+      return required(known[params.missingProperty]);
     case 'dependentRequired':
     case 'dependencies':
       return `is required where ${params.property} is given`;
@@ -112,11 +112,18 @@ function problemOf(error: ErrorObject): string {
   }
 }
 
+function required(schema: unknown): string {
+  return schema === undefined ? 'is required' : `is required: ${describeProperty(asSchema(schema))}`;
+}
+
 function ofTheWhole(error: ErrorObject, missing: string[]): FieldProblem {
   const [first, ...others] = missing;
   if (first !== undefined && alternatives.has(error.keyword)) {
     const instead = others.length > 0 ? `, or in its place ${others.join(' or ')}` : '';
     return { field: first, problem: `is required${instead}` };
+  }
+  if (error.params.passingSchemas) {
+    return { field: '*', problem: 'fits more than one alternative; send the parameters of only one' };
   }
   return { field: '*', problem: `together ${error.message ?? 'are not valid'}` };
 }

@@ -6,6 +6,8 @@ import { fractionKeyword } from './fraction.js';
 
 const options: Options = {
   strict: true,
+  // So that `anyOf: [{ required: ['a'] }, { required: ['b'] }]` can be said; a name that is nowhere is refused elsewhere.
+  strictRequired: false,
   allowUnionTypes: true,
   strictNumbers: true,
   // One answer names every problem. The cost stays bounded, for parameters are counted before they get here.

@@ -24,7 +24,8 @@ export function isColorFunction(text: string): boolean {
  * is not one. Components are clamped and rounded as in CSS Color 4, `none` is 0.
  */
 export function parseColorFunction(text: string): string | undefined {
-  const color = parse(text);
+  // In a stylesheet the end of the text closes a bracket; here it is more likely that the rest was lost.
+  const color = text.endsWith(')') ? parse(text) : undefined;
   if (color?.mode === 'rgb') {
     const { r = 0, g = 0, b = 0 } = color;
     return Number.isFinite(r + g + b) ? formatHex({ mode: 'rgb', r, g, b }) : undefined;

@@ -2,7 +2,7 @@ import { intensifiers, type Modifier, modifiers } from './modifiers.js';
 import { modifyColor } from './modify.js';
 import { cssColor, listedColor, nameKey } from './names.js';
 
-const phraseCharacters = /^[\p{L}\p{M}\p{N} ,'’_-]+$/u;
+const phraseCharacters = /^[a-z0-9 ,'’_-]+$/;
 const fillers = new Set(['a', 'an', 'the', 'and', 'shade', 'tint', 'tone', 'of', 'color', 'colour']);
 /** CSS took its brown from X11, where it is a red; nobody who asks for a light brown means rose. */
 const plainBrown = '#8b5a2b';
@@ -13,19 +13,21 @@ interface Step {
 }
 
 /**
- * `#rrggbb` of a colour name or a descriptive phrase, or undefined. The first that fits wins: a CSS name, modifiers with
+ * `#rrggbb` of a colour name or a descriptive phrase, or undefined; `text` is in
+ * lower case. The first that fits wins: a CSS name, modifiers with
  * a CSS name, a listed name, modifiers with a listed name, where the longest base and the fewest modifiers are taken.
  * Modifiers apply from the base outwards: "pale warm yellow" is a warm yellow made pale.
  */
 export function parsePhrase(text: string): string | undefined {
-  if (!phraseCharacters.test(text)) return undefined;
-  const css = cssColor(nameKey(text)) ?? cssColor(text.replace(/[ _-]/g, ''));
+  // Keys drop what is no letter, so other scripts have to go before: "日本 red" is not red.
+  if (!phraseCharacters.test(text.normalize('NFKD').replace(/\p{M}/gu, ''))) return undefined;
+  const css = cssColor(nameKey(text));
   if (css !== undefined) return css;
 
   const words = text.split(/[ ,_-]+/).filter((word) => word !== '' && !fillers.has(word));
   if (words.length === 0 || words.every(isModifierWord)) return undefined;
 
-  return modified(words, phraseBase) ?? listedColor(nameKey(text)) ?? modified(words, listedColor);
+  return modified(words, cssColor) ?? listedColor(nameKey(text)) ?? modified(words, listedColor);
 }
 
 function modified(words: string[], look: (key: string) => string | undefined): string | undefined {
@@ -44,10 +46,6 @@ function firstBase(words: string[], look: (key: string) => string | undefined) {
     if (hex !== undefined) return { hex: start > 0 && base.join('') === 'brown' ? plainBrown : hex, steps };
   }
   return undefined;
-}
-
-function phraseBase(key: string): string | undefined {
-  return cssColor(key);
 }
 
 function readSteps(words: string[]): Step[] | undefined {
