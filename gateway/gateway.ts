@@ -59,10 +59,11 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
     onFault: (error) => logger.error({ err: error }, 'worker thread failed'),
   });
   closers.add(() => pool.close());
-  const fonts = createFontSet(config.fonts);
   const [engine, registry, store] = await Promise.all([
     pool.start(),
-    loadRegistry(folders, createVocabulary({ canDraw: (text) => fonts.missing(text) })),
+    createFontSet(config.fonts).then((fonts) =>
+      loadRegistry(folders, createVocabulary({ canDraw: (text) => fonts.missing(text) })),
+    ),
     openKeyStore(config).then((opened) => {
       closers.add(() => opened.close());
       return opened;
@@ -75,7 +76,12 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
     );
   }
   const firstKey = await createFirstTenant(store);
-  const keys = createKeyVerifier({ store, logger });
+  const keys = createKeyVerifier({
+    store,
+    onDown: (error) =>
+      logger.error({ err: error }, 'key database does not answer; keys seen lately go on working'),
+    onUp: () => logger.info('key database answers again'),
+  });
   closers.add(() => keys.close());
   const source = createSource({
     origins: config.sourceOrigins,

@@ -42,7 +42,7 @@ export function createThreads({ count, settings, onReady, onFault }: ThreadsOpti
       // Without it a worker blocks between tasks, and what a plugin left running surfaces in somebody else's task.
       atomics: 'disabled',
       recordTiming: false,
-      resourceLimits: { maxOldGenerationSizeMb: 1024 },
+      resourceLimits: { maxOldGenerationSizeMb: 512 },
     });
     created.on('workerCreate', (worker: ReadyWorker) => {
       workers.push(worker);

@@ -2,10 +2,16 @@ import { GatewayError } from '../errors.js';
 import type { FoundSecret } from './model.js';
 import type { KeyStore } from './store.js';
 
-interface Waiting {
-  resolve: (found: FoundSecret | undefined) => void;
+/** What a read brought, and the mark that was taken when it began. */
+export interface LookedUp<Mark> {
+  found: FoundSecret | undefined;
+  mark: Mark;
+}
+
+interface Waiting<Mark> {
+  resolve: (result: LookedUp<Mark>) => void;
   reject: (error: unknown) => void;
-  promise: Promise<FoundSecret | undefined>;
+  promise: Promise<LookedUp<Mark>>;
 }
 
 /** Hashes in one read, and reads at once. */
@@ -16,12 +22,12 @@ const MAX_WAITING = 5_000;
 
 /**
  * Finds secrets by hash, for keys that are not cached. Whoever asks for a hash that is being looked up shares the
- * answer, and hashes that come while the database is busy go into one read together: a flood of invented keys costs
+ * answer (its mark tells how old that is), and hashes that come while the database is busy go into one read together: a flood of invented keys costs
  * a few reads at a time, and a good key behind it waits for those only.
  */
-export function createKeyLookup(store: Pick<KeyStore, 'find'>) {
-  const waiting = new Map<string, Waiting>();
-  const running = new Map<string, Waiting>();
+export function createKeyLookup<Mark>(store: Pick<KeyStore, 'find'>, takeMark: () => Mark) {
+  const waiting = new Map<string, Waiting<Mark>>();
+  const running = new Map<string, Waiting<Mark>>();
   let reads = 0;
 
   function pump(): void {
@@ -38,13 +44,13 @@ export function createKeyLookup(store: Pick<KeyStore, 'find'>) {
     });
   }
 
-  async function read(batch: Map<string, Waiting>): Promise<void> {
+  async function read(batch: Map<string, Waiting<Mark>>): Promise<void> {
+    const mark = takeMark();
     try {
-      const found = await store.find([...batch.keys()]);
-      for (const { secret, ...rest } of found) {
-        batch.get(secret.hash)?.resolve({ secret, ...rest });
+      for (const found of await store.find([...batch.keys()])) {
+        batch.get(found.secret.hash)?.resolve({ found, mark });
       }
-      for (const waiter of batch.values()) waiter.resolve(undefined);
+      for (const waiter of batch.values()) waiter.resolve({ found: undefined, mark });
     } catch (error) {
       for (const waiter of batch.values()) waiter.reject(error);
     } finally {
@@ -52,23 +58,23 @@ export function createKeyLookup(store: Pick<KeyStore, 'find'>) {
     }
   }
 
-  return function find(hash: string): Promise<FoundSecret | undefined> {
+  return function find(hash: string): Promise<LookedUp<Mark>> {
     const same = waiting.get(hash) ?? running.get(hash);
     if (same) return same.promise;
     if (waiting.size >= MAX_WAITING) {
       return Promise.reject(new GatewayError('keys_unavailable', { retryAfter: 1 }));
     }
-    const waiter = createWaiting();
+    const waiter = createWaiting<Mark>();
     waiting.set(hash, waiter);
     queueMicrotask(pump);
     return waiter.promise;
   };
 }
 
-function createWaiting(): Waiting {
-  let resolve: Waiting['resolve'] = () => {};
-  let reject: Waiting['reject'] = () => {};
-  const promise = new Promise<FoundSecret | undefined>((yes, no) => {
+function createWaiting<Mark>(): Waiting<Mark> {
+  let resolve: Waiting<Mark>['resolve'] = () => {};
+  let reject: Waiting<Mark>['reject'] = () => {};
+  const promise = new Promise<LookedUp<Mark>>((yes, no) => {
     resolve = yes;
     reject = no;
   });

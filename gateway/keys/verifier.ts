@@ -53,6 +53,8 @@ interface Cached {
 const MAX_CACHED = 10_000;
 /** What is known to be true this recently needs no read. With polls every second, only a slow database makes one. */
 const FRESH_MS = 3_000;
+/** A database that leaves a known key waiting for longer counts as away. With the above, below five seconds. */
+const PATIENCE_MS = 1_500;
 /** How long known keys go on working while the database is away: the bound on how late a revocation can come. */
 const OUTAGE_MS = 5 * 60_000;
 
@@ -64,10 +66,10 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
   const { store, now = Date.now, monotonic = () => performance.now() } = options;
   const known = new LRUCache<string, Cached>({ max: MAX_CACHED });
   const unknown = new LRUCache<string, Cached>({ max: MAX_CACHED });
-  const find = createKeyLookup(store);
   const lastUsed = createLastUsed(store, options.lastUsedInterval ?? 60_000);
   // Rises with every change. A read that began before one may bring what was true before it, and is not cached.
   let epoch = 0;
+  const find = createKeyLookup(store, () => ({ epoch, at: monotonic() }));
 
   const feed = createChangeFeed({
     store,
@@ -91,7 +93,7 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
     const tenants = new Set(
       changes.filter((change) => change.key_id === null).map(({ tenant_id }) => tenant_id),
     );
-    for (const [hash, { found }] of known.entries()) {
+    for (const [hash, { found }] of [...known.entries()]) {
       if (found && (keys.has(found.key.id) || tenants.has(found.tenant.id))) known.delete(hash);
     }
     unknown.clear();
@@ -118,25 +120,33 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
     };
   }
 
-  function fallBack(cached: Cached | undefined, cause?: unknown): KeyVerdict {
+  function fallBack(hash: string, cause?: unknown): KeyVerdict {
+    const cached = known.get(hash);
     if (trustedFor(cached, OUTAGE_MS)) return judge(cached.found);
-    throw new GatewayError('keys_unavailable', { cause });
+    throw cause instanceof GatewayError ? cause : new GatewayError('keys_unavailable', { cause });
   }
 
   async function read(hash: string): Promise<KeyVerdict> {
-    const cached = known.get(hash);
     // No caller waits for a database that is known to be away; the feed finds out when it is back.
-    if (feed.isDown()) return fallBack(cached);
-    const began = { epoch, at: monotonic() };
-    let found: FoundSecret | undefined;
+    if (feed.isDown()) return fallBack(hash);
+    const asked = epoch;
     try {
-      found = await find(hash);
+      let { found, mark } = await findInTime(hash);
+      // The answer of a read that began before a change which this caller may know of.
+      while (mark.epoch < asked) ({ found, mark } = await findInTime(hash));
+      if (mark.epoch === epoch) (found ? known : unknown).set(hash, { found, readAt: mark.at });
+      return judge(found);
     } catch (error) {
       if (error instanceof GatewayError && error.cause !== undefined) feed.reportFailure(error);
-      return fallBack(cached, error);
+      return fallBack(hash, error);
     }
-    if (epoch === began.epoch) (found ? known : unknown).set(hash, { found, readAt: began.at });
-    return judge(found);
+  }
+
+  function findInTime(hash: string): ReturnType<typeof find> {
+    const found = find(hash);
+    if (!known.has(hash)) return found;
+    const late = new Error(`The database did not answer within ${PATIENCE_MS} ms.`);
+    return withTimeout(found, PATIENCE_MS, new GatewayError('keys_unavailable', { cause: late }));
   }
 
   return {
@@ -157,4 +167,12 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
       await lastUsed.close();
     },
   };
+}
+
+async function withTimeout<T>(work: Promise<T>, ms: number, late: Error): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(reject, ms, late);
+  });
+  return Promise.race([work, timeout]).finally(() => clearTimeout(timer));
 }

@@ -2,7 +2,7 @@ import type { RouterContext } from '@koa/router';
 import type { Middleware } from 'koa';
 import type { Place } from '../../pool/pool.js';
 import type { HelperResult } from '../helper.js';
-import type { Tenant } from '../keys/model.js';
+import type { ActiveKey } from '../keys/verifier.js';
 import type { Helper } from '../registry.js';
 import type { QueryText } from './query.js';
 
@@ -16,7 +16,7 @@ export interface CallState {
   helper?: Helper;
   /** authenticate: the query, parsed once. */
   query?: QueryText;
-  tenant?: Tenant;
+  tenant?: ActiveKey['tenant'];
   keyId?: string;
   /** read-input: what the body holds, before it is judged. */
   body?: BodyInput;

@@ -26,8 +26,7 @@ export function validate(): Stage {
     });
     const all = [...(query?.problems ?? []), ...(body?.text?.problems ?? []), ...problems];
     if (all.length > 0) throw new GatewayError('invalid_input', { details: all });
-    const { dryrun: _, ...parametersOnly } = input;
-    ctx.state.input = parametersOnly;
+    ctx.state.input = input;
     await next();
   };
 }
