@@ -22,9 +22,7 @@ export function createBody(maxBytes: number, expected = maxBytes): Body {
       if (total > maxBytes) return false;
       if (total > buffer.length) {
         const doubled = Math.max(total, buffer.length * 2);
-        const grown = new Uint8Array(
-          total <= expected ? Math.min(doubled, expected) : Math.min(doubled, maxBytes),
-        );
+        const grown = new Uint8Array(Math.min(doubled, total <= expected ? expected : maxBytes));
         grown.set(buffer.subarray(0, length));
         buffer = grown;
       }
