@@ -6,25 +6,22 @@ export interface Body {
   bytes(): Uint8Array<ArrayBuffer>;
 }
 
-const firstBytes = 1024 * 1024;
+const firstBytes = 256 * 1024;
 
 /**
- * Chunks are copied into one growing array and not kept: a million chunks of one byte would each hold an object, and a
- * whole socket buffer, of their own. `expected` (the content-length, at most `maxBytes`) only bounds the growth, so that a
- * promise of many bytes costs nothing before they come; kept, an honest one makes the last copy unnecessary.
+ * Chunks are copied into one array and not kept: a million chunks of one byte would each hold an object of their own.
+ * With an `expected` length (the content-length, at most `maxBytes`) the array is made once; a promise that is not kept
+ * costs address space only, since the system gives zeroed pages when they are first written. Without one it doubles.
  */
-export function createBody(maxBytes: number, expected = maxBytes): Body {
-  let buffer = new Uint8Array(Math.min(expected, firstBytes));
+export function createBody(maxBytes: number, expected?: number): Body {
+  let buffer = new Uint8Array(Math.min(expected ?? firstBytes, maxBytes));
   let length = 0;
   return {
     add(chunk) {
       const total = length + chunk.length;
       if (total > maxBytes) return false;
       if (total > buffer.length) {
-        const doubled = Math.max(total, buffer.length * 2);
-        const grown = new Uint8Array(
-          total <= expected ? Math.min(doubled, expected) : Math.min(doubled, maxBytes),
-        );
+        const grown = new Uint8Array(Math.min(Math.max(total, buffer.length * 2), maxBytes));
         grown.set(buffer.subarray(0, length));
         buffer = grown;
       }

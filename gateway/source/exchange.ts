@@ -27,7 +27,8 @@ export async function exchange(
   signal: AbortSignal,
 ): Promise<Answer> {
   const client = new Client(url.origin, {
-    connect: (_options, callback) => callback(null, socket),
+    // Not at once: the client ignores a socket that comes while it is still asking for one.
+    connect: (_options, callback) => queueMicrotask(() => callback(null, socket)),
     maxHeaderSize: maxHeaderBytes,
     // The deadline over the whole download stands in for both.
     headersTimeout: 0,
