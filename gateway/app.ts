@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { ImageLimits } from '../pool/image/engine.js';
 import type { Pool } from '../pool/pool.js';
 import type { KeyVerifier } from './keys/verifier.js';
-import { admit } from './pipeline/admit.js';
+import { admit, admitUpload } from './pipeline/admit.js';
 import { authenticate } from './pipeline/authenticate.js';
 import { fetchSource } from './pipeline/fetch-source.js';
 import { alive, drain, type Readiness, ready } from './pipeline/health.js';
@@ -42,6 +42,7 @@ export function createApp(parts: AppParts): Koa<CallState> {
     const stages: Stage[] = [
       route(helper),
       authenticate(parts.keys),
+      admitUpload(parts.pool),
       readInput(parts.bodyLimits),
       validate(),
       admit(parts.pool),

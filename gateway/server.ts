@@ -26,6 +26,8 @@ export function createHttpServer(listener: RequestListener): Server {
     listener,
   );
   server.maxConnections = 10_000;
+  // A client that takes nothing of its answer for two minutes is gone.
+  server.setTimeout(120_000);
   // An Expect header that is not understood is no reason to answer without a body.
   server.on('checkExpectation', listener);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {

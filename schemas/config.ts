@@ -54,7 +54,7 @@ export const configSchema = {
     fonts: paths,
     rate: { type: 'number', minimum: 0, maximum: 1_000_000 },
     corsOrigins: origins,
-    operatorToken: { type: 'string', pattern: '^[\\x21-\\x7e]{16,1024}$' },
+    operatorToken: { type: 'string', pattern: '^[\\x21-\\x7e]{1,1024}$' },
     logLevel: { type: 'string', enum: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] },
   },
 } as const;

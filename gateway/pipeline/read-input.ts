@@ -49,7 +49,10 @@ export function readInput(limits: BodyLimits): Stage {
           : limits.maxTextBytes;
       if (ctx.request.length !== undefined && ctx.request.length > limit) throw tooLarge(type, limits);
       try {
-        await read(ctx, async () => undefined);
+        await unlessAborted(
+          read(ctx, async () => undefined),
+          ctx.state.place?.signal,
+        );
       } catch (error) {
         throw bodyError(error, type, limits);
       }
@@ -57,6 +60,15 @@ export function readInput(limits: BodyLimits): Stage {
     }
     await next();
   };
+}
+
+/** An upload whose place was taken back is not waited for. */
+function unlessAborted(reading: Promise<unknown>, signal: AbortSignal | undefined): Promise<unknown> {
+  if (!signal) return reading;
+  const aborted = new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  return Promise.race([reading, aborted]);
 }
 
 function hasBody(headers: NodeJS.Dict<string | string[]>): boolean {
@@ -89,8 +101,8 @@ function tooLarge(type: string, { maxTextBytes, maxImageBytes }: BodyLimits): Ga
 
 /** raw-body's errors carry `status`, formidable's `httpCode`; a client that went away shows as either. */
 function bodyError(error: unknown, type: string, limits: BodyLimits): GatewayError {
-  if (error instanceof GatewayError) return error;
-  const { status, httpCode } = error as { status?: number; httpCode?: number };
+  const { status, httpCode, code } = error as { status?: number; httpCode?: number; code?: unknown };
+  if (code === 'tenant_busy') return new GatewayError(code, { cause: error });
   if (status === 413 || httpCode === 413) return tooLarge(type, limits);
   if (type === multipart || (status !== undefined && status < 500)) {
     const problem = `must be complete and well-formed ${type}`;

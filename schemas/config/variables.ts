@@ -162,7 +162,7 @@ export const variables: readonly Variable[] = [
     'HELPER_OPERATOR_TOKEN',
     'operatorToken',
     undefined,
-    'at least 16 printable ASCII characters without spaces',
+    'printable ASCII characters without spaces (take 32 random ones)',
     readText,
     'Bearer token for the key site’s JSON API and /metrics.',
   ),

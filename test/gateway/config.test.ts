@@ -86,7 +86,6 @@ describe('loadConfig', () => {
     ['HELPER_MAX_IMAGE_BYTES', '99GB'],
     ['HELPER_MAX_PIXELS', '40Q'],
     ['HELPER_RATE', '-1'],
-    ['HELPER_OPERATOR_TOKEN', 'secret'],
     ['HELPER_OPERATOR_TOKEN', 'secret with spaces'],
     ['LOG_LEVEL', 'secret'],
   ] as const) {
