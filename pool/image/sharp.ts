@@ -4,7 +4,7 @@ import { applyOperations } from './apply.js';
 import type { BorderOptions, ImageEngine, ImageFormat, ImageLimits } from './engine.js';
 import { type Operation, recordImage } from './operation.js';
 import type { TextRenderer } from './overlay.js';
-import { encodePng } from './png/encode.js';
+import { choosePngStrategy, encodePng } from './png/encode.js';
 import { checkHeader, type ImageHeader, type Orientation, uprightSize } from './probe.js';
 import { dropOpaqueAlpha, type Raster } from './raster.js';
 import { sharpFault } from './sharp-fault.js';
@@ -76,11 +76,20 @@ export function createSharpEngine(
   }
 
   async function encode(raster: Raster, format: ImageFormat, timing: AnimationTiming): Promise<Uint8Array> {
-    if (format === 'png') return encodePng(dropOpaqueAlpha(raster));
+    if (format === 'png') return encodeStill(dropOpaqueAlpha(raster));
     const { data, width, height, channels, frames } = raster;
     const raw = { width, height: height * frames, channels, pageHeight: height };
     const image = sharp(data, { raw, limitInputPixels: false }).timeout({ seconds: timeoutSeconds });
     return toBytes(format === 'jpg' ? image.jpeg(jpegOptions) : image.webp({ ...webpOptions, ...timing }));
+  }
+
+  /** What repeats itself is packed faster by libpng than by Node's zlib, in the same way. */
+  function encodeStill(raster: Raster): Promise<Uint8Array> | Uint8Array {
+    const strategy = choosePngStrategy(raster);
+    if (strategy.packing !== 'thorough') return encodePng(raster, strategy);
+    const { data, width, height, channels } = raster;
+    const raw = { width, height, channels };
+    return toBytes(sharp(data, { raw, limitInputPixels: false }).timeout({ seconds: timeoutSeconds }).png());
   }
 
   /** Borders alone go through in one pass; a watermark is blended into its own rectangle of the decoded pixels. */

@@ -1,19 +1,25 @@
 import { crc32 } from 'node:zlib';
 import type { Raster } from '../raster.js';
 import { filterRows } from './filter.js';
-import { chooseStrategy, compress } from './strategy.js';
+import { chooseStrategy, deflateRows, type Strategy } from './strategy.js';
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const RGB = 2;
 const RGBA = 6;
 
+/** The way that suits this picture; deterministic. */
+export function choosePngStrategy({ data, width, height, channels }: Raster): Strategy {
+  return chooseStrategy({ data, stride: width * channels, pixel: channels }, height);
+}
+
 /**
  * Encodes the first frame as a PNG (8 bit RGB or RGBA, not interlaced). Lossless like any other, but with one filter
- * chosen for the whole picture: on photographs that takes less CPU than libpng's default and a quarter fewer bytes.
+ * and one packing chosen for the whole picture: on photographs that takes little more than half the CPU of libpng's
+ * defaults and gives fewer bytes.
  */
-export function encodePng({ data, width, height, channels }: Raster): Uint8Array {
+export function encodePng(raster: Raster, { filter, packing } = choosePngStrategy(raster)): Uint8Array {
+  const { data, width, height, channels } = raster;
   const rows = { data, stride: width * channels, pixel: channels };
-  const { filter, level } = chooseStrategy(rows, height);
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
@@ -22,7 +28,7 @@ export function encodePng({ data, width, height, channels }: Raster): Uint8Array
   return join([
     SIGNATURE,
     ...chunk('IHDR', header),
-    ...chunk('IDAT', compress(filterRows(rows, filter, 0, height), level)),
+    ...chunk('IDAT', deflateRows(filterRows(rows, filter, 0, height), packing)),
     ...chunk('IEND', Buffer.alloc(0)),
   ]);
 }

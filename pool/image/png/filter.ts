@@ -43,12 +43,21 @@ function upRow({ data, stride }: RowShape, row: number, out: Uint8Array, to: num
   }
 }
 
+/** Only the first row, which has none above, and the first pixel, which has none beside, are special. */
 function averageRow({ data, stride, pixel }: RowShape, row: number, out: Uint8Array, to: number): void {
   const at = row * stride;
-  const above = row === 0 ? undefined : at - stride;
-  for (let i = 0; i < stride; i++) {
-    const left = i < pixel ? 0 : (data[at + i - pixel] as number);
-    const up = above === undefined ? 0 : (data[above + i] as number);
-    out[to + i] = (data[at + i] as number) - ((left + up) >> 1);
+  if (row === 0) {
+    for (let i = 0; i < stride; i++) {
+      out[to + i] = (data[i] as number) - (i < pixel ? 0 : (data[i - pixel] as number) >> 1);
+    }
+    return;
+  }
+  const above = at - stride;
+  for (let i = 0; i < pixel; i++) {
+    out[to + i] = (data[at + i] as number) - ((data[above + i] as number) >> 1);
+  }
+  for (let i = pixel; i < stride; i++) {
+    const both = (data[at + i - pixel] as number) + (data[above + i] as number);
+    out[to + i] = (data[at + i] as number) - (both >> 1);
   }
 }
