@@ -24,17 +24,20 @@ const multipartOverhead = 64 * 1024;
  * from it as text, because its own parsers hide repeated names and take time that grows faster than the body.
  */
 export function readInput(limits: BodyLimits): Stage {
-  const read = koaBody({
-    json: false,
-    urlencoded: false,
-    text: true,
-    textTypes: [json, form],
-    multipart: true,
-    textLimit: limits.maxTextBytes,
-    // One character a byte, so that what is not UTF-8 can be told from what is.
-    encoding: 'binary',
-    formidable: multipartOptions(limits),
-  });
+  const reader = (keepsFile: boolean) =>
+    koaBody({
+      json: false,
+      urlencoded: false,
+      text: true,
+      textTypes: [json, form],
+      multipart: true,
+      textLimit: limits.maxTextBytes,
+      // One character a byte, so that what is not UTF-8 can be told from what is.
+      encoding: 'binary',
+      formidable: multipartOptions(limits, keepsFile),
+    });
+  const withFile = reader(true);
+  const withoutFile = reader(false);
 
   return async function readInput(ctx, next) {
     if (ctx.method === 'POST' && hasBody(ctx.req.headers)) {
@@ -48,6 +51,7 @@ export function readInput(limits: BodyLimits): Stage {
           ? limits.maxImageBytes + limits.maxTextBytes + multipartOverhead
           : limits.maxTextBytes;
       if (ctx.request.length !== undefined && ctx.request.length > limit) throw tooLarge(type, limits);
+      const read = ctx.state.helper?.declaration.source ? withFile : withoutFile;
       try {
         await unlessAborted(
           read(ctx, async () => undefined),
