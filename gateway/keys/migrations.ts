@@ -90,4 +90,19 @@ async function createAuditTable(db: Kysely<unknown>, dialect: Dialect): Promise<
     .execute();
   await db.schema.createIndex('audit_of_tenant').on('audit').columns(['tenant_id', 'id']).execute();
   await db.schema.createIndex('audit_of_key').on('audit').columns(['key_id', 'id']).execute();
+  for (const statement of dialect === 'postgres' ? POSTGRES_GUARD : SQLITE_GUARD) {
+    await sql.raw(statement).execute(db);
+  }
 }
+
+// Whoever gets at the tables with the gateway's own rights still cannot quietly rewrite what was done.
+const SQLITE_GUARD = ['update', 'delete'].map(
+  (change) => `create trigger audit_no_${change} before ${change} on audit
+    begin select raise(abort, 'the audit log is only added to'); end`,
+);
+const POSTGRES_GUARD = [
+  `create function refuse_audit_change() returns trigger language plpgsql as
+    $$ begin raise exception 'the audit log is only added to'; end $$`,
+  `create trigger audit_only_grows before update or delete or truncate on audit
+    for each statement execute function refuse_audit_change()`,
+];

@@ -24,16 +24,30 @@ const PATIENCE_MS = 10_000;
  * the file. `synchronous=full` makes a commit durable before it is acknowledged.
  */
 export async function openSqliteStore(dataDir: string): Promise<KeyStore> {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const file = join(dataDir, 'gateway.db');
-  closeSync(openSync(file, 'a', 0o600));
-  const database = new Database(file);
+  let database: Database.Database | undefined;
   try {
-    const db = await patiently(() => prepare(database));
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    createFile(file);
+    const opened = new Database(file);
+    database = opened;
+    const db = await patiently(() => prepare(opened));
     return createSqlStore({ kind: 'sqlite', db, lock: async () => {}, patience: PATIENCE_MS });
   } catch (error) {
-    database.close();
+    database?.close();
     throw new Error(`The key database ${file} cannot be opened: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/**
+ * Makes the file where it is missing, so that SQLite does not make it readable for all. One that is there is not opened: closing
+ * it would drop the locks that this process holds on it through another connection (a rule of POSIX).
+ */
+function createFile(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
   }
 }
 

@@ -76,27 +76,33 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
     monotonic,
     interval: options.pollInterval ?? 1_000,
     onChanges: drop,
-    onReset() {
-      epoch += 1;
-      known.clear();
-      unknown.clear();
-    },
+    onReset: () => reread(() => true),
     onDown: (error) => options.onDown?.(error),
     onUp: () => options.onUp?.(),
   });
   const stopListening = store.onChange(drop);
 
   function drop(changes: Pick<Change, 'tenant_id' | 'key_id'>[]): void {
-    epoch += 1;
     const keys = new Set(changes.map((change) => change.key_id));
     // A change that names no key is one of the tenant itself, and so of what every key of it may do.
     const tenants = new Set(
       changes.filter((change) => change.key_id === null).map(({ tenant_id }) => tenant_id),
     );
-    for (const [hash, { found }] of [...known.entries()]) {
-      if (found && (keys.has(found.key.id) || tenants.has(found.tenant.id))) known.delete(hash);
-    }
+    reread(({ key, tenant }) => keys.has(key.id) || tenants.has(tenant.id));
+  }
+
+  /**
+   * Forgets what may have changed, and reads it again at once: a key in use stays known, should the database go away
+   * before its next call. Until that is read, nothing of it is believed.
+   */
+  function reread(touched: (found: FoundSecret) => boolean): void {
+    epoch += 1;
     unknown.clear();
+    for (const [hash, { found }] of [...known.entries()]) {
+      if (!found || !touched(found)) continue;
+      known.delete(hash);
+      load(hash).catch((error) => noteFailure(error));
+    }
   }
 
   function trustedFor(cached: Cached | undefined, span: number): cached is Cached {
@@ -129,17 +135,26 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
   async function read(hash: string): Promise<KeyVerdict> {
     // No caller waits for a database that is known to be away; the feed finds out when it is back.
     if (feed.isDown()) return fallBack(hash);
-    const asked = epoch;
     try {
-      let { found, mark } = await findInTime(hash);
-      // The answer of a read that began before a change which this caller may know of.
-      while (mark.epoch < asked) ({ found, mark } = await findInTime(hash));
-      if (mark.epoch === epoch) (found ? known : unknown).set(hash, { found, readAt: mark.at });
-      return judge(found);
+      return judge(await load(hash));
     } catch (error) {
-      if (error instanceof GatewayError && error.cause !== undefined) feed.reportFailure(error);
+      noteFailure(error);
       return fallBack(hash, error);
     }
+  }
+
+  async function load(hash: string): Promise<FoundSecret | undefined> {
+    const asked = epoch;
+    let { found, mark } = await findInTime(hash);
+    // The answer of a read that began before a change which this caller may know of.
+    while (mark.epoch < asked) ({ found, mark } = await findInTime(hash));
+    if (mark.epoch === epoch) (found ? known : unknown).set(hash, { found, readAt: mark.at });
+    return found;
+  }
+
+  function noteFailure(error: unknown): void {
+    // Without a cause it is a look-up refused for there being too many.
+    if (error instanceof GatewayError && error.cause !== undefined) feed.reportFailure(error);
   }
 
   function findInTime(hash: string): ReturnType<typeof find> {

@@ -1,0 +1,39 @@
+import { userInfo } from 'node:os';
+
+import type { KeyAdmin } from '../keys/admin.js';
+import { type Answer, answer, type Terminal } from './output.js';
+
+/** What the commands work on; opened by each command, and closed at its end. */
+export interface OpenedKeys {
+  admin: KeyAdmin;
+  close(): Promise<void>;
+}
+
+export type OpenKeys = () => Promise<OpenedKeys>;
+
+/** Opens the keys, does the work, closes them and prints the answer. */
+export async function withKeys(
+  open: OpenKeys,
+  terminal: Terminal,
+  options: { json?: boolean },
+  work: (admin: KeyAdmin, actor: string) => Promise<Answer>,
+): Promise<void> {
+  await answer(terminal, options.json === true, async () => {
+    const { admin, close } = await open();
+    try {
+      return await work(admin, actorName());
+    } finally {
+      await close();
+    }
+  });
+}
+
+/** Who the audit log names for what is done on the command line. */
+function actorName(): string {
+  try {
+    return `cli:${userInfo().username}`;
+  } catch {
+    // A container's user may have a number and no name.
+    return `cli:${process.getuid?.() ?? 'unknown'}`;
+  }
+}

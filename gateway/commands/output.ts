@@ -1,0 +1,101 @@
+import type { Command } from 'commander';
+
+import { GatewayError } from '../errors.js';
+import { reasonOf } from '../keys/store-error.js';
+
+/** Where a command writes; the process's own streams but in tests. */
+export interface Terminal {
+  stdout: { write(text: string): unknown };
+  stderr: { write(text: string): unknown };
+  /** For when what is open has been closed. */
+  setExitCode(code: number): void;
+  /** Ends the process at once. */
+  exit(code: number): void;
+}
+
+export const processTerminal: Terminal = {
+  stdout: process.stdout,
+  stderr: process.stderr,
+  setExitCode(code) {
+    process.exitCode = code;
+  },
+  exit: (code) => process.exit(code),
+};
+
+/** What a command has to say: `data` for programs, the rest for people. */
+export interface Answer {
+  /** Printed as `{ok: true, data}` with --json. */
+  data: Record<string, unknown>;
+  /** Explanations, to stderr, so that stdout holds the result alone. */
+  notes?: string[];
+  /** The result, to stdout. */
+  result?: string;
+}
+
+/** Exit code of a command that was used wrongly; 1 is for what went wrong in carrying it out. */
+const USAGE = 2;
+
+/** Runs a command's work and prints its answer or its error: one line for people, an envelope with --json. */
+export async function answer(terminal: Terminal, json: boolean, work: () => Promise<Answer>): Promise<void> {
+  try {
+    const { data, notes = [], result } = await work();
+    if (json) return print(terminal.stdout, JSON.stringify({ ok: true, data }));
+    for (const note of notes) print(terminal.stderr, note);
+    if (result !== undefined) print(terminal.stdout, result);
+  } catch (error) {
+    terminal.setExitCode(1);
+    if (json) print(terminal.stdout, JSON.stringify({ ok: false, error: describe(error) }));
+    else print(terminal.stderr, `Error: ${sentence(error)}`);
+  }
+}
+
+/**
+ * Makes wrong usage end with exit code 2, and with an envelope where --json was asked for. To be called on a
+ * command before its subcommands are added: they take it over.
+ */
+export function usageErrors(command: Command, terminal: Terminal): Command {
+  return command
+    .configureOutput({
+      writeOut: (text) => terminal.stdout.write(text),
+      writeErr: (text) => terminal.stderr.write(text),
+      outputError(text, write) {
+        if (!wantsJson(command)) return write(text);
+        const error = { code: 'invalid_input', message: text.trim().replace(/^error: /, '') };
+        print(terminal.stdout, JSON.stringify({ ok: false, error }));
+      },
+    })
+    .exitOverride((error) => {
+      terminal.exit(error.exitCode === 0 ? 0 : USAGE);
+      throw error;
+    });
+}
+
+function wantsJson(command: Command): boolean {
+  let root: Command & { rawArgs?: string[] } = command;
+  while (root.parent) root = root.parent;
+  return root.rawArgs?.includes('--json') ?? false;
+}
+
+function describe(error: unknown): Record<string, unknown> {
+  if (!(error instanceof GatewayError)) return { code: 'internal', message: sentence(error) };
+  const { code, details } = error;
+  const message = code === 'keys_unavailable' ? sentence(error) : error.message;
+  return details ? { code, message, details } : { code, message };
+}
+
+function sentence(error: unknown): string {
+  if (!(error instanceof GatewayError))
+    return oneLine(error instanceof Error ? error.message : String(error));
+  if (error.details) return error.details.map(({ field, problem }) => `${field} ${problem}`).join('; ');
+  // Whoever runs this command runs the database: here its own words help, and reach nobody else.
+  if (error.code !== 'keys_unavailable') return error.message;
+  return `The key database does not answer: ${oneLine(reasonOf(error))}`;
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s*\n\s*/g, ' ').trim();
+}
+
+function print(stream: Terminal['stdout'], text: string): void {
+  stream.write(`${text}\n`);
+}

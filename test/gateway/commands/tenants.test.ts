@@ -1,0 +1,60 @@
+import { expect } from 'chai';
+
+import type { OpenKeys } from '../../../gateway/commands/open.js';
+import { createKeyAdmin } from '../../../gateway/keys/admin.js';
+import { createSqliteDatabase, type TestDatabase } from '../keys/databases.js';
+import { run } from './terminal.js';
+
+describe('commands/tenants', () => {
+  let database: TestDatabase;
+  let open: OpenKeys;
+  beforeEach(async () => {
+    database = await createSqliteDatabase();
+    open = async () => {
+      const store = await database.open();
+      return { admin: createKeyAdmin({ store, services: () => [] }), close: () => store.close() };
+    };
+  });
+  afterEach(() => database.drop());
+
+  it('create says what to do next', async () => {
+    const ran = await run(open, 'tenants', 'create', 'acme');
+    expect(ran).to.deep.equal({
+      stdout: 'Created the tenant acme. Next, a key for it: npx helper-gateway keys issue acme\n',
+      stderr: '',
+      exitCode: 0,
+    });
+  });
+
+  it('list shows a table, or the way to the first one', async () => {
+    const empty = await run(open, 'tenants', 'list');
+    expect(empty.stdout).to.equal('');
+    expect(empty.stderr).to.include('helper-gateway tenants create NAME');
+    for (const name of ['zeta', 'acme-and-sons']) await run(open, 'tenants', 'create', name);
+    const lines = (await run(open, 'tenants', 'list')).stdout.split('\n');
+    expect(lines.map((line) => line.split(/\s+/)[0])).to.deep.equal(['NAME', 'acme-and-sons', 'zeta', '']);
+  });
+
+  it('gives JSON with --json', async () => {
+    const created = JSON.parse((await run(open, 'tenants', 'create', 'acme', '--json')).stdout);
+    expect(created.data.tenant).to.include({ name: 'acme', weight: 1 });
+    const listed = JSON.parse((await run(open, 'tenants', 'list', '--json')).stdout);
+    expect(listed).to.deep.equal({ ok: true, data: { tenants: [created.data.tenant] } });
+  });
+
+  it('ends with 1 for a name that is taken or none', async () => {
+    await run(open, 'tenants', 'create', 'acme');
+    const taken = await run(open, 'tenants', 'create', 'acme');
+    expect(taken).to.include({ exitCode: 1, stderr: 'Error: A tenant named "acme" exists already.\n' });
+    const none = await run(open, 'tenants', 'create', 'Ac me', '--json');
+    expect(none.exitCode).to.equal(1);
+    expect(JSON.parse(none.stdout).error).to.include({ code: 'invalid_input' });
+  });
+
+  it('names who did it in the audit log', async () => {
+    await run(open, 'tenants', 'create', 'acme');
+    const { admin, close } = await open();
+    expect((await admin.audit()).entries[0]?.actor).to.match(/^cli:\S+$/);
+    await close();
+  });
+});

@@ -1,0 +1,38 @@
+import { Command } from 'commander';
+
+import { registerKeyCommands } from '../../../gateway/commands/keys.js';
+import type { OpenKeys } from '../../../gateway/commands/open.js';
+import type { Terminal } from '../../../gateway/commands/output.js';
+import { registerTenantCommands } from '../../../gateway/commands/tenants.js';
+
+export interface Ran {
+  stdout: string;
+  stderr: string;
+  exitCode: number;
+}
+
+/** Runs one command line as the program would, and gives back what a person would have seen. */
+export async function run(open: OpenKeys, ...args: string[]): Promise<Ran> {
+  const ran: Ran = { stdout: '', stderr: '', exitCode: 0 };
+  const setExitCode = (code: number) => {
+    ran.exitCode = code;
+  };
+  const terminal: Terminal = {
+    stdout: { write: (text) => (ran.stdout += text) },
+    stderr: { write: (text) => (ran.stderr += text) },
+    setExitCode,
+    exit(code) {
+      setExitCode(code);
+      throw EXIT;
+    },
+  };
+  const program = new Command('helper-gateway');
+  registerTenantCommands(program, open, terminal);
+  registerKeyCommands(program, open, terminal);
+  await program.parseAsync(args, { from: 'user' }).catch((error) => {
+    if (error !== EXIT) throw error;
+  });
+  return ran;
+}
+
+const EXIT = new Error('exit');

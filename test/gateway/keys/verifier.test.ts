@@ -1,0 +1,191 @@
+import { expect } from 'chai';
+
+import { createKey } from '../../../gateway/keys/key-format.js';
+import { createVerifierWorld, START, type VerifierWorld } from './verifier-world.js';
+
+const MINUTE = 60_000;
+
+describe('keys/verifier', () => {
+  let world: VerifierWorld;
+  beforeEach(async () => {
+    world = await createVerifierWorld();
+  });
+  afterEach(() => world.close());
+
+  it('tells whose key it is and what it may do', async () => {
+    const { id, key } = await world.admin.issueKey('acme', { label: 'ci', scopes: ['text/*'] }, 'ann');
+    const { id: tenantId, limits, weight } = await world.admin.tenant('acme');
+    expect(await world.verifier.verify(key)).to.deep.equal({
+      state: 'active',
+      tenant: { id: tenantId, name: 'acme', limits, weight },
+      key: { id, label: 'ci', scopes: ['text/*'] },
+    });
+  });
+
+  it('refuses a malformed key without a look-up, and one nobody has with one', async () => {
+    for (const text of ['', 'hg_', 'secret', `${createKey()}x`])
+      expect(await world.state(text)).to.equal('malformed');
+    expect(world.store.reads()).to.equal(0);
+    const stranger = createKey();
+    expect(await world.state(stranger)).to.equal('unknown');
+    expect(await world.state(stranger)).to.equal('unknown');
+    expect(world.store.reads()).to.equal(1);
+  });
+
+  it('reads a key once, however often and long it is used', async () => {
+    const { key } = await world.admin.issueKey('acme', {}, 'ann');
+    await world.verifier.refresh();
+    for (let minute = 0; minute < 5; minute++) {
+      expect(await world.state(key)).to.equal('active');
+      await world.pass(10_000);
+    }
+    expect(world.store.reads()).to.equal(1);
+  });
+
+  it('asks the database once for a key that many send at the same time', async () => {
+    const { key } = await world.admin.issueKey('acme', {}, 'ann');
+    const verdicts = await Promise.all(Array.from({ length: 50 }, () => world.state(key)));
+    expect(new Set(verdicts)).to.deep.equal(new Set(['active']));
+    expect(world.store.reads()).to.equal(1);
+  });
+
+  it('knows a revocation of its own process at once', async () => {
+    const { id, key } = await world.admin.issueKey('acme', {}, 'ann');
+    expect(await world.state(key)).to.equal('active');
+    await world.admin.revokeKey(id, 'ann');
+    expect(await world.state(key)).to.equal('revoked');
+  });
+
+  it('knows what another process did after the next poll', async () => {
+    const { id, key } = await world.elsewhere.issueKey('acme', {}, 'ann');
+    expect(await world.state(key)).to.equal('active');
+    await world.elsewhere.setLimits('acme', { rate: 7 }, 'ann');
+    await world.verifier.refresh();
+    expect(await world.verifier.verify(key)).to.have.nested.property('tenant.limits.rate', 7);
+    const rotated = await world.elsewhere.rotateKey(id, { grace_seconds: 0 }, 'ann');
+    expect(await world.state(rotated.key)).to.equal('active');
+    await world.verifier.refresh();
+    expect(await world.state(key)).to.equal('expired');
+    await world.elsewhere.revokeKey(id, 'ann');
+    await world.verifier.refresh();
+    expect(await world.state(rotated.key)).to.equal('revoked');
+  });
+
+  it('does not rely on polls that do not come: after three seconds it looks for itself', async () => {
+    const { id, key } = await world.elsewhere.issueKey('acme', {}, 'ann');
+    expect(await world.state(key)).to.equal('active');
+    await world.elsewhere.revokeKey(id, 'ann');
+    world.elapsed += 3_001;
+    expect(await world.state(key)).to.equal('revoked');
+  });
+
+  it('judges expiry at every call, though the key is cached', async () => {
+    const { key } = await world.admin.issueKey('acme', { expires_at: '2030-01-01T00:00:10Z' }, 'ann');
+    expect(await world.state(key)).to.equal('active');
+    world.wall += 9_999;
+    expect(await world.state(key)).to.equal('active');
+    world.wall += 1;
+    expect(await world.state(key)).to.equal('expired');
+  });
+
+  it('ends a grace on time, and by hand at once, and a clock set back does not undo that', async () => {
+    const { id, key } = await world.admin.issueKey('acme', {}, 'ann');
+    const second = await world.admin.rotateKey(id, { grace_seconds: 60 }, 'ann');
+    expect([await world.state(key), await world.state(second.key)]).to.deep.equal(['active', 'active']);
+    world.wall += MINUTE;
+    expect([await world.state(key), await world.state(second.key)]).to.deep.equal(['expired', 'active']);
+    const third = await world.admin.rotateKey(id, {}, 'ann');
+    await world.admin.endGrace(id, 'ann');
+    world.wall -= 60 * MINUTE;
+    expect([await world.state(second.key), await world.state(third.key)]).to.deep.equal([
+      'expired',
+      'active',
+    ]);
+  });
+
+  it('does not take a jump of the clock for an age of the cache', async () => {
+    const { key } = await world.admin.issueKey('acme', {}, 'ann');
+    await world.state(key);
+    world.wall += 365 * 24 * 60 * MINUTE;
+    expect(await world.state(key)).to.equal('active');
+    world.wall -= 2 * 365 * 24 * 60 * MINUTE;
+    expect(await world.state(key)).to.equal('active');
+    expect(world.store.reads()).to.equal(1);
+  });
+
+  it('does not cache what a read brings that was overtaken by a revocation', async () => {
+    const { id, key } = await world.admin.issueKey('acme', {}, 'ann');
+    const release = world.store.holdAnswers();
+    const early = world.state(key);
+    await world.store.held();
+    await world.admin.revokeKey(id, 'ann');
+    const late = world.state(key);
+    release();
+    expect(await early).to.equal('active');
+    // It joined the read that began before the revocation, and must not believe it.
+    expect(await late).to.equal('revoked');
+    expect(await world.state(key)).to.equal('revoked');
+  });
+
+  it('forgets everything when the database turns out to be another', async () => {
+    const { key } = await world.admin.issueKey('acme', {}, 'ann');
+    await world.verifier.refresh();
+    await world.state(key);
+    world.store.replaceHistory();
+    await world.verifier.refresh();
+    await world.state(key);
+    expect(world.store.reads()).to.equal(2);
+  });
+
+  it('follows more changes than one poll can tell of', async () => {
+    const { id, key } = await world.admin.issueKey('acme', {}, 'ann');
+    await world.verifier.refresh();
+    await world.state(key);
+    const entry = {
+      at: world.wall,
+      actor: 'a',
+      action: 'key.issue',
+      tenant_id: 't',
+      key_id: 'k',
+      detail: {},
+    } as const;
+    await world.elsewhere.revokeKey(id, 'ann');
+    const other = await world.database.open();
+    await other.change(async (tx) => {
+      for (let n = 0; n < 600; n++) await tx.audit(entry);
+    });
+    await world.verifier.refresh();
+    expect(await world.state(key)).to.equal('revoked');
+  });
+
+  it('keeps good keys through a flood of invented ones, in few reads', async () => {
+    const { key } = await world.admin.issueKey('acme', {}, 'ann');
+    await world.state(key);
+    const flood = Array.from({ length: 4_000 }, () => world.state(createKey()));
+    const fresh = await world.admin.issueKey('acme', {}, 'ann');
+    expect(await world.state(fresh.key)).to.equal('active');
+    expect(new Set(await Promise.all(flood))).to.deep.equal(new Set(['unknown']));
+    expect(world.store.reads()).to.be.lessThan(60);
+  });
+
+  it('refuses what a flood piles up too high, with keys_unavailable', async () => {
+    const release = world.store.hold();
+    const flood = Array.from({ length: 6_000 }, () =>
+      world.verifier.verify(createKey()).catch((error) => error.code),
+    );
+    await new Promise(setImmediate);
+    release();
+    const outcomes = await Promise.all(flood);
+    expect(outcomes.filter((outcome) => outcome === 'keys_unavailable').length).to.be.within(700, 1_100);
+    expect(world.verifier.available()).to.equal(true);
+  });
+
+  it('writes when a key was last used in batches and at the end, not at each call', async () => {
+    const { id, key } = await world.admin.issueKey('acme', {}, 'ann');
+    world.wall += 5_000;
+    await world.state(key);
+    expect((await world.store.key(id))?.last_used_at).to.equal(null);
+    await world.verifier.close();
+    expect((await world.store.key(id))?.last_used_at).to.equal(START + 5_000);
+  });
+});
