@@ -75,7 +75,6 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
       'sharp cannot be loaded; images are worked on by Jimp, slower',
     );
   }
-  const firstKey = await createFirstTenant(store);
   const keys = createKeyVerifier({
     store,
     onDown: (error) =>
@@ -107,6 +106,8 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
   const server = createHttpServer(app.callback());
   closers.add(() => closeServer(server, config.taskTimeoutMs + config.sourceTimeoutMs));
   const url = await listen(server, config.host, config.port);
+  // Only now that nothing can stop the start any more: the key is shown once.
+  const firstKey = await createFirstTenant(store);
   logger.debug({ url, ms: Math.round(performance.now() - started) }, 'listening');
 
   return {

@@ -52,12 +52,23 @@ function rawAnswer(code: ErrorCode): string {
   ].join('\r\n');
 }
 
+const listenFaults: Record<string, string> = {
+  EADDRINUSE: 'something listens there already. Choose another port.',
+  EADDRNOTAVAIL: 'this machine has no such address.',
+  EACCES: 'this user may not open this port; take one from 1024 up.',
+  ENOTFOUND: 'this host name is not known.',
+};
+
 /** Listens, and gives the url to reach the server at; the promise fails where the address is taken or not allowed. */
 export function listen(server: Server, host: string, port: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(
+        new Error(`Cannot listen on ${host}:${port}: ${listenFaults[error.code ?? ''] ?? error.message}`),
+      );
+    });
     server.listen(port, host, () => {
-      server.off('error', reject);
+      server.removeAllListeners('error');
       const { address, family, port: bound } = server.address() as AddressInfo;
       resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`);
     });

@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.js';
+import { scopeAllows } from '../keys/scopes.js';
 import type { KeyVerifier } from '../keys/verifier.js';
 import { parseUrlencoded } from './query.js';
 import type { Stage } from './state.js';
@@ -29,17 +30,7 @@ export function authenticate(keys: Pick<KeyVerifier, 'verify'>): Stage {
     ctx.state.tenant = verdict.tenant;
     ctx.state.keyId = verdict.key.id;
     const service = ctx.state.helper?.id ?? '';
-    if (!inScope(service, verdict.key.scopes)) throw new GatewayError('scope_denied');
+    if (!scopeAllows(verdict.key.scopes, service)) throw new GatewayError('scope_denied');
     await next();
   };
-}
-
-/** Whether a key with these scopes (service ids or `text/*`; null is all) may call a helper. */
-export function inScope(service: string, scopes: readonly string[] | null): boolean {
-  return (
-    scopes === null ||
-    scopes.some(
-      (scope) => scope === service || (scope.endsWith('/*') && service.startsWith(scope.slice(0, -1))),
-    )
-  );
 }
