@@ -1,0 +1,25 @@
+import type { Kysely } from 'kysely';
+import type { UsageTables } from './tables.js';
+import { dayOf } from './tally.js';
+
+const DAY_MS = 86_400_000;
+// A process that tries one batch again for longer than this may count it twice.
+const WRITER_DAYS = 30;
+// The current month's quota is needed whatever the retention; two months cover every time zone's idea of it.
+const QUOTA_DAYS = 62;
+
+/** Deletes figures of days before the last `days` days, today included, and what else nobody will ask for. */
+export async function pruneUsage(db: Kysely<UsageTables>, days: number, now: number): Promise<void> {
+  await db
+    .deleteFrom('usage_daily')
+    .where('day', '<=', dayOf(now - days * DAY_MS))
+    .execute();
+  await db
+    .deleteFrom('quota_use')
+    .where('month', '<', dayOf(now - Math.max(days, QUOTA_DAYS) * DAY_MS).slice(0, 7))
+    .execute();
+  await db
+    .deleteFrom('usage_writers')
+    .where('at', '<', now - WRITER_DAYS * DAY_MS)
+    .execute();
+}
