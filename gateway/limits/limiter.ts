@@ -3,7 +3,7 @@ import type { BatchWriter } from '../usage/batch-writer.js';
 import type { UsageDatabase } from '../usage/tables.js';
 import { rateLimitFields } from './fields.js';
 import { createMemoryRate } from './memory-rate.js';
-import { monthOf } from './month.js';
+import { createMonthClock } from './month.js';
 import { createQuota } from './quota.js';
 import { createQuotaLedger } from './quota-ledger.js';
 import type { RateState } from './rate-gate.js';
@@ -67,6 +67,7 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
   const sharing = link && { link, counts: createRedisQuota(link.client, redisPrefix) };
   const sharedRate = link && createRedisRate(link.client, redisPrefix);
   const ownRate = createMemoryRate();
+  const monthOf = createMonthClock();
   const ledger = createQuotaLedger(db);
   writer.add(ledger);
   const quotas = createQuota(ledger, sharing);

@@ -8,14 +8,18 @@ export interface Month {
   left: number;
 }
 
-/** The month of a moment, given in epoch milliseconds. */
-export function monthOf(at: number): Month {
-  const date = new Date(at);
-  const start = Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
-  const end = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
-  return {
-    name: date.toISOString().slice(0, 7),
-    seconds: (end - start) / 1000,
-    left: Math.ceil((end - at) / 1000),
+/** Tells the month of moments given in epoch milliseconds; cheap for one after another of the same month. */
+export function createMonthClock(): (at: number) => Month {
+  let start = 0;
+  let end = 0;
+  let name = '';
+  return function monthOf(at) {
+    if (at < start || at >= end) {
+      const date = new Date(at);
+      start = Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
+      end = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
+      name = date.toISOString().slice(0, 7);
+    }
+    return { name, seconds: (end - start) / 1000, left: Math.ceil((end - at) / 1000) };
   };
 }

@@ -29,6 +29,8 @@ interface Entry extends QuotaAccount {
   held: number;
   loaded: boolean;
   loading: Promise<void> | undefined;
+  /** A call has waited for `loading` in vain; no further one does. */
+  late: boolean;
   /** Opened since the last batch but one: a call may be about to hold it. */
   recent: boolean;
 }
@@ -48,6 +50,7 @@ function createEntry(tenant: string, month: string): Entry {
     held: 0,
     loaded: false,
     loading: undefined,
+    late: false,
     recent: true,
     charged() {
       return this.total + this.flushing + this.pending;
@@ -108,9 +111,13 @@ export function createQuotaLedger(db: UsageDatabase): QuotaLedger {
       const entry = entryOf(tenant, month);
       if (entry.loaded) return entry;
       entry.loading ??= load(entry);
+      if (entry.late) return entry;
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, LOAD_MS);
+        timer = setTimeout(() => {
+          entry.late = true;
+          resolve();
+        }, LOAD_MS);
       });
       return Promise.race([entry.loading, late]).then(() => {
         clearTimeout(timer);

@@ -1,8 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { UsageTables } from './tables.js';
-import { dayOf } from './tally.js';
+import { DAY_MS, dayOf } from './tally.js';
 
-const DAY_MS = 86_400_000;
 // A process that tries one batch again for longer than this may count it twice.
 const WRITER_DAYS = 30;
 // The current month's quota is needed whatever the retention; two months cover every time zone's idea of it.

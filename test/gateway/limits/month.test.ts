@@ -1,8 +1,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { monthOf } from '../../../gateway/limits/month.js';
+import { createMonthClock } from '../../../gateway/limits/month.js';
 
 describe('month', () => {
+  const monthOf = createMonthClock();
+
   it('is told in UTC with what is left of it', () => {
     expect(monthOf(Date.UTC(2024, 1, 28))).to.deep.equal({
       name: '2024-02',
