@@ -9,16 +9,18 @@ const QUOTA_DAYS = 62;
 
 /** Deletes figures of days before the last `days` days, today included, and what else nobody will ask for. */
 export async function pruneUsage(db: Kysely<UsageTables>, days: number, now: number): Promise<void> {
-  await db
-    .deleteFrom('usage_daily')
-    .where('day', '<=', dayOf(now - days * DAY_MS))
-    .execute();
-  await db
-    .deleteFrom('quota_use')
-    .where('month', '<', dayOf(now - Math.max(days, QUOTA_DAYS) * DAY_MS).slice(0, 7))
-    .execute();
-  await db
-    .deleteFrom('usage_writers')
-    .where('at', '<', now - WRITER_DAYS * DAY_MS)
-    .execute();
+  await db.transaction().execute(async (trx) => {
+    await trx
+      .deleteFrom('usage_daily')
+      .where('day', '<=', dayOf(now - days * DAY_MS))
+      .execute();
+    await trx
+      .deleteFrom('quota_use')
+      .where('month', '<', dayOf(now - Math.max(days, QUOTA_DAYS) * DAY_MS).slice(0, 7))
+      .execute();
+    await trx
+      .deleteFrom('usage_writers')
+      .where('at', '<', now - WRITER_DAYS * DAY_MS)
+      .execute();
+  });
 }

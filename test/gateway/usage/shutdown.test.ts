@@ -29,25 +29,27 @@ for (const { name, open } of databases) {
       return Number(row?.calls ?? 0);
     }
 
-    /** Runs a recorder until it has counted `enough` calls and some time has passed. */
-    async function run(): Promise<{ child: ChildProcess; counts: { at: number; count: number }[] }> {
+    /** Runs a recorder for a time after its first call. */
+    async function run(
+      ms: number,
+    ): Promise<{ child: ChildProcess; counts: { at: number; count: number }[] }> {
       const child = fork(recorder, [JSON.stringify(database.address), String(FLUSH_MS)]);
       const counts: { at: number; count: number }[] = [];
       child.on('message', (count) => counts.push({ at: performance.now(), count: Number(count) }));
       await once(child, 'message');
-      await new Promise((resolve) => setTimeout(resolve, 1500));
+      await new Promise((resolve) => setTimeout(resolve, ms));
       return { child, counts };
     }
 
     it('loses nothing at SIGTERM', async () => {
-      const { child, counts } = await run();
+      const { child, counts } = await run(300);
       child.kill('SIGTERM');
       await once(child, 'exit');
       expect(await calls()).to.equal(counts.at(-1)?.count);
     });
 
     it('loses at most the last interval at kill -9', async () => {
-      const { child, counts } = await run();
+      const { child, counts } = await run(1500);
       const killedAt = performance.now();
       child.kill('SIGKILL');
       await once(child, 'exit');
