@@ -47,7 +47,8 @@ function connect({ url, commandTimeoutMs = 200, retryMs = 500 }: RedisLinkOption
 export async function createRedisLink(options: RedisLinkOptions): Promise<RedisLink> {
   const { prefix, logger, commandTimeoutMs = 200, retryMs = 500 } = options;
   const client = connect(options);
-  let state: 'up' | 'suspect' | 'down' | 'closed' = 'suspect';
+  let state: 'up' | 'suspect' | 'down' = 'suspect';
+  let closed = false;
   let lastError: unknown;
   let looking = false;
   let looksInVain = 0;
@@ -78,13 +79,13 @@ export async function createRedisLink(options: RedisLinkOptions): Promise<RedisL
 
   // Writes, since a Redis that only reads (a replica, a full one) is of no use here.
   async function look(): Promise<void> {
-    if (looking || state === 'closed') return;
+    if (looking || closed) return;
     looking = true;
     try {
       await client.set(`${prefix}probe`, 1, 'PX', 1000);
-      if (state !== ('closed' as typeof state)) foundUp();
+      if (!closed) foundUp();
     } catch (error) {
-      if (state !== ('closed' as typeof state)) foundDown(error);
+      if (!closed) foundDown(error);
     } finally {
       looking = false;
     }
@@ -104,7 +105,7 @@ export async function createRedisLink(options: RedisLinkOptions): Promise<RedisL
   return {
     client,
     async run(operation) {
-      if (state !== 'up') return undefined;
+      if (state !== 'up' || closed) return undefined;
       try {
         return await operation();
       } catch {
@@ -116,7 +117,7 @@ export async function createRedisLink(options: RedisLinkOptions): Promise<RedisL
       }
     },
     close() {
-      state = 'closed';
+      closed = true;
       clearTimeout(timer);
       client.disconnect();
     },
