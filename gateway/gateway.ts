@@ -7,8 +7,9 @@ import { createVocabulary } from '../schemas/vocabulary/vocabulary.js';
 import { createApp } from './app.js';
 import { Closers } from './closers.js';
 import type { Config } from './config.js';
+import { openDatabase } from './database/database.js';
 import { createFirstTenant, type FirstKey } from './keys/first-start.js';
-import { openKeyStore } from './keys/open-store.js';
+import { createKeyStore } from './keys/sql-store.js';
 import { createKeyVerifier } from './keys/verifier.js';
 import type { Readiness } from './pipeline/health.js';
 import { builtinPlugins, helperUrl, loadRegistry, type Registry } from './registry.js';
@@ -59,12 +60,14 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
     onFault: (error) => logger.error({ err: error }, 'worker thread failed'),
   });
   closers.add(() => pool.close());
-  const [engine, registry, store] = await Promise.all([
+  const [engine, registry, database] = await Promise.all([
     pool.start(),
     createFontSet(config.fonts).then((fonts) =>
       loadRegistry(folders, createVocabulary({ canDraw: (text) => fonts.missing(text) })),
     ),
-    openKeyStore(config).then((opened) => {
+    openDatabase(config, {
+      onConnectionLost: (error) => logger.debug({ err: error }, 'database connection lost'),
+    }).then((opened) => {
       closers.add(() => opened.close());
       return opened;
     }),
@@ -75,6 +78,7 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
       'sharp cannot be loaded; images are worked on by Jimp, slower',
     );
   }
+  const store = createKeyStore(database);
   const keys = createKeyVerifier({
     store,
     onDown: (error) =>

@@ -1,7 +1,8 @@
 import { loadConfig } from '../config.js';
+import { openDatabase } from '../database/database.js';
 import { discoverPlugins } from '../discover.js';
 import { createKeyAdmin, type KeyAdmin } from '../keys/admin.js';
-import { openKeyStore } from '../keys/open-store.js';
+import { createKeyStore } from '../keys/sql-store.js';
 import { builtinPlugins } from '../registry.js';
 
 /** Opens the key store that the gateway uses, for one command. The helpers' ids come from their paths: no plugin is run. */
@@ -9,6 +10,7 @@ export async function openAdmin(): Promise<{ admin: KeyAdmin; close: () => Promi
   const config = loadConfig(process.env);
   const found = await Promise.all([builtinPlugins, ...config.pluginDirs].map(discoverPlugins));
   const services = found.flatMap(({ plugins }) => plugins.map(({ id }) => id));
-  const store = await openKeyStore(config);
-  return { admin: createKeyAdmin({ store, services: () => services }), close: () => store.close() };
+  const database = await openDatabase(config);
+  const admin = createKeyAdmin({ store: createKeyStore(database), services: () => services });
+  return { admin, close: () => database.close() };
 }

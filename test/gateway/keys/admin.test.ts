@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { createKeyAdmin, type KeyAdmin } from '../../../gateway/keys/admin.js';
 import { hashKey, parseKey } from '../../../gateway/keys/key-format.js';
 import type { KeyStore } from '../../../gateway/keys/store.js';
-import { onEachDatabase } from './databases.js';
+import { onEachDatabase } from '../databases.js';
 import { rejection } from './key-store-contract.js';
 
 const SERVICES = ['text/diff-two-strings', 'text/remove-stopwords', 'media/add-border'];

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 
 import pg from 'pg';
 
-import { openPostgresStore } from '../../../gateway/keys/postgres.js';
-import { openSqliteStore } from '../../../gateway/keys/sqlite.js';
-import type { KeyStore } from '../../../gateway/keys/store.js';
+import { type DatabaseOptions, openDatabase } from '../../gateway/database/database.js';
+import { createKeyStore } from '../../gateway/keys/sql-store.js';
+import type { KeyStore } from '../../gateway/keys/store.js';
 
 /** An empty database of one kind, for one test. */
 export interface TestDatabase {
@@ -23,8 +23,22 @@ export interface TestDatabase {
 const USER = process.env.PGUSER ?? userInfo().username;
 export const POSTGRES_URL = process.env.DATABASE_URL_TEST ?? `postgres://${USER}@127.0.0.1:5432/test`;
 
-export function openStore(kind: KeyStore['kind'], location: string): Promise<KeyStore> {
-  return kind === 'sqlite' ? openSqliteStore(location) : openPostgresStore(location);
+/** A key store with a database connection of its own, which it closes. */
+export async function openStore(
+  kind: KeyStore['kind'],
+  location: string,
+  options: DatabaseOptions = {},
+): Promise<KeyStore> {
+  const where = kind === 'sqlite' ? { dataDir: location } : { dataDir: '', databaseUrl: location };
+  const database = await openDatabase(where, options);
+  const store = createKeyStore(database);
+  return {
+    ...store,
+    async close() {
+      await store.close();
+      await database.close();
+    },
+  };
 }
 
 export async function createSqliteDatabase(): Promise<TestDatabase> {

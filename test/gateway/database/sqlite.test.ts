@@ -3,13 +3,12 @@ import { join } from 'node:path';
 
 import { expect } from 'chai';
 import Database from 'libsql';
-
+import { openSqlite } from '../../../gateway/database/sqlite.js';
 import { createFirstTenant } from '../../../gateway/keys/first-start.js';
-import { openSqliteStore } from '../../../gateway/keys/sqlite.js';
-import { createSqliteDatabase, type TestDatabase } from './databases.js';
-import { rejection } from './key-store-contract.js';
+import { createSqliteDatabase, type TestDatabase } from '../databases.js';
+import { rejection } from '../keys/key-store-contract.js';
 
-describe('keys/sqlite', () => {
+describe('database/sqlite', () => {
   let database: TestDatabase;
   let file: string;
   beforeEach(async () => {
@@ -75,13 +74,13 @@ describe('keys/sqlite', () => {
   it('says which file cannot be opened, and why', async () => {
     await (await database.open()).close();
     writeFileSync(file, 'not a database, but something else of more than a hundred bytes. '.repeat(4));
-    const error = await rejection(openSqliteStore(database.location));
+    const error = await rejection(openSqlite(database.location));
     expect(error).to.have.property('message').that.includes(file).and.includes('not a database');
   });
 
   it('says which folder cannot be made', async () => {
     await database.open();
-    const error = await rejection(openSqliteStore(file));
+    const error = await rejection(openSqlite(file));
     expect(error).to.have.property('message').that.includes(`${file}/gateway.db cannot be opened: `);
   });
 

@@ -3,16 +3,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Kysely } from 'kysely';
-import Database from 'libsql';
-
+import Libsql from 'libsql';
+import type { Database } from './database.js';
+import { isConflict, reasonOf } from './database-error.js';
 import { migrate } from './migrations.js';
-import { createSqlStore } from './sql-store.js';
 import { LibsqlDialect } from './sqlite-dialect.js';
-import type { KeyStore } from './store.js';
-import { isConflict, reasonOf } from './store-error.js';
-import type { Tables } from './tables.js';
 
-/** SQLite's own waiting blocks the event loop, so it is short, and the store waits on without blocking. */
+/** SQLite's own waiting blocks the event loop, so it is short, and whoever uses the database waits on without blocking. */
 const BUSY_TIMEOUT_MS = 20;
 const PATIENCE_MS = 10_000;
 
@@ -23,19 +20,19 @@ const PATIENCE_MS = 10_000;
  * With a rollback journal and not WAL: in the SQLite that libsql brings (3.45), WAL with two writing processes can corrupt
  * the file. `synchronous=full` makes a commit durable before it is acknowledged.
  */
-export async function openSqliteStore(dataDir: string): Promise<KeyStore> {
+export async function openSqlite(dataDir: string): Promise<Database> {
   const file = join(dataDir, 'gateway.db');
-  let database: Database.Database | undefined;
+  let database: Libsql.Database | undefined;
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     createFile(file);
-    const opened = new Database(file);
+    const opened = new Libsql(file);
     database = opened;
     const db = await patiently(() => prepare(opened));
-    return createSqlStore({ kind: 'sqlite', db, lock: async () => {}, patience: PATIENCE_MS });
+    return { kind: 'sqlite', db, close: () => db.destroy() };
   } catch (error) {
     database?.close();
-    throw new Error(`The key database ${file} cannot be opened: ${reasonOf(error)}`, { cause: error });
+    throw new Error(`The database ${file} cannot be opened: ${reasonOf(error)}`, { cause: error });
   }
 }
 
@@ -51,10 +48,10 @@ function createFile(file: string): void {
   }
 }
 
-async function prepare(database: Database.Database): Promise<Kysely<Tables>> {
+async function prepare(database: Libsql.Database): Promise<Kysely<unknown>> {
   database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
   database.exec('pragma journal_mode = delete; pragma synchronous = full; pragma foreign_keys = on');
-  const db = new Kysely<Tables>({ dialect: new LibsqlDialect(database) });
+  const db = new Kysely<unknown>({ dialect: new LibsqlDialect(database) });
   // Kysely takes no lock on SQLite; within this transaction, one start migrates and the others find it done.
   database.exec('begin immediate');
   try {

@@ -1,35 +1,9 @@
-import { type Kysely, type Migration, Migrator, sql } from 'kysely';
-
-import type { Tables } from './tables.js';
+import { type Kysely, sql } from 'kysely';
 
 type Dialect = 'sqlite' | 'postgres';
 
-/** What a failed migration ends the start with. */
-export class MigrationError extends Error {
-  constructor(cause: unknown) {
-    super('The key database could not be brought to this version.', { cause });
-    this.name = 'MigrationError';
-  }
-}
-
-/** Brings the tables up to date; does nothing where they are. `schema` is the one that PostgreSQL creates tables in. */
-export async function migrate(db: Kysely<Tables>, dialect: Dialect, schema?: string): Promise<void> {
-  const migrator = new Migrator({
-    db,
-    provider: { getMigrations: async () => migrations(dialect) },
-    migrationTableName: 'gateway_migration',
-    migrationLockTableName: 'gateway_migration_lock',
-    ...(schema !== undefined && { migrationTableSchema: schema }),
-  });
-  const { error } = await migrator.migrateToLatest();
-  if (error) throw new MigrationError(error);
-}
-
-function migrations(dialect: Dialect): Record<string, Migration> {
-  return { '0001_keys': { up: (db) => createKeyTables(db, dialect) } };
-}
-
-async function createKeyTables(db: Kysely<unknown>, dialect: Dialect): Promise<void> {
+/** Makes the tables of tenants, keys, secrets and the audit log. */
+export async function createKeyTables(db: Kysely<unknown>, dialect: Dialect): Promise<void> {
   // Names and ids are sorted by their bytes on both, whatever locale a PostgreSQL database was made with.
   const text = dialect === 'postgres' ? sql`text collate "C"` : 'text';
   await db.schema

@@ -6,12 +6,17 @@ import { expect } from 'chai';
 
 import { createKeyAdmin } from '../../../gateway/keys/admin.js';
 import { createKey } from '../../../gateway/keys/key-format.js';
-import { openPostgresStore } from '../../../gateway/keys/postgres.js';
 import { createKeyVerifier } from '../../../gateway/keys/verifier.js';
-import { createPostgresDatabase, onPostgres, requirePostgres, type TestDatabase } from './databases.js';
-import { rejection } from './key-store-contract.js';
+import {
+  createPostgresDatabase,
+  onPostgres,
+  openStore,
+  requirePostgres,
+  type TestDatabase,
+} from '../databases.js';
+import { rejection } from '../keys/key-store-contract.js';
 
-describe('keys/postgres', () => {
+describe('database/postgres', () => {
   let database: TestDatabase;
   before(requirePostgres);
   beforeEach(async () => {
@@ -22,7 +27,7 @@ describe('keys/postgres', () => {
   it('outlives the server’s going away and coming back', async () => {
     const line = await createLine(new URL(database.location));
     const lost: Error[] = [];
-    const store = await openPostgresStore(line.url, { onConnectionLost: (error) => lost.push(error) });
+    const store = await openStore('postgres', line.url, { onConnectionLost: (error) => lost.push(error) });
     const admin = createKeyAdmin({ store, services: () => [] });
     const log: string[] = [];
     const verifier = createKeyVerifier({
@@ -61,7 +66,7 @@ describe('keys/postgres', () => {
     const wrong = new URL(database.location);
     wrong.port = '1';
     wrong.password = 'hunter2';
-    const error = (await rejection(openPostgresStore(wrong.href))) as Error;
+    const error = (await rejection(openStore('postgres', wrong.href))) as Error;
     expect(error.message).to.match(/^The PostgreSQL database cannot be used: .*ECONNREFUSED.*$/);
     expect(error.message).not.to.include('hunter2');
   });
