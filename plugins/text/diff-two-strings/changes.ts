@@ -1,4 +1,5 @@
 import { markDifferences } from './search.js';
+import { slideChanges } from './slide.js';
 
 /** Lines `aStart` up to `aEnd` of the old text are replaced by `bStart` up to `bEnd` of the new one; from 0, ends excluded. */
 export interface Change {
@@ -30,7 +31,7 @@ export function findChanges(left: Int32Array, right: Int32Array, distinct: numbe
   keptRight.forEach((at, index) => {
     added[at] = goneRight[index] as number;
   });
-  return collect(removed, added);
+  return slideChanges(left, right, collect(removed, added));
 }
 
 /** Where `lines` holds a line that `other` has too; the rest is marked as changed. */

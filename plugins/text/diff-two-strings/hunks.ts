@@ -1,9 +1,9 @@
 import type { Change } from './changes.js';
+import type { Lines } from './lines.js';
 
-/** The texts' lines, each with its newline where it has one. */
 export interface Sides {
-  a: string[];
-  b: string[];
+  a: Lines;
+  b: Lines;
 }
 
 /**
@@ -32,7 +32,7 @@ function formatHunk(parts: string[], { a, b }: Sides, changes: Change[], context
   const first = changes[0] as Change;
   const last = changes.at(-1) as Change;
   const before = Math.min(context, first.aStart);
-  const after = Math.min(context, a.length - last.aEnd);
+  const after = Math.min(context, a.count - last.aEnd);
   const oldRange = formatRange(first.aStart - before, last.aEnd + after);
   const newRange = formatRange(first.bStart - before, last.bEnd + after);
   parts.push(`@@ -${oldRange} +${newRange} @@\n`);
@@ -53,7 +53,10 @@ function formatRange(start: number, end: number): string {
   return count === 1 ? `${start + 1}` : `${start + 1},${count}`;
 }
 
-function pushLines(parts: string[], sign: string, lines: string[], start: number, end: number): void {
-  for (let at = start; at < end; at++) parts.push(sign + lines[at]);
-  if (end > start && !lines[end - 1]?.endsWith('\n')) parts.push('\n\\ No newline at end of file\n');
+function pushLines(parts: string[], sign: string, { text, starts }: Lines, start: number, end: number): void {
+  if (start === end) return;
+  const lines = text.slice(starts[start], starts[end]);
+  const ended = lines.endsWith('\n');
+  const inner = ended ? lines.slice(0, -1) : lines;
+  parts.push(sign, inner.replaceAll('\n', `\n${sign}`), ended ? '\n' : '\n\\ No newline at end of file\n');
 }

@@ -1,14 +1,21 @@
-/** The lines of a text, each with the newline that ends it; only the last can be without one. `''` has no lines. */
-export function splitLines(text: string): string[] {
-  const lines: string[] = [];
-  let start = 0;
-  while (start < text.length) {
-    const newline = text.indexOf('\n', start);
-    const end = newline === -1 ? text.length : newline + 1;
-    lines.push(text.slice(start, end));
-    start = end;
+/** A text and where its lines are. Each line has the newline that ends it; only the last can be without one. */
+export interface Lines {
+  text: string;
+  /** Line `n`, from 0, goes from `starts[n]` up to `starts[n + 1]`; the last entry is the length of the text. */
+  starts: number[];
+  /** 0 for the empty text. */
+  count: number;
+}
+
+/** Lines end at `\n` only. They are not cut out here: a megabyte can hold a million of them. */
+export function splitLines(text: string): Lines {
+  const starts = [0];
+  for (let at = 0; at < text.length; ) {
+    const newline = text.indexOf('\n', at);
+    at = newline === -1 ? text.length : newline + 1;
+    starts.push(at);
   }
-  return lines;
+  return { text, starts, count: starts.length - 1 };
 }
 
 /**
@@ -16,12 +23,12 @@ export function splitLines(text: string): string[] {
  * line of digits would otherwise be an integer-like string, whose hash V8 does not seed, so that a sender could
  * make thousands of lines collide.
  */
-export function numberLines(a: string[], b: string[]) {
+export function numberLines(a: Lines, b: Lines) {
   const numbers = new Map<string, number>();
-  const numbersOf = (lines: string[]): Int32Array => {
-    const result = new Int32Array(lines.length);
-    for (let at = 0; at < lines.length; at++) {
-      const line = lines[at] as string;
+  const numbersOf = ({ text, starts, count }: Lines): Int32Array => {
+    const result = new Int32Array(count);
+    for (let at = 0; at < count; at++) {
+      const line = text.slice(starts[at], starts[at + 1]);
       const known = numbers.get(line);
       result[at] = known ?? numbers.size;
       if (known === undefined) numbers.set(line, numbers.size);

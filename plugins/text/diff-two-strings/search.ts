@@ -8,7 +8,7 @@ import { markByWindows } from './windows.js';
  * budgets count work, not time, so that the same texts give the same diff on any machine under any load.
  * A step is one extension of one path (about 0.1 µs); a comparison is one line compared with another.
  */
-const STEPS = 600_000;
+const STEPS = 400_000;
 const COMPARISONS = 40_000_000;
 
 /** Lines in a row that are unique where one alone is not, since the texts consist of few different ones. */

@@ -3,8 +3,13 @@ import { languages } from './lists.js';
 import { removeStopwords } from './remove.js';
 import { WORD } from './words.js';
 
-/** Spaces around a word are as good as none, for lists written with a space after the comma. */
-const word = { type: 'string', maxLength: 64, pattern: `^\\s*${WORD}\\s*$` } as const;
+const word = {
+  type: 'string',
+  maxLength: 64,
+  // Spaces around it are as good as none, for lists written with a space after the comma.
+  pattern: `^\\s*${WORD}\\s*$`,
+  description: 'One word: letters, marks, digits and "_", with apostrophes only inside.',
+} as const;
 
 export default defineHelper({
   summary: 'Removes stopwords from a text and leaves everything else as it is.',

@@ -94,6 +94,18 @@ describe('text/diff-two-strings', () => {
     );
   });
 
+  it('puts an added block together where the text repeats', () => {
+    expect(diff('x\np\nn\n', 'n\nx\nx\np\n', { context: 0 })).to.equal(
+      '@@ -0,0 +1,2 @@\n+n\n+x\n@@ -3 +4,0 @@\n-n',
+    );
+    const block = (name: string) => `${name} {\n  body\n}\n\n`;
+    expect(
+      diff(`0\n${block('a')}${block('c')}0\n`, `1\n${block('a')}${block('b')}${block('c')}1\n`, {
+        context: 0,
+      }),
+    ).to.contain('\n+b {\n+  body\n+}\n+\n@@');
+  });
+
   it('leaves the main thread and gives the diff in a dry run', () => {
     expect(plugin.runs).to.equal('pool');
     expect(plugin.dryrun).to.equal('run');
