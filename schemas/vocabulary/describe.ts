@@ -45,9 +45,16 @@ function describeType(type: string, schema: JsonSchema): string {
 function describeString(schema: JsonSchema): string {
   const parts = ['a string', size(schema.minLength, schema.maxLength, 'character')];
   if (typeof schema.format === 'string') parts.push(` of the format ${schema.format}`);
-  if (typeof schema.pattern === 'string') parts.push(` that matches ${schema.pattern}`);
+  if (typeof schema.pattern === 'string') parts.push(describePattern(schema));
   if (schema.drawable === true) parts.push(' that the fonts here can draw');
   return parts.join('');
+}
+
+/** A regular expression says little to most people; where the schema has words for it, they stand in its place. */
+function describePattern({ pattern, description }: JsonSchema): string {
+  return typeof description === 'string'
+    ? ` (${description.replace(/\.$/, '')})`
+    : ` that matches ${pattern}`;
 }
 
 function describeList(schema: JsonSchema): string {
