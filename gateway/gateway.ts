@@ -11,10 +11,15 @@ import { openDatabase } from './database/database.js';
 import { createFirstTenant, type FirstKey } from './keys/first-start.js';
 import { createKeyStore } from './keys/sql-store.js';
 import { createKeyVerifier } from './keys/verifier.js';
+import { createInFlight } from './limits/in-flight.js';
+import { createLimiter } from './limits/limiter.js';
+import { createMetrics } from './observe/metrics.js';
 import type { Readiness } from './pipeline/health.js';
 import { builtinPlugins, helperUrl, loadRegistry, type Registry } from './registry.js';
 import { closeServer, createHttpServer, listen } from './server.js';
 import { createSource } from './source/fetch.js';
+import { createBatchWriter } from './usage/batch-writer.js';
+import { createUsageMeter } from './usage/meter.js';
 
 /** A gateway that serves. */
 export interface Gateway {
@@ -86,6 +91,19 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
     onUp: () => logger.info('key database answers again'),
   });
   closers.add(() => keys.close());
+  const writer = createBatchWriter({ db: database.db, logger });
+  closers.add(() => writer.close());
+  const usage = createUsageMeter({ db: database.db, writer, logger, retentionDays: config.usageDays });
+  closers.add(() => usage.close());
+  const limiter = await createLimiter({
+    db: database.db,
+    writer,
+    logger,
+    redisUrl: config.redisUrl,
+    outageShare: config.redisOutageShare,
+  });
+  closers.add(() => limiter.close());
+  const metrics = createMetrics({ pool, keysAvailable: () => keys.available() });
   const source = createSource({
     origins: config.sourceOrigins,
     timeoutMs: config.sourceTimeoutMs,
@@ -101,7 +119,15 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
     keys,
     source,
     pool,
-    logger,
+    limiter,
+    limits: {
+      rate: config.rate,
+      burst: config.burst,
+      monthlyQuota: config.monthlyQuota ?? null,
+      inFlight: config.inFlight ?? null,
+    },
+    inFlight: createInFlight(),
+    observers: { logger, metrics, usage },
     bodyLimits: { maxTextBytes: config.maxTextBytes, maxImageBytes: config.maxImageBytes },
     imageLimits,
     corsOrigins: config.corsOrigins,

@@ -29,6 +29,9 @@ export const configSchema = {
     'maxTextBytes',
     'fonts',
     'rate',
+    'burst',
+    'redisOutageShare',
+    'usageDays',
     'corsOrigins',
     'logLevel',
   ],
@@ -52,7 +55,12 @@ export const configSchema = {
     maxFrames: { type: 'integer', minimum: 1, maximum: 100_000 },
     maxTextBytes: bytes,
     fonts: paths,
-    rate: { type: 'number', minimum: 0, maximum: 1_000_000 },
+    rate: { type: 'integer', minimum: 0, maximum: 1_000_000 },
+    burst: { type: 'integer', minimum: 0, maximum: 1_000_000 },
+    monthlyQuota: { type: 'integer', minimum: 0, maximum: 1_000_000_000_000 },
+    inFlight: { type: 'integer', minimum: 1, maximum: 10_000 },
+    redisOutageShare: { type: 'number', exclusiveMinimum: 0, maximum: 1 },
+    usageDays: { type: 'integer', minimum: 1, maximum: 36_500 },
     corsOrigins: origins,
     operatorToken: { type: 'string', pattern: '^[\\x21-\\x7e]{1,1024}$' },
     logLevel: { type: 'string', enum: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] },
@@ -68,7 +76,7 @@ type Setting<S> = S extends { enum: readonly (infer E)[] }
       : number;
 
 type Settings = typeof configSchema.properties;
-type Optional = 'databaseUrl' | 'redisUrl' | 'operatorToken';
+type Optional = 'databaseUrl' | 'redisUrl' | 'operatorToken' | 'monthlyQuota' | 'inFlight';
 
 /**
  * The configuration, frozen. Times are milliseconds, sizes bytes, `maxPixels` width × height × frames, `rate` requests

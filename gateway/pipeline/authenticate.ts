@@ -1,5 +1,4 @@
 import { GatewayError } from '../errors.js';
-import { scopeAllows } from '../keys/scopes.js';
 import type { KeyVerifier } from '../keys/verifier.js';
 import { parseUrlencoded } from './query.js';
 import type { Stage } from './state.js';
@@ -13,7 +12,7 @@ const refusals = {
 
 const bearer = /^Bearer +([^\s]+)$/i;
 
-/** Finds the call's tenant by its key: `ak` in the query, else `Authorization: Bearer`; then checks the key's scopes. */
+/** Finds the call's tenant by its key: `ak` in the query, else `Authorization: Bearer`. */
 export function authenticate(keys: Pick<KeyVerifier, 'verify'>): Stage {
   return async function authenticate(ctx, next) {
     const query = parseUrlencoded(ctx.querystring);
@@ -29,8 +28,7 @@ export function authenticate(keys: Pick<KeyVerifier, 'verify'>): Stage {
     ctx.state.query = query;
     ctx.state.tenant = verdict.tenant;
     ctx.state.keyId = verdict.key.id;
-    const service = ctx.state.helper?.id ?? '';
-    if (!scopeAllows(verdict.key.scopes, service)) throw new GatewayError('scope_denied');
+    ctx.state.scopes = verdict.key.scopes;
     await next();
   };
 }

@@ -61,6 +61,7 @@ export function readInput(limits: BodyLimits): Stage {
         throw bodyError(error, type, limits);
       }
       ctx.state.body = takeBody(type, ctx.request);
+      ctx.state.bytesIn = ctx.request.length ?? sizeOf(ctx.state.body);
     }
     await next();
   };
@@ -78,6 +79,12 @@ function unlessAborted(reading: Promise<unknown>, signal: AbortSignal | undefine
 function hasBody(headers: NodeJS.Dict<string | string[]>): boolean {
   if (headers['transfer-encoding'] !== undefined) return true;
   return headers['content-length'] !== undefined && headers['content-length'] !== '0';
+}
+
+/** Bytes of a body that came in chunks and did not say: what was kept of it. */
+function sizeOf({ file, text, json }: BodyInput): number {
+  const kept = text ? [...text.values].join() : JSON.stringify(json ?? '');
+  return Buffer.byteLength(kept) + (file?.byteLength ?? 0);
 }
 
 function takeBody(type: string, request: { body?: unknown; files?: unknown }): BodyInput {

@@ -55,11 +55,10 @@ async function runInPool(
 ): Promise<HelperResult> {
   const { place, source } = state;
   if (!place) throw new GatewayError('internal', { cause: new Error('a pool helper was not admitted') });
-  const outcome: TaskOutcome = await place.run({
-    plugin: helper.url,
-    input,
-    context: { ...context },
-    ...(source ? { source } : {}),
+  const task = { plugin: helper.url, input, context: { ...context }, ...(source ? { source } : {}) };
+  const outcome: TaskOutcome = await place.run(task).catch((error) => {
+    state.taskMs = (error as { ms?: number }).ms ?? 0;
+    throw error;
   });
   state.taskMs = outcome.ms;
   if (!outcome.ok) throw handlerError(outcome);

@@ -3,6 +3,7 @@ import type { Middleware } from 'koa';
 import type { Place } from '../../pool/pool.js';
 import type { HelperResult } from '../helper.js';
 import type { ActiveKey } from '../keys/verifier.js';
+import type { TenantLimits } from '../limits/tenant-limits.js';
 import type { Helper } from '../registry.js';
 import type { QueryText } from './query.js';
 
@@ -18,6 +19,10 @@ export interface CallState {
   query?: QueryText;
   tenant?: ActiveKey['tenant'];
   keyId?: string;
+  /** authenticate: what the key may call; null is everything. */
+  scopes?: readonly string[] | null;
+  /** limit: the tenant's own values over the defaults. */
+  limits?: TenantLimits;
   /** read-input: what the body holds, before it is judged. */
   body?: BodyInput;
   /** validate */
@@ -29,6 +34,8 @@ export interface CallState {
   source?: Uint8Array;
   /** run-helper */
   result?: HelperResult;
+  /** read-input, fetch-source: bytes of the body and of what was fetched. */
+  bytesIn: number;
   /** run-helper: milliseconds that a worker spent on the task. */
   taskMs: number;
   /** respond: the error's code, and what only the log may know. */

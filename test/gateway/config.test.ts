@@ -34,6 +34,9 @@ describe('loadConfig', () => {
       maxTextBytes: 1024 ** 2,
       fonts: [],
       rate: 50,
+      burst: 0,
+      redisOutageShare: 0.5,
+      usageDays: 400,
       corsOrigins: [],
       logLevel: 'info',
     });
@@ -62,7 +65,7 @@ describe('loadConfig', () => {
     ['HELPER_SOURCE_ORIGINS', 'http://127.0.0.1:9100', 'sourceOrigins', ['http://127.0.0.1:9100']],
     ['HELPER_MAX_IMAGE_BYTES', '512KB', 'maxImageBytes', 524288],
     ['HELPER_MAX_PIXELS', '1M', 'maxPixels', 1_000_000],
-    ['HELPER_RATE', '0.5', 'rate', 0.5],
+    ['HELPER_RATE', '200', 'rate', 200],
     ['HELPER_RATE', '0', 'rate', 0],
     ['HELPER_CORS_ORIGINS', '*', 'corsOrigins', ['*']],
     ['HELPER_OPERATOR_TOKEN', '0123456789abcdef', 'operatorToken', '0123456789abcdef'],
@@ -86,6 +89,7 @@ describe('loadConfig', () => {
     ['HELPER_MAX_IMAGE_BYTES', '99GB'],
     ['HELPER_MAX_PIXELS', '40Q'],
     ['HELPER_RATE', '-1'],
+    ['HELPER_RATE', '0.5'],
     ['HELPER_OPERATOR_TOKEN', 'secret with spaces'],
     ['LOG_LEVEL', 'secret'],
   ] as const) {
