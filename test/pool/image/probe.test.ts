@@ -126,6 +126,13 @@ describe('checkHeader', () => {
     expect(() => checkHeader(Buffer.concat([screen, frame]), limits)).to.throw(ImageError, '65535 × 65535');
   });
 
+  it('counts a gif by its frames where its screen is one that old programs always wrote', async () => {
+    const gif = await sources.gif();
+    gif.writeUInt16LE(800, 6);
+    gif.writeUInt16LE(600, 8);
+    expect(checkHeader(gif, limits)).to.include({ width: 48, height: 32 });
+  });
+
   it('refuses a small file that promises a gigabyte', async () => {
     const png = await sources.png();
     png.writeUInt32BE(16_383, 16);

@@ -1,12 +1,13 @@
 import { expect } from 'chai';
-import { type ImageEngine, ImageError } from '../../../pool/image/engine.js';
-import { animation, limits, paint, sources, toSharp } from './pictures.js';
+import { ImageError } from '../../../../pool/image/engine.js';
+import { animation, limits, paint, sources, toSharp } from '../pictures.js';
+import type { EngineBench } from './bench.js';
 
 /** What every engine does with bytes that are no picture, are broken, or promise too much. */
-export function brokenPictureTests(getEngine: () => ImageEngine): void {
+export function brokenPictureTests(bench: EngineBench): void {
   async function fault(bytes: Uint8Array, bounds = limits): Promise<ImageError> {
     try {
-      const image = await getEngine().open(bytes, bounds);
+      const image = await bench.engine.open(bytes, bounds);
       await image.border({ width: 1, color: '#000000' }).encode('jpg');
     } catch (error) {
       expect(error).to.be.instanceOf(ImageError);
@@ -42,7 +43,7 @@ export function brokenPictureTests(getEngine: () => ImageEngine): void {
           const broken = Buffer.from(whole);
           broken[at] = (broken[at] as number) ^ 0x5a;
           try {
-            const image = await getEngine().open(broken, limits);
+            const image = await bench.engine.open(broken, limits);
             await image.border({ width: 1, color: '#000000' }).encode('webp');
           } catch (error) {
             expect(error, `byte ${at}: ${(error as Error).stack}`).to.be.instanceOf(ImageError);
@@ -75,7 +76,7 @@ export function brokenPictureTests(getEngine: () => ImageEngine): void {
     });
 
     it('holds for the result', async () => {
-      const image = await getEngine().open(await sources.png(), limits);
+      const image = await bench.engine.open(await sources.png(), limits);
       const error = await image
         .border({ width: 5000, color: '#000000' })
         .encode('png')
@@ -88,7 +89,7 @@ export function brokenPictureTests(getEngine: () => ImageEngine): void {
       const source = await toSharp(paint(20_000, 1, () => [9, 9, 9]))
         .png()
         .toBuffer();
-      const image = await getEngine().open(source, limits);
+      const image = await bench.engine.open(source, limits);
       const error = await image.encode('webp').catch((caught) => caught);
       expect(error).to.be.instanceOf(ImageError).and.include({ code: 'image_too_large' });
       expect((await image.encode('png')).body.length).to.be.greaterThan(0);
