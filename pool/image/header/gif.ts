@@ -7,8 +7,8 @@ const FRAME = 0x2c;
 const usualScreens = new Set(['640x480', '640x512', '800x600', '1024x768', '1280x1024', '1600x1200']);
 
 /**
- * Walks the blocks and counts frames. The size is that of the logical screen, grown where a frame reaches beyond it;
- * where the screen is not to be believed it is that of the frames alone. libvips decodes to the same size, and the
+ * Walks the blocks and counts frames. The size is that of the logical screen, grown where the first frame reaches
+ * beyond it; where the screen is not to be believed it is that of the first frame alone. libvips decodes to the same size, and the
  * limits must hold for what is decoded.
  */
 export function readGifHeader(view: DataView, maxFrames: number): ImageHeader | undefined {
@@ -24,8 +24,10 @@ export function readGifHeader(view: DataView, maxFrames: number): ImageHeader | 
     }
     if (block !== FRAME || at + 11 > view.byteLength) break;
     frames++;
-    width = Math.max(width, view.getUint16(at + 1, true) + view.getUint16(at + 5, true));
-    height = Math.max(height, view.getUint16(at + 3, true) + view.getUint16(at + 7, true));
+    if (frames === 1) {
+      width = Math.max(width, view.getUint16(at + 1, true) + view.getUint16(at + 5, true));
+      height = Math.max(height, view.getUint16(at + 3, true) + view.getUint16(at + 7, true));
+    }
     at = skipSubBlocks(view, at + 11 + tableBytes(view.getUint8(at + 9)));
   }
   if (frames === 0) return undefined;

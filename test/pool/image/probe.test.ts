@@ -120,13 +120,13 @@ describe('checkHeader', () => {
     expect(() => checkHeader(bytes, { maxPixels: 40e6, maxFrames: 250 })).to.throw(ImageError, '250 frames');
   });
 
-  it('counts a gif by the frames that reach beyond its screen', () => {
+  it('counts a gif by a first frame that reaches beyond its screen', () => {
     const screen = Buffer.from('GIF89a\x01\0\x01\0\0\0\0', 'latin1');
     const frame = Buffer.from('\x2c\0\0\0\0\xff\xff\xff\xff\0\x02\0', 'latin1');
     expect(() => checkHeader(Buffer.concat([screen, frame]), limits)).to.throw(ImageError, '65535 × 65535');
   });
 
-  it('counts a gif by its frames where its screen is one that old programs always wrote', async () => {
+  it('counts a gif by its first frame where its screen is one that old programs always wrote', async () => {
     const gif = await sources.gif();
     gif.writeUInt16LE(800, 6);
     gif.writeUInt16LE(600, 8);
