@@ -1,5 +1,6 @@
 import { defaultFormats } from 'jimp';
 import { ImageError, type ImageLimits } from './engine.js';
+import { decodeFirstGifFrame } from './gif/decode.js';
 import { boundedPng } from './header/png-data.js';
 import { firstWebpFrame } from './header/webp-still.js';
 import type { ImageHeader, SourceFormat } from './probe.js';
@@ -18,7 +19,7 @@ interface Bitmap {
  * Jimp's own codec for a media type. `Jimp.fromBuffer` would guess the type again and turn the picture by another
  * reading of its EXIF than ours.
  */
-export function jimpCodec(mediaType: 'image/jpeg' | 'image/png' | 'image/gif') {
+export function jimpCodec(mediaType: 'image/jpeg' | 'image/png') {
   const codec = defaultFormats.map((make) => make()).find(({ mime }) => mime === mediaType);
   if (!codec) throw new Error(`Jimp has no codec for ${mediaType}`);
   return codec as unknown as {
@@ -31,7 +32,6 @@ export function jimpCodec(mediaType: 'image/jpeg' | 'image/png' | 'image/gif') {
 export function createJimpDecoder(webp: WebpCodec): Decoder {
   const jpeg = jimpCodec('image/jpeg');
   const png = jimpCodec('image/png');
-  const gif = jimpCodec('image/gif');
 
   const decoders: Record<SourceFormat, Decoder> = {
     jpeg(bytes, _header, limits) {
@@ -40,13 +40,7 @@ export function createJimpDecoder(webp: WebpCodec): Decoder {
       return toRaster(jpeg.decode(asBuffer(bytes), { ...bounds, tolerantDecoding: false }));
     },
     png: (bytes) => toRaster(png.decode(asBuffer(boundedPng(bytes)))),
-    gif(bytes, { width, height }) {
-      // The screen as grown to hold its frames: omggif would wrap a frame that reaches beyond it.
-      const grown = Buffer.from(bytes);
-      grown.writeUInt16LE(Math.min(width, 65_535), 6);
-      grown.writeUInt16LE(Math.min(height, 65_535), 8);
-      return toRaster(gif.decode(grown));
-    },
+    gif: (bytes, { width, height }) => decodeFirstGifFrame(bytes, width, height),
     async webp(bytes, { width, height }) {
       const frame = firstWebpFrame(bytes);
       if (!frame) return webp.decode(bytes);
