@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { variables } from '../gateway/config.js';
 import { errorTable } from '../gateway/errors.js';
+import { createMetrics } from '../gateway/observe/metrics.js';
+import type { Pool } from '../pool/pool.js';
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 
@@ -23,9 +25,16 @@ describe('README', () => {
   it('names every variable with its default, and no other', () => {
     expect(firstCells(/^[A-Z][A-Z_]+$/)).to.have.members(variables.map(({ name }) => name));
     for (const { name, default: value } of variables) {
-      if (value !== undefined)
-        expect(readme).to.match(new RegExp(`^\\| \`${name}\` \\| \`${value}\` \\|`, 'm'));
+      const shown = value ? `\`${value}\`` : name === 'HELPER_POOL_THREADS' ? 'cores' : '–';
+      expect(readme).to.include(`\n| \`${name}\` | ${shown} |`);
     }
+  });
+
+  it('names every metric, and no other', async () => {
+    const pool = { stats: () => ({ running: 0, places: 0, threads: 0 }) } as Pool;
+    const { body } = await createMetrics({ pool, keysAvailable: () => true }).text();
+    const real = [...body.matchAll(/^# TYPE (helper_gateway_\w+) /gm)].map((match) => match[1]);
+    expect(firstCells(/^helper_gateway_/)).to.have.members(real);
   });
 
   it('names every error code with its status, and no other', () => {
