@@ -30,10 +30,12 @@ const formats = { jpg: 'jpeg', webp: 'webp', png: 'png' } as const;
 const naive = {
   border: (format: ImageFormat) =>
     sharp(source)
+      .autoOrient()
       .extend({ top: BORDER, right: BORDER, bottom: BORDER, left: BORDER, background: '#800080' })
       .toFormat(formats[format]),
   watermark: (format: ImageFormat) =>
     sharp(source)
+      .autoOrient()
       .composite([{ input: Buffer.from(svg), gravity: 'southeast' }])
       .toFormat(formats[format]),
 };
@@ -97,11 +99,16 @@ async function closeness(result: Uint8Array): Promise<number> {
 }
 
 async function middle(bytes: Uint8Array): Promise<Buffer> {
-  const { width, height } = await sharp(bytes).metadata();
+  const { width, height } = (await sharp(bytes).metadata()).autoOrient;
   const side = 800;
   const left = (width - side) >> 1;
   const top = (height - side) >> 1;
-  return sharp(bytes).removeAlpha().extract({ left, top, width: side, height: side }).raw().toBuffer();
+  return sharp(bytes)
+    .autoOrient()
+    .removeAlpha()
+    .extract({ left, top, width: side, height: side })
+    .raw()
+    .toBuffer();
 }
 
 /** Soft shapes under fine grain: as hard to compress as a photograph. */
