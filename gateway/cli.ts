@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { registerKeyCommands } from './commands/keys.js';
-import { openAdmin } from './commands/open-admin.js';
+import { openAdmin, openOperators } from './commands/open-admin.js';
+import { registerOperatorCommands } from './commands/operator.js';
 import { processTerminal, usageErrors } from './commands/output.js';
 import { registerPluginCommands } from './commands/plugins.js';
 import { registerServe } from './commands/serve.js';
@@ -13,6 +14,7 @@ const program = usageErrors(new Command('helper-gateway'), processTerminal)
 registerServe(program);
 registerTenantCommands(program, openAdmin);
 registerKeyCommands(program, openAdmin);
+registerOperatorCommands(program, openOperators, processTerminal);
 registerPluginCommands(program, processTerminal);
 
 try {

@@ -47,6 +47,10 @@ export const errorTable = {
     status: 403,
     message: 'This API key may not call this helper.',
   },
+  forbidden: {
+    status: 403,
+    message: 'You may not do this here.',
+  },
   not_found: { status: 404, message: 'Nothing is served at this path.' },
   method_not_allowed: {
     status: 405,

@@ -7,6 +7,7 @@ import { createVocabulary } from '../schemas/vocabulary/vocabulary.js';
 import { createApp } from './app.js';
 import { Closers } from './closers.js';
 import type { Config } from './config.js';
+import type { Credentials } from './connect/auth/first-operator.js';
 import { openDatabase } from './database/database.js';
 import { createFirstTenant, type FirstKey } from './keys/first-start.js';
 import { createKeyStore } from './keys/sql-store.js';
@@ -18,6 +19,7 @@ import type { Readiness } from './pipeline/health.js';
 import { builtinPlugins, helperUrl, loadRegistry, type Registry } from './registry.js';
 import { closeServer, createHttpServer, listen } from './server.js';
 import { createSource } from './source/fetch.js';
+import { startSite } from './start-site.js';
 import { createBatchWriter } from './usage/batch-writer.js';
 import { createUsageMeter } from './usage/meter.js';
 
@@ -25,10 +27,14 @@ import { createUsageMeter } from './usage/meter.js';
 export interface Gateway {
   /** Where the API listens. */
   url: string;
+  /** Where the key-management site listens. */
+  connectUrl: string;
   registry: Registry;
   engine: WorkerReport;
   /** The first tenant's key, where this start created it: to be shown now, it is kept nowhere. */
   firstKey: FirstKey | undefined;
+  /** The first operator's sign-in to the site, likewise. */
+  firstOperator: Credentials | undefined;
   /** Takes no more calls, finishes those under way, frees everything. */
   close(): Promise<void>;
 }
@@ -136,15 +142,31 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
   const server = createHttpServer(app.callback());
   closers.add(() => closeServer(server, config.taskTimeoutMs + config.sourceTimeoutMs));
   const url = await listen(server, config.host, config.port);
+  const site = await startSite({
+    config,
+    logger,
+    closers,
+    database,
+    store,
+    usage,
+    metrics,
+    registry,
+    pool,
+    engine,
+    keysAvailable: () => keys.available(),
+    apiUrl: url,
+  });
   // Only now that nothing can stop the start any more: the key is shown once.
   const firstKey = await createFirstTenant(store);
   logger.debug({ url, ms: Math.round(performance.now() - started) }, 'listening');
 
   return {
     url,
+    connectUrl: site.url,
     registry,
     engine,
     firstKey,
+    firstOperator: site.firstOperator,
     async close() {
       open = false;
       await closers.close();

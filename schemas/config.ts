@@ -15,6 +15,7 @@ export const configSchema = {
     'port',
     'connectHost',
     'connectPort',
+    'connectProxies',
     'dataDir',
     'pluginDirs',
     'poolThreads',
@@ -40,6 +41,9 @@ export const configSchema = {
     port,
     connectHost: host,
     connectPort: port,
+    apiUrl: { type: 'string', pattern: '^https?://[^/]+/?$', maxLength: 4096 },
+    connectUrl: { type: 'string', pattern: '^https?://[^/]+/?$', maxLength: 4096 },
+    connectProxies: { type: 'integer', minimum: 0, maximum: 10 },
     dataDir: text,
     databaseUrl: { type: 'string', pattern: '^postgres(ql)?://.', maxLength: 4096 },
     redisUrl: { type: 'string', pattern: '^rediss?://.', maxLength: 4096 },
@@ -76,7 +80,14 @@ type Setting<S> = S extends { enum: readonly (infer E)[] }
       : number;
 
 type Settings = typeof configSchema.properties;
-type Optional = 'databaseUrl' | 'redisUrl' | 'operatorToken' | 'monthlyQuota' | 'inFlight';
+type Optional =
+  | 'databaseUrl'
+  | 'redisUrl'
+  | 'operatorToken'
+  | 'apiUrl'
+  | 'connectUrl'
+  | 'monthlyQuota'
+  | 'inFlight';
 
 /**
  * The configuration, frozen. Times are milliseconds, sizes bytes, `maxPixels` width × height × frames, `rate` requests

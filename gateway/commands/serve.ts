@@ -19,17 +19,39 @@ export function registerServe(program: Command): void {
     });
 }
 
-function describe({ url, engine, firstKey, registry }: Gateway): object {
-  return { ok: true, data: { url, ...engine, helpers: [...registry.keys()], first_key: firstKey ?? null } };
+function describe({ url, connectUrl, engine, firstKey, firstOperator, registry }: Gateway): object {
+  const data = {
+    url,
+    connect_url: connectUrl,
+    ...engine,
+    helpers: [...registry.keys()],
+    first_key: firstKey ?? null,
+    first_operator: firstOperator ?? null,
+  };
+  return { ok: true, data };
 }
 
 /** What a person reads in the terminal: what runs where, and on the first start what to do next. */
-function greeting({ url, engine, firstKey, registry }: Gateway): string {
+function greeting(gateway: Gateway): string {
+  const { url, connectUrl, engine, registry } = gateway;
   const width = Math.max(...[...registry.keys()].map((id) => id.length));
   const helpers = [...registry.values()].map(
     ({ id, declaration }) => `  ${url}/${id.padEnd(width)}  ${declaration.summary}`,
   );
-  const lines = [`helper-gateway serves ${registry.size} helpers (images: ${engine.engine})`, '', ...helpers];
+  const lines = [
+    `helper-gateway serves ${registry.size} helpers (images: ${engine.engine})`,
+    '',
+    ...helpers,
+    '',
+    `  ${connectUrl}  The key-management site.`,
+    ...firstStart(gateway),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** What is shown once and kept nowhere. */
+function firstStart({ url, connectUrl, firstKey, firstOperator }: Gateway): string[] {
+  const lines: string[] = [];
   if (firstKey) {
     const call = `${url}/text/remove-stopwords?text=This+is+the+first+call&ak=${firstKey.key}`;
     lines.push(
@@ -43,5 +65,14 @@ function greeting({ url, engine, firstKey, registry }: Gateway): string {
       `  curl '${call}'`,
     );
   }
-  return `${lines.join('\n')}\n`;
+  if (firstOperator) {
+    lines.push(
+      '',
+      `Operator's sign-in at ${connectUrl}, shown this once too:`,
+      '',
+      `  e-mail    ${firstOperator.email}`,
+      `  password  ${firstOperator.password}`,
+    );
+  }
+  return lines;
 }

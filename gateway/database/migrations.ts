@@ -1,4 +1,5 @@
 import { type Kysely, type Migration, Migrator } from 'kysely';
+import { connectMigration } from '../connect/migration.js';
 import { createKeyTables } from '../keys/migration.js';
 import { usageMigration } from '../usage/migration.js';
 
@@ -30,5 +31,6 @@ function migrations(dialect: Dialect): Record<string, Migration> {
   return {
     '0001_keys': { up: (db) => createKeyTables(db, dialect) },
     '0002_usage': usageMigration,
+    '0003_connect': connectMigration(dialect),
   };
 }

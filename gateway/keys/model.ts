@@ -70,7 +70,11 @@ export type AuditAction =
   | 'key.issue'
   | 'key.rotate'
   | 'key.end_grace'
-  | 'key.revoke';
+  | 'key.revoke'
+  | 'member.invite'
+  | 'member.cancel_invite'
+  | 'member.join'
+  | 'member.remove';
 
 /** Who did what. Only ever added to; never holds a secret. */
 export interface AuditEntry {

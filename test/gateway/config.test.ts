@@ -33,6 +33,7 @@ describe('loadConfig', () => {
       maxFrames: 250,
       maxTextBytes: 1024 ** 2,
       fonts: [],
+      connectProxies: 0,
       rate: 50,
       burst: 0,
       redisOutageShare: 0.5,

@@ -1,0 +1,80 @@
+/** What the pages do better with a script. Without it everything works, with a click or a look more. */
+
+function enableCopying() {
+  if (!navigator.clipboard) return;
+  for (const button of document.querySelectorAll('button[data-copy]')) {
+    const source = document.getElementById(button.dataset.copy);
+    if (!source) continue;
+    button.hidden = false;
+    const content = [...button.childNodes];
+    button.addEventListener('click', async () => {
+      let text = 'Copied';
+      try {
+        await navigator.clipboard.writeText(source.textContent);
+      } catch {
+        getSelection()?.selectAllChildren(source);
+        text = 'Selected: press Ctrl+C';
+      }
+      button.textContent = text;
+      announce(text);
+      setTimeout(() => button.replaceChildren(...content), 2500);
+    });
+  }
+}
+
+/** Tells it to who cannot see the button. */
+function announce(text) {
+  let status = document.getElementById('announce');
+  if (!status) {
+    status = document.createElement('p');
+    status.id = 'announce';
+    status.className = 'hidden';
+    status.setAttribute('role', 'status');
+    document.getElementById('main')?.append(status);
+  }
+  status.textContent = text;
+}
+
+/** A reload of a page that shows a secret then asks for the page below it, and not whether to send the form again. */
+function forgetForm() {
+  const shown = document.querySelector('[data-replace]');
+  if (shown) history.replaceState(null, '', shown.dataset.replace);
+}
+
+function enableTips() {
+  for (const chart of document.querySelectorAll('figure.chart')) {
+    const tip = chart.querySelector('.tip');
+    if (!tip) continue;
+    for (const bar of chart.querySelectorAll('[data-tip]')) bar.querySelector('title')?.remove();
+    chart.addEventListener('pointermove', (event) => {
+      const text = event.target.dataset?.tip;
+      tip.hidden = !text;
+      if (!text) return;
+      tip.textContent = text;
+      const frame = chart.getBoundingClientRect();
+      const left = event.clientX - frame.left - tip.offsetWidth / 2;
+      tip.style.left = `${Math.max(0, Math.min(left, frame.width - tip.offsetWidth))}px`;
+      tip.style.top = `${Math.max(0, event.clientY - frame.top - tip.offsetHeight - 12)}px`;
+    });
+    chart.addEventListener('pointerleave', () => {
+      tip.hidden = true;
+    });
+  }
+}
+
+/** A second click on a button must not send a form twice. */
+function sendOnce() {
+  document.addEventListener('submit', (event) => {
+    if (event.target.dataset.sent) event.preventDefault();
+    event.target.dataset.sent = '1';
+  });
+  // The page may come back from the history as it was left.
+  addEventListener('pageshow', () => {
+    for (const form of document.forms) delete form.dataset.sent;
+  });
+}
+
+forgetForm();
+enableCopying();
+enableTips();
+sendOnce();

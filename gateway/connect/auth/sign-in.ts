@@ -1,0 +1,139 @@
+import { type BetterAuthOptions, betterAuth } from 'better-auth';
+import { getAdapter } from 'better-auth/db/adapter';
+import type { Logger } from 'pino';
+import { GatewayError } from '../../errors.js';
+import type { ConnectDatabase } from '../database.js';
+import { hashSessions } from './hashed-sessions.js';
+
+export const MIN_PASSWORD = 12;
+export const MAX_PASSWORD = 128;
+const SESSION_SECONDS = 24 * 3600;
+const REFRESH_SECONDS = 3600;
+
+export interface User {
+  id: string;
+  email: string;
+  name: string;
+}
+
+/** A session that a request's cookie opens. */
+export interface Session {
+  id: string;
+  user: User;
+}
+
+/** What an answer carries besides; `cookies` are `Set-Cookie` values. */
+interface WithCookies {
+  cookies: string[];
+}
+
+/** Signing in by e-mail and password. All reject with `keys_unavailable` where the database does not answer. */
+export interface SignIn {
+  /** A new session, or undefined where e-mail or password is wrong; both take the same time. */
+  signIn(email: string, password: string): Promise<WithCookies | undefined>;
+  /** The session of a request's `Cookie` header. */
+  session(cookie: string): Promise<(WithCookies & { session: Session }) | undefined>;
+  signOut(cookie: string): Promise<WithCookies>;
+  /** Ends the user's other sessions too. Undefined where the current password is wrong. */
+  changePassword(cookie: string, current: string, next: string): Promise<WithCookies | undefined>;
+}
+
+export interface SignInOptions {
+  database: ConnectDatabase;
+  secret: string;
+  baseUrl: string;
+  /** Whether cookies go over https alone. */
+  secureCookies: boolean;
+  logger: Pick<Logger, 'debug'>;
+}
+
+/** better-auth's settings without its database. */
+export function authOptions(options: Pick<SignInOptions, 'secret' | 'baseUrl' | 'secureCookies'>) {
+  const { secret, baseUrl, secureCookies } = options;
+  return {
+    appName: 'helper-gateway',
+    secret,
+    baseURL: baseUrl,
+    telemetry: { enabled: false },
+    user: { modelName: 'connect_users' },
+    account: { modelName: 'connect_accounts' },
+    session: { modelName: 'connect_sessions', expiresIn: SESSION_SECONDS, updateAge: REFRESH_SECONDS },
+    verification: { modelName: 'connect_verifications' },
+    // Accounts are made from invitations alone.
+    emailAndPassword: {
+      enabled: true,
+      disableSignUp: true,
+      minPasswordLength: MIN_PASSWORD,
+      maxPasswordLength: MAX_PASSWORD,
+    },
+    advanced: { cookiePrefix: 'hg', useSecureCookies: secureCookies },
+  } satisfies BetterAuthOptions;
+}
+
+/**
+ * better-auth behind the few operations that the site needs. Its own HTTP endpoints are not served, so what strangers reach
+ * is the site's forms, with their guards and throttles, and nothing else.
+ */
+export async function createSignIn(options: SignInOptions): Promise<SignIn> {
+  const { database, logger } = options;
+  const settings = authOptions(options);
+  const base = await getAdapter({
+    ...settings,
+    database: { db: database.handle, type: database.kind },
+  });
+  const auth = betterAuth({
+    ...settings,
+    database: () => hashSessions(base, database),
+    // better-auth's lines say what a wrong password was wrong about; the site logs its own.
+    logger: { log: (level, message) => logger.debug({ level }, message) },
+  });
+
+  return {
+    async signIn(email, password) {
+      return refusable(async () => {
+        const { headers } = await auth.api.signInEmail({ body: { email, password }, returnHeaders: true });
+        return { cookies: headers.getSetCookie() };
+      });
+    },
+    async session(cookie) {
+      if (!cookie) return undefined;
+      const found = await refusable(() =>
+        auth.api.getSession({ headers: new Headers({ cookie }), returnHeaders: true }),
+      );
+      if (!found?.response) return undefined;
+      const { session, user } = found.response;
+      return {
+        session: { id: session.id, user: { id: user.id, email: user.email, name: user.name } },
+        cookies: found.headers.getSetCookie(),
+      };
+    },
+    async signOut(cookie) {
+      const done = await refusable(() =>
+        auth.api.signOut({ headers: new Headers({ cookie }), returnHeaders: true }),
+      );
+      return { cookies: done?.headers.getSetCookie() ?? [] };
+    },
+    async changePassword(cookie, currentPassword, newPassword) {
+      return refusable(async () => {
+        const { headers } = await auth.api.changePassword({
+          headers: new Headers({ cookie }),
+          body: { currentPassword, newPassword, revokeOtherSessions: true },
+          returnHeaders: true,
+        });
+        return { cookies: headers.getSetCookie() };
+      });
+    },
+  };
+}
+
+/** Undefined where better-auth refused; what else went wrong under it is the database's. */
+async function refusable<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    const status = (error as { statusCode?: unknown }).statusCode;
+    if (typeof status === 'number' && status < 500) return undefined;
+    if (error instanceof GatewayError) throw error;
+    throw new GatewayError('keys_unavailable', { cause: error });
+  }
+}

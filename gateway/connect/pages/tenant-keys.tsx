@@ -1,0 +1,93 @@
+import { GatewayError } from '../../errors.js';
+import { scopeAllows } from '../../keys/scopes.js';
+import {
+  actorOf,
+  emptyForm,
+  type FormState,
+  formState,
+  type PageAnswer,
+  type PageCall,
+  type PageRoute,
+  tenantOf,
+} from '../page.js';
+import type { Site } from '../site.js';
+import { IssueForm, readIssueForm } from './issue-form.js';
+import { KeyList } from './key-list.js';
+import { keyShown } from './key-shown.js';
+import { Empty, Next } from './parts.js';
+import { TenantFrame } from './tenant-frame.js';
+
+const PAGE = 50;
+
+/** A tenant's keys, and the form for another. */
+export const tenantKeysPages: PageRoute[] = [
+  {
+    method: 'GET',
+    path: '/tenants/:tenant',
+    access: 'tenant',
+    run: (call) => keysPage(call, emptyForm),
+  },
+  {
+    // Where a reload of the page that shows a new key leads, once the browser has forgotten the form.
+    method: 'GET',
+    path: '/tenants/:tenant/keys',
+    access: 'tenant',
+    async run(call) {
+      return { redirect: `/tenants/${tenantOf(call).name}` };
+    },
+  },
+  { method: 'POST', path: '/tenants/:tenant/keys', access: 'tenant', once: true, run: issue },
+];
+
+async function issue(call: PageCall): Promise<PageAnswer> {
+  const { site, form } = call;
+  const { name } = tenantOf(call);
+  try {
+    const issued = await site.admin.issueKey(name, readIssueForm(form), actorOf(call));
+    const until = issued.expires_at ? ` It stops working on ${issued.expires_at.slice(0, 10)}.` : '';
+    return keyShown({
+      tenant: name,
+      id: issued.id,
+      key: issued.key,
+      apiUrl: site.apiUrl,
+      service: serviceFor(site, issued.scopes),
+      note: `It works at once.${until}`,
+    });
+  } catch (error) {
+    const state = formState(error, form, 'label');
+    return { ...(await keysPage(call, state)), status: 400 };
+  }
+}
+
+/** A helper to show in a line to try: a text one where the key may call one, as it needs no picture. */
+export function serviceFor(site: Site, scopes: readonly string[] | null): string | undefined {
+  const allowed = site.services().filter(({ id }) => scopeAllows(scopes, id));
+  return (allowed.find(({ id }) => id.startsWith('text/')) ?? allowed[0])?.id;
+}
+
+async function keysPage(call: PageCall, state: FormState): Promise<PageAnswer> {
+  const { site, query } = call;
+  const { name } = tenantOf(call);
+  const after = query.get('after');
+  const { keys, next } = await site.admin.listKeys(name, { after, limit: PAGE }).catch((error) => {
+    if (error instanceof GatewayError && error.code === 'invalid_input') throw new GatewayError('not_found');
+    throw error;
+  });
+  return {
+    title: name,
+    body: (
+      <TenantFrame name={name}>
+        <h2>Keys</h2>
+        {keys.length === 0 ? (
+          <Empty title="No keys yet">
+            <p>Issue the first one below, put it into your program as the parameter ak, and make a call.</p>
+          </Empty>
+        ) : (
+          <KeyList tenant={name} keys={keys} />
+        )}
+        <Next href={next && `/tenants/${name}?after=${encodeURIComponent(next)}`} />
+        <IssueForm tenant={name} services={site.services} state={state} />
+      </TenantFrame>
+    ),
+  };
+}

@@ -1,0 +1,148 @@
+import { type PageAnswer, type PageCall, type PageRoute, tenantOf } from '../page.js';
+import type { UsageRow } from '../parts.js';
+import { UsageChart } from './chart.js';
+import { bytes, count, Empty, Table } from './parts.js';
+import { TenantFrame } from './tenant-frame.js';
+
+const DAY_MS = 86_400_000;
+const spans = [7, 30, 90] as const;
+/** As many rows as are read; the JSON API pages through more. */
+const MAX_ROWS = 5_000;
+const TABLE_ROWS = 60;
+
+export const usagePages: PageRoute[] = [
+  { method: 'GET', path: '/tenants/:tenant/usage', access: 'tenant', run: usagePage },
+];
+
+async function usagePage(call: PageCall): Promise<PageAnswer> {
+  const { site, query } = call;
+  const { id, name } = tenantOf(call);
+  const span = spans.find((days) => String(days) === query.get('days')) ?? 30;
+  const all = query.get('rows') === 'all';
+  const days = lastDays(site.now(), span);
+  const [from, to] = [days[0], days.at(-1)];
+  const { rows, next } = await site.usage(id, { ...(from && { from }), ...(to && { to }), limit: MAX_ROWS });
+  return {
+    title: `Usage of ${name}`,
+    body: (
+      <TenantFrame name={name}>
+        <div class="heading">
+          <h2>Usage</h2>
+          <nav class="spans" aria-label="Days shown">
+            {spans.map((days) => (
+              <a
+                key={days}
+                href={`/tenants/${name}/usage?days=${days}`}
+                aria-current={days === span ? 'true' : undefined}
+              >
+                {days} days
+              </a>
+            ))}
+          </nav>
+        </div>
+        {rows.length === 0 ? (
+          <Empty title={`No calls in the last ${span} days`}>
+            <p>
+              Issue a key under <a href={`/tenants/${name}`}>Keys</a> and make a call with it: it shows here
+              within five seconds.
+            </p>
+          </Empty>
+        ) : (
+          <>
+            <Sums rows={rows} />
+            <UsageChart rows={rows} days={days} />
+            <UsageTable tenant={name} rows={all ? rows : rows.slice(0, TABLE_ROWS)} />
+            {!all && rows.length > TABLE_ROWS && (
+              <p>
+                <a href={`/tenants/${name}/usage?days=${span}&rows=all`}>
+                  Show all {count(rows.length)} rows
+                </a>
+              </p>
+            )}
+            {next && (
+              <p class="quiet">There are more rows than {count(MAX_ROWS)}; the JSON API has all of them.</p>
+            )}
+          </>
+        )}
+      </TenantFrame>
+    ),
+  };
+}
+
+function Sums({ rows }: { rows: readonly UsageRow[] }) {
+  const sum = (field: 'calls' | 'errors' | 'bytes_in' | 'bytes_out' | 'cpu_ms') =>
+    rows.reduce((total, row) => total + row[field], 0);
+  return (
+    <dl class="stats">
+      <div>
+        <dt>Calls</dt>
+        <dd>{count(sum('calls'))}</dd>
+      </div>
+      <div>
+        <dt>Errors</dt>
+        <dd>{count(sum('errors'))}</dd>
+      </div>
+      <div>
+        <dt>In</dt>
+        <dd>{bytes(sum('bytes_in'))}</dd>
+      </div>
+      <div>
+        <dt>Out</dt>
+        <dd>{bytes(sum('bytes_out'))}</dd>
+      </div>
+      <div>
+        <dt>CPU time</dt>
+        <dd>{seconds(sum('cpu_ms'))}</dd>
+      </div>
+    </dl>
+  );
+}
+
+function UsageTable({ tenant, rows }: { tenant: string; rows: readonly UsageRow[] }) {
+  const heads = ['Calls', 'Errors', 'In', 'Out', 'CPU time'];
+  return (
+    <Table
+      label={`Usage of ${tenant} by day, helper and key`}
+      head={
+        <>
+          <th scope="col">Day (UTC)</th>
+          <th scope="col">Helper</th>
+          <th scope="col">Key</th>
+          {heads.map((head) => (
+            <th scope="col" class="number" key={head}>
+              {head}
+            </th>
+          ))}
+        </>
+      }
+    >
+      {rows.map((row) => (
+        <tr key={`${row.day} ${row.key} ${row.service}`}>
+          <td>{row.day}</td>
+          <td>{row.service}</td>
+          <td>
+            <a href={`/tenants/${tenant}/keys/${row.key}`}>
+              <code>{row.key}</code>
+            </a>
+          </td>
+          <td class="number">{count(row.calls)}</td>
+          <td class="number">{count(row.errors)}</td>
+          <td class="number">{bytes(row.bytes_in)}</td>
+          <td class="number">{bytes(row.bytes_out)}</td>
+          <td class="number">{seconds(row.cpu_ms)}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toLocaleString('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 })} s`;
+}
+
+/** The last `count` UTC days, today included, oldest first. */
+function lastDays(now: number, count: number): string[] {
+  return Array.from({ length: count }, (_, index) =>
+    new Date(now - (count - 1 - index) * DAY_MS).toISOString().slice(0, 10),
+  );
+}

@@ -1,0 +1,36 @@
+import { failure } from '../envelope.js';
+import { GatewayError } from '../errors.js';
+import { toGatewayError } from '../pipeline/respond.js';
+import { errorPage } from './pages/error.js';
+import { sendAnswer } from './show.js';
+import type { Site } from './site.js';
+import type { SiteContext, SiteStage } from './state.js';
+
+/** The one place where a failure is answered, as a page or as the JSON envelope; what it was in truth goes to the log alone. */
+export function respond(site: Site): SiteStage {
+  return async function respond(ctx, next) {
+    try {
+      await next();
+      if (ctx.status === 404 && ctx.body == null) throw new GatewayError('not_found');
+    } catch (thrown) {
+      const error = toGatewayError(thrown);
+      ctx.state.code = error.code;
+      if (error.status >= 500) ctx.state.fault = error.cause ?? error;
+      ctx.set(error.headers);
+      if (error.retryAfter !== undefined) ctx.set('retry-after', String(error.retryAfter));
+      if (ctx.state.answers === 'json') sendFailure(ctx, error);
+      else sendAnswer(ctx, site, errorPage(error, ctx.state.requestId));
+      // What is left of a body that was refused is not worth reading.
+      if (!ctx.req.complete) ctx.set('connection', 'close');
+    }
+  };
+}
+
+function sendFailure(ctx: SiteContext, error: GatewayError): void {
+  ctx.status = error.status;
+  if (error.status === 401) ctx.set('www-authenticate', 'Bearer realm="helper-gateway keys"');
+  ctx.type = 'application/json; charset=utf-8';
+  ctx.body = JSON.stringify(
+    failure(error, { service: null, dryrun: false, request_id: ctx.state.requestId }),
+  );
+}
