@@ -1,15 +1,18 @@
 import cors from '@koa/cors';
 import Router from '@koa/router';
 import Koa from 'koa';
-import type { Logger } from 'pino';
 import type { ImageLimits } from '../pool/image/engine.js';
 import type { Pool } from '../pool/pool.js';
 import type { KeyVerifier } from './keys/verifier.js';
-import { admit } from './pipeline/admit.js';
+import type { InFlight } from './limits/in-flight.js';
+import type { Limiter } from './limits/limiter.js';
+import type { TenantLimits } from './limits/tenant-limits.js';
+import { admit, admitUpload } from './pipeline/admit.js';
 import { authenticate } from './pipeline/authenticate.js';
 import { fetchSource } from './pipeline/fetch-source.js';
 import { alive, drain, type Readiness, ready } from './pipeline/health.js';
-import { observe } from './pipeline/observe.js';
+import { limit } from './pipeline/limit.js';
+import { type Observers, observe } from './pipeline/observe.js';
 import { type BodyLimits, readInput } from './pipeline/read-input.js';
 import { respond } from './pipeline/respond.js';
 import { pathsOf, refuse, route } from './pipeline/route.js';
@@ -24,7 +27,11 @@ export interface AppParts {
   keys: Pick<KeyVerifier, 'verify'>;
   source: Source;
   pool: Pool;
-  logger: Logger;
+  limiter: Limiter;
+  /** What a tenant may use for which nothing else is set. */
+  limits: TenantLimits;
+  inFlight: InFlight;
+  observers: Observers;
   bodyLimits: BodyLimits;
   imageLimits: ImageLimits;
   /** Origins whose pages may call the API, or `*`. */
@@ -42,9 +49,11 @@ export function createApp(parts: AppParts): Koa<CallState> {
     const stages: Stage[] = [
       route(helper),
       authenticate(parts.keys),
+      limit(parts.limiter, parts.limits),
+      admitUpload(parts.pool, parts.inFlight),
       readInput(parts.bodyLimits),
       validate(),
-      admit(parts.pool),
+      admit(parts.pool, parts.inFlight),
       fetchSource(parts.source, parts.imageLimits),
       runHelper(),
     ];
@@ -52,13 +61,13 @@ export function createApp(parts: AppParts): Koa<CallState> {
   }
 
   const app = new Koa<CallState>();
-  app.use(observe(parts.logger));
+  app.use(observe(parts.observers));
   app.use(respond());
   if (parts.corsOrigins.length > 0) app.use(allowOrigins(parts.corsOrigins));
   app.use(drain(parts.readiness));
   app.use(router.routes());
   app.use(refuse(parts.registry));
-  app.on('error', (error) => parts.logger.warn({ err: error }, 'answer not sent'));
+  app.on('error', (error) => parts.observers.logger.warn({ err: error }, 'answer not sent'));
   return app;
 }
 

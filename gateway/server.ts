@@ -1,5 +1,5 @@
-import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import { randomUUID } from 'node:crypto';
+import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { failure } from './envelope.js';
 import { type ErrorCode, GatewayError } from './errors.js';
@@ -26,6 +26,8 @@ export function createHttpServer(listener: RequestListener): Server {
     listener,
   );
   server.maxConnections = 10_000;
+  // A client that takes nothing of its answer for two minutes is gone.
+  server.setTimeout(120_000);
   // An Expect header that is not understood is no reason to answer without a body.
   server.on('checkExpectation', listener);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
@@ -50,12 +52,23 @@ function rawAnswer(code: ErrorCode): string {
   ].join('\r\n');
 }
 
+const listenFaults: Record<string, string> = {
+  EADDRINUSE: 'something listens there already. Choose another port.',
+  EADDRNOTAVAIL: 'this machine has no such address.',
+  EACCES: 'this user may not open this port; take one from 1024 up.',
+  ENOTFOUND: 'this host name is not known.',
+};
+
 /** Listens, and gives the url to reach the server at; the promise fails where the address is taken or not allowed. */
 export function listen(server: Server, host: string, port: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(
+        new Error(`Cannot listen on ${host}:${port}: ${listenFaults[error.code ?? ''] ?? error.message}`),
+      );
+    });
     server.listen(port, host, () => {
-      server.off('error', reject);
+      server.removeAllListeners('error');
       const { address, family, port: bound } = server.address() as AddressInfo;
       resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`);
     });

@@ -1,17 +1,22 @@
+export interface PoolErrorOptions {
+  retryAfter?: number;
+  ms?: number;
+  cause?: unknown;
+}
+
 /** Why work in the pool was not done. `message` is internal. */
 export class PoolError extends Error {
   readonly code: 'busy' | 'tenant_busy' | 'shutting_down' | 'helper_timeout' | 'internal';
   /** Whole seconds after which a place is likely, for the codes that ask to come back. */
   readonly retryAfter: number | undefined;
+  /** Milliseconds that a thread spent before the task failed. */
+  readonly ms: number;
 
-  constructor(
-    code: PoolError['code'],
-    message: string,
-    options: { retryAfter?: number; cause?: unknown } = {},
-  ) {
+  constructor(code: PoolError['code'], message: string, options: PoolErrorOptions = {}) {
     super(message, { cause: options.cause });
     this.name = 'PoolError';
     this.code = code;
     this.retryAfter = options.retryAfter;
+    this.ms = options.ms ?? 0;
   }
 }

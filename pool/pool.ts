@@ -98,21 +98,30 @@ export function createPool(options: PoolOptions): Pool {
       throw new PoolError(ticket, 'no place in the pool', { retryAfter: retryAfter() });
     }
 
-    function release(): void {
+    function free(): void {
       if (typeof ticket === 'string') return;
-      if (job) queue.remove(tenant, job);
       ticket.release();
       if (admission.size === 0) drained?.();
     }
 
+    function release(): void {
+      // Work that runs cannot be called back: its place is free when its thread is.
+      if (job && !queue.remove(tenant, job)) return;
+      job?.reject(new PoolError('internal', 'the place was given up before its turn'));
+      free();
+    }
+
     async function run(task: Task): Promise<TaskOutcome> {
-      if (typeof ticket === 'string') return Promise.reject(new Error('no place'));
       controller.signal.throwIfAborted();
-      return new Promise((resolve, reject) => {
-        job = { task, start: ticket.start, resolve, reject };
-        queue.push(tenant, job, weight);
-        pump();
-      });
+      try {
+        return await new Promise((resolve, reject) => {
+          job = { task, start: () => typeof ticket !== 'string' && ticket.start(), resolve, reject };
+          queue.push(tenant, job, weight);
+          pump();
+        });
+      } finally {
+        free();
+      }
     }
 
     return { signal: controller.signal, run, release };

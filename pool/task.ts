@@ -20,7 +20,7 @@ export interface WorkerSettings {
   engine: 'auto' | 'sharp' | 'jimp';
   limits: ImageLimits;
   /** Font files and folders besides the shipped one. */
-  fonts: string[];
+  fonts: readonly string[];
   /** Wall clock of one task; native code is told to stop by then. */
   taskTimeoutMs: number;
   /** Resolves `helper-gateway/helper` for plugins outside the package. */

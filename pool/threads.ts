@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { Piscina } from 'piscina';
 import { PoolError } from './pool-error.js';
 import type { Task, TaskOutcome, WorkerReport, WorkerSettings } from './task.js';
@@ -42,7 +43,7 @@ export function createThreads({ count, settings, onReady, onFault }: ThreadsOpti
       // Without it a worker blocks between tasks, and what a plugin left running surfaces in somebody else's task.
       atomics: 'disabled',
       recordTiming: false,
-      resourceLimits: { maxOldGenerationSizeMb: 1024 },
+      resourceLimits: { maxOldGenerationSizeMb: 512 },
     });
     created.on('workerCreate', (worker: ReadyWorker) => {
       workers.push(worker);
@@ -66,6 +67,7 @@ export function createThreads({ count, settings, onReady, onFault }: ThreadsOpti
   }
 
   async function run(task: Task): Promise<TaskOutcome> {
+    const began = performance.now();
     const timeout = new AbortController();
     const timer = setTimeout(() => timeout.abort(), settings.taskTimeoutMs);
     const transferList = task.source ? [task.source.buffer as ArrayBuffer] : [];
@@ -73,9 +75,13 @@ export function createThreads({ count, settings, onReady, onFault }: ThreadsOpti
       return await piscina.run(task, { signal: timeout.signal, transferList });
     } catch (cause) {
       // Piscina ends the worker of an aborted task and starts another.
+      const ms = performance.now() - began;
       if (timeout.signal.aborted)
-        throw new PoolError('helper_timeout', 'the task ran past its time', { cause });
-      throw new PoolError('internal', 'the worker thread ended or its answer could not be sent', { cause });
+        throw new PoolError('helper_timeout', 'the task ran past its time', { ms, cause });
+      throw new PoolError('internal', 'the worker thread ended or its answer could not be sent', {
+        ms,
+        cause,
+      });
     } finally {
       clearTimeout(timer);
     }

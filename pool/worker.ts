@@ -5,6 +5,7 @@
 import { performance } from 'node:perf_hooks';
 import { move, transferableSymbol, valueSymbol, workerData } from 'piscina';
 import type { Image } from './image/engine.js';
+import { createFontSet } from './image/fonts.js';
 import { loadEngine } from './image/select.js';
 import { resolveHelperModule } from './resolve-helper.js';
 import type { Task, TaskOutcome, WorkerReport, WorkerSettings } from './task.js';
@@ -16,10 +17,9 @@ interface Plugin {
 const settings = workerData as WorkerSettings;
 if (settings.helperUrl) resolveHelperModule(settings.helperUrl);
 
-const engine = loadEngine(settings.engine, {
-  fonts: settings.fonts,
-  timeoutSeconds: Math.ceil(settings.taskTimeoutMs / 1000),
-});
+const engine = createFontSet(settings.fonts).then((fonts) =>
+  loadEngine(settings.engine, { fonts, timeoutSeconds: Math.ceil(settings.taskTimeoutMs / 1000) }),
+);
 // Judged where it is awaited; a rejection must not end the thread before that.
 engine.catch(() => undefined);
 

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-
+import { reasonOf } from '../database/database-error.js';
 import { GatewayError } from '../errors.js';
-import { reasonOf } from '../keys/store-error.js';
 
 /** Where a command writes; the process's own streams but in tests. */
 export interface Terminal {

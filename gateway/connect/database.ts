@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
-import { isConflict, storeError } from '../keys/store-error.js';
+import { isConflict, storeError } from '../database/database-error.js';
 import type { ConnectHandle, ConnectTables } from './tables.js';
 
 /** The site's way to its tables: tries again where another process holds a lock, and says so where nothing answers. */

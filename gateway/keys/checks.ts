@@ -83,8 +83,8 @@ export function checkNumber(
 
 /** What each limit may be. */
 export const LIMIT_BOUNDS = {
-  rate: { min: 0, max: 1_000_000, integer: false },
-  burst: { min: 1, max: 1_000_000, integer: true },
+  rate: { min: 0, max: 1_000_000, integer: true },
+  burst: { min: 0, max: 1_000_000, integer: true },
   monthly_quota: { min: 0, max: Number.MAX_SAFE_INTEGER, integer: true },
   in_flight: { min: 1, max: 10_000, integer: true },
 } as const satisfies Record<keyof TenantLimits, object>;

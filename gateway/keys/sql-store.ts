@@ -1,34 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { type Kysely, sql } from 'kysely';
-
+import type { Database } from '../database/database.js';
+import { isConflict, storeError } from '../database/database-error.js';
 import type { AuditEntry } from './model.js';
 import { createSqlReads } from './sql-reads.js';
 import { createSqlTransaction } from './sql-transaction.js';
 import type { Change, KeyStore } from './store.js';
-import { isConflict, storeError } from './store-error.js';
 import type { Tables } from './tables.js';
-
-export interface SqlStoreOptions {
-  kind: KeyStore['kind'];
-  db: Kysely<Tables>;
-  /** Makes this transaction the only one that changes keys, in whatever process, until it ends. */
-  lock: (tx: Kysely<Tables>) => Promise<void>;
-  /** How long to go on after conflicts, ms. */
-  patience: number;
-}
 
 type Listener = (changes: Omit<Change, 'id'>[]) => void;
 
+/** How long to go on after conflicts, ms: SQLite has one writer at a time, PostgreSQL its own waiting. */
+const PATIENCE_MS = { sqlite: 10_000, postgres: 5_000 };
+/** Any number that nothing else locks; ASCII for `hgkeys`. */
+const CHANGE_LOCK = 0x68676b657973;
 /** At most this many keys in one statement of `touch`: two parameters each, well below both databases' limits. */
 const TOUCH_ROWS = 500;
 
-/** A key store over Kysely; what the databases do differently comes with the options. */
-export function createSqlStore({ kind, db, lock, patience }: SqlStoreOptions): KeyStore {
+/** The key store in the gateway's database, which its opener closes. */
+export function createKeyStore({ kind, db: all }: Pick<Database, 'kind' | 'db'>): KeyStore {
+  const db: Kysely<Tables> = all;
   const listeners = new Set<Listener>();
 
   async function attempt<T>(run: () => Promise<T>): Promise<T> {
-    const deadline = performance.now() + patience;
+    const deadline = performance.now() + PATIENCE_MS[kind];
     for (;;) {
       try {
         return await run();
@@ -45,7 +41,7 @@ export function createSqlStore({ kind, db, lock, patience }: SqlStoreOptions): K
     async change(work) {
       const { result, log } = await attempt(() =>
         db.transaction().execute(async (tx) => {
-          await lock(tx);
+          if (kind === 'postgres') await lockChanges(tx);
           const log: Omit<AuditEntry, 'id'>[] = [];
           const result = await work(createSqlTransaction(tx, (entry) => log.push(entry)));
           return { result, log };
@@ -76,7 +72,6 @@ export function createSqlStore({ kind, db, lock, patience }: SqlStoreOptions): K
     },
     async close() {
       listeners.clear();
-      await db.destroy();
     },
   };
 }
@@ -87,4 +82,12 @@ async function touchRows(db: Kysely<Tables>, rows: [id: string, at: number][]): 
     update keys set last_used_at = used.column2 from (values ${values}) as used
     where keys.id = used.column1 and (keys.last_used_at is null or keys.last_used_at < used.column2)
   `.execute(db);
+}
+
+/**
+ * PostgreSQL hands out serial numbers before the commit, so a reader who asks for "all after 7" could see 9, and miss 8 for
+ * ever when it is committed later. One change at a time keeps the numbers in the order of the commits.
+ */
+async function lockChanges(tx: Kysely<Tables>): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${CHANGE_LOCK}::bigint)`.execute(tx);
 }

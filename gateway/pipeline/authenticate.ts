@@ -12,7 +12,7 @@ const refusals = {
 
 const bearer = /^Bearer +([^\s]+)$/i;
 
-/** Finds the call's tenant by its key: `ak` in the query, else `Authorization: Bearer`; then checks the key's scopes. */
+/** Finds the call's tenant by its key: `ak` in the query, else `Authorization: Bearer`. */
 export function authenticate(keys: Pick<KeyVerifier, 'verify'>): Stage {
   return async function authenticate(ctx, next) {
     const query = parseUrlencoded(ctx.querystring);
@@ -28,18 +28,7 @@ export function authenticate(keys: Pick<KeyVerifier, 'verify'>): Stage {
     ctx.state.query = query;
     ctx.state.tenant = verdict.tenant;
     ctx.state.keyId = verdict.key.id;
-    const service = ctx.state.helper?.id ?? '';
-    if (!inScope(service, verdict.key.scopes)) throw new GatewayError('scope_denied');
+    ctx.state.scopes = verdict.key.scopes;
     await next();
   };
-}
-
-/** Whether a key with these scopes (service ids or `text/*`; null is all) may call a helper. */
-export function inScope(service: string, scopes: readonly string[] | null): boolean {
-  return (
-    scopes === null ||
-    scopes.some(
-      (scope) => scope === service || (scope.endsWith('/*') && service.startsWith(scope.slice(0, -1))),
-    )
-  );
 }

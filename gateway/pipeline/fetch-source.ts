@@ -18,6 +18,7 @@ export function fetchSource(source: Source, limits: ImageLimits): Stage {
       const bytes = body?.file ?? (url && (await source.fetch(url, { signal })));
       if (!bytes) throw new GatewayError('internal', { cause: new Error('no source passed the validation') });
       checkHeader(bytes, limits);
+      if (url) ctx.state.bytesIn += bytes.byteLength;
       ctx.state.source = bytes;
     }
     await next();

@@ -11,11 +11,19 @@ export const fileField = 'file';
 /** What formidable keeps of an upload: its bytes, in memory, where a fault can leave nothing behind on disk. */
 class UploadedFile extends Writable {
   readonly #chunks: Uint8Array[] = [];
+  readonly #keeps: boolean;
   #length = 0;
 
+  constructor(keeps: boolean) {
+    super();
+    this.#keeps = keeps;
+  }
+
   override _write(chunk: Uint8Array, _encoding: string, done: () => void): void {
-    this.#chunks.push(chunk);
-    this.#length += chunk.length;
+    if (this.#keeps) {
+      this.#chunks.push(chunk);
+      this.#length += chunk.length;
+    }
     done();
   }
 
@@ -31,8 +39,14 @@ class UploadedFile extends Writable {
   }
 }
 
-/** Formidable's settings: bounded in every direction, and nothing written to disk. */
-export function multipartOptions({ maxTextBytes, maxImageBytes }: BodyLimits): ExtendedFormidableOptions {
+/**
+ * Formidable's settings: bounded in every direction, and nothing written to disk. A file's bytes are kept only for a
+ * helper that wants one; for any other the file is a mistake to name.
+ */
+export function multipartOptions(
+  { maxTextBytes, maxImageBytes }: BodyLimits,
+  keepsFile: boolean,
+): ExtendedFormidableOptions {
   return {
     maxFields: 100,
     maxFieldsSize: maxTextBytes,
@@ -42,7 +56,7 @@ export function multipartOptions({ maxTextBytes, maxImageBytes }: BodyLimits): E
     // An empty file is judged as a picture like any other.
     allowEmptyFiles: true,
     minFileSize: 0,
-    fileWriteStreamHandler: () => new UploadedFile(),
+    fileWriteStreamHandler: () => new UploadedFile(keepsFile),
   };
 }
 

@@ -24,17 +24,20 @@ const multipartOverhead = 64 * 1024;
  * from it as text, because its own parsers hide repeated names and take time that grows faster than the body.
  */
 export function readInput(limits: BodyLimits): Stage {
-  const read = koaBody({
-    json: false,
-    urlencoded: false,
-    text: true,
-    textTypes: [json, form],
-    multipart: true,
-    textLimit: limits.maxTextBytes,
-    // One character a byte, so that what is not UTF-8 can be told from what is.
-    encoding: 'binary',
-    formidable: multipartOptions(limits),
-  });
+  const reader = (keepsFile: boolean) =>
+    koaBody({
+      json: false,
+      urlencoded: false,
+      text: true,
+      textTypes: [json, form],
+      multipart: true,
+      textLimit: limits.maxTextBytes,
+      // One character a byte, so that what is not UTF-8 can be told from what is.
+      encoding: 'binary',
+      formidable: multipartOptions(limits, keepsFile),
+    });
+  const withFile = reader(true);
+  const withoutFile = reader(false);
 
   return async function readInput(ctx, next) {
     if (ctx.method === 'POST' && hasBody(ctx.req.headers)) {
@@ -48,20 +51,40 @@ export function readInput(limits: BodyLimits): Stage {
           ? limits.maxImageBytes + limits.maxTextBytes + multipartOverhead
           : limits.maxTextBytes;
       if (ctx.request.length !== undefined && ctx.request.length > limit) throw tooLarge(type, limits);
+      const read = ctx.state.helper?.declaration.source ? withFile : withoutFile;
       try {
-        await read(ctx, async () => undefined);
+        await unlessAborted(
+          read(ctx, async () => undefined),
+          ctx.state.place?.signal,
+        );
       } catch (error) {
         throw bodyError(error, type, limits);
       }
       ctx.state.body = takeBody(type, ctx.request);
+      ctx.state.bytesIn = ctx.request.length ?? sizeOf(ctx.state.body);
     }
     await next();
   };
 }
 
+/** An upload whose place was taken back is not waited for. */
+function unlessAborted(reading: Promise<unknown>, signal: AbortSignal | undefined): Promise<unknown> {
+  if (!signal) return reading;
+  const aborted = new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  return Promise.race([reading, aborted]);
+}
+
 function hasBody(headers: NodeJS.Dict<string | string[]>): boolean {
   if (headers['transfer-encoding'] !== undefined) return true;
   return headers['content-length'] !== undefined && headers['content-length'] !== '0';
+}
+
+/** Bytes of a body that came in chunks and did not say: what was kept of it. */
+function sizeOf({ file, text, json }: BodyInput): number {
+  const kept = text ? [...text.values].join() : JSON.stringify(json ?? '');
+  return Buffer.byteLength(kept) + (file?.byteLength ?? 0);
 }
 
 function takeBody(type: string, request: { body?: unknown; files?: unknown }): BodyInput {
@@ -89,8 +112,8 @@ function tooLarge(type: string, { maxTextBytes, maxImageBytes }: BodyLimits): Ga
 
 /** raw-body's errors carry `status`, formidable's `httpCode`; a client that went away shows as either. */
 function bodyError(error: unknown, type: string, limits: BodyLimits): GatewayError {
-  if (error instanceof GatewayError) return error;
-  const { status, httpCode } = error as { status?: number; httpCode?: number };
+  const { status, httpCode, code } = error as { status?: number; httpCode?: number; code?: unknown };
+  if (code === 'tenant_busy') return new GatewayError(code, { cause: error });
   if (status === 413 || httpCode === 413) return tooLarge(type, limits);
   if (type === multipart || (status !== undefined && status < 500)) {
     const problem = `must be complete and well-formed ${type}`;

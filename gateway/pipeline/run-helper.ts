@@ -5,8 +5,8 @@ import type { HelperContext, HelperResult, TextHelper } from '../helper.js';
 import type { Helper } from '../registry.js';
 import type { CallState, Stage } from './state.js';
 
-/** Codes that a handler may throw, as it is the picture or the input that is at fault. */
-const handlerCodes = ['invalid_input', 'bad_image', 'image_too_large'] as const;
+/** Codes that a handler may throw: the input or the picture is at fault, or native code stopped itself in time. */
+const handlerCodes = ['invalid_input', 'bad_image', 'image_too_large', 'helper_timeout'] as const;
 
 /** Calls the handler where the plugin says, or gives a dry run's answer. */
 export function runHelper(): Stage {
@@ -55,11 +55,10 @@ async function runInPool(
 ): Promise<HelperResult> {
   const { place, source } = state;
   if (!place) throw new GatewayError('internal', { cause: new Error('a pool helper was not admitted') });
-  const outcome: TaskOutcome = await place.run({
-    plugin: helper.url,
-    input,
-    context: { ...context },
-    ...(source ? { source } : {}),
+  const task = { plugin: helper.url, input, context: { ...context }, ...(source ? { source } : {}) };
+  const outcome: TaskOutcome = await place.run(task).catch((error) => {
+    state.taskMs = (error as { ms?: number }).ms ?? 0;
+    throw error;
   });
   state.taskMs = outcome.ms;
   if (!outcome.ok) throw handlerError(outcome);
@@ -81,6 +80,7 @@ function handlerError(thrown: unknown): GatewayError {
   };
   const known = handlerCodes.find((candidate) => candidate === code);
   if (!known) return new GatewayError('internal', { cause: thrown });
+  if (known === 'helper_timeout') return new GatewayError(known, { cause: thrown });
   if (known !== 'invalid_input') return new GatewayError(known, { message: String(message), cause: thrown });
   return Array.isArray(details) && details.every(isProblem)
     ? new GatewayError(known, { details, cause: thrown })

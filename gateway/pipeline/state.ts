@@ -2,7 +2,8 @@ import type { RouterContext } from '@koa/router';
 import type { Middleware } from 'koa';
 import type { Place } from '../../pool/pool.js';
 import type { HelperResult } from '../helper.js';
-import type { Tenant } from '../keys/model.js';
+import type { ActiveKey } from '../keys/verifier.js';
+import type { TenantLimits } from '../limits/tenant-limits.js';
 import type { Helper } from '../registry.js';
 import type { QueryText } from './query.js';
 
@@ -16,8 +17,12 @@ export interface CallState {
   helper?: Helper;
   /** authenticate: the query, parsed once. */
   query?: QueryText;
-  tenant?: Tenant;
+  tenant?: ActiveKey['tenant'];
   keyId?: string;
+  /** authenticate: what the key may call; null is everything. */
+  scopes?: readonly string[] | null;
+  /** limit: the tenant's own values over the defaults. */
+  limits?: TenantLimits;
   /** read-input: what the body holds, before it is judged. */
   body?: BodyInput;
   /** validate */
@@ -29,6 +34,8 @@ export interface CallState {
   source?: Uint8Array;
   /** run-helper */
   result?: HelperResult;
+  /** read-input, fetch-source: bytes of the body and of what was fetched. */
+  bytesIn: number;
   /** run-helper: milliseconds that a worker spent on the task. */
   taskMs: number;
   /** respond: the error's code, and what only the log may know. */

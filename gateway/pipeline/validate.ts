@@ -21,13 +21,13 @@ export function validate(): Stage {
 
     ctx.state.dryrun = raw.get('dryrun') === true;
     const { input, problems } = parameters.check(Object.fromEntries(raw), {
-      dryrun: ctx.state.dryrun,
+      // A helper that runs all the same needs what it always needs.
+      dryrun: ctx.state.dryrun && helper.declaration.dryrun !== 'run',
       hasFile: body?.file !== undefined,
     });
     const all = [...(query?.problems ?? []), ...(body?.text?.problems ?? []), ...problems];
     if (all.length > 0) throw new GatewayError('invalid_input', { details: all });
-    const { dryrun: _, ...parametersOnly } = input;
-    ctx.state.input = parametersOnly;
+    ctx.state.input = input;
     await next();
   };
 }

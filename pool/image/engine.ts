@@ -30,6 +30,7 @@ export interface WatermarkOptions {
 }
 
 export interface EncodedImage {
+  /** In an `ArrayBuffer` of its own, so that it can be moved to another thread. */
   body: Uint8Array;
   /** Media type of `body`, e.g. `image/png`. */
   type: string;

@@ -4,7 +4,7 @@ import type { OpenKeys } from '../../../gateway/commands/open.js';
 import { createKeyAdmin } from '../../../gateway/keys/admin.js';
 import { parseKey } from '../../../gateway/keys/key-format.js';
 import { createKeyVerifier, type KeyVerifier } from '../../../gateway/keys/verifier.js';
-import { onEachDatabase } from '../keys/databases.js';
+import { onEachDatabase } from '../databases.js';
 import { run } from './terminal.js';
 
 const SERVICES = ['text/remove-stopwords', 'media/add-border'];

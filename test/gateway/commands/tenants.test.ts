@@ -2,7 +2,7 @@ import { expect } from 'chai';
 
 import type { OpenKeys } from '../../../gateway/commands/open.js';
 import { createKeyAdmin } from '../../../gateway/keys/admin.js';
-import { createSqliteDatabase, type TestDatabase } from '../keys/databases.js';
+import { createSqliteDatabase, type TestDatabase } from '../databases.js';
 import { run } from './terminal.js';
 
 describe('commands/tenants', () => {

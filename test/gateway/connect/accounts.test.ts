@@ -11,8 +11,7 @@ import { createPeople } from '../../../gateway/connect/auth/people.js';
 import { loadSecret } from '../../../gateway/connect/auth/secret.js';
 import { authOptions, createSignIn } from '../../../gateway/connect/auth/sign-in.js';
 import type { ConnectDatabase } from '../../../gateway/connect/database.js';
-import { connectMigration } from '../../../gateway/connect/migration.js';
-import { onEachDatabase } from '../keys/databases.js';
+import { onEachDatabase } from '../databases.js';
 import { openConnectDatabase } from './test-site.js';
 
 const DAY = 86_400_000;
@@ -27,7 +26,6 @@ describe('connect: accounts', () => {
       // The store makes the file and the tables of tenants.
       await database().open();
       connect = await openConnectDatabase(database());
-      await connectMigration(connect.kind).up(connect.handle);
       second = await openConnectDatabase(database());
     });
     afterEach(() => Promise.all([connect.handle.destroy(), second.handle.destroy()]));

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join as joinPath } from 'node:path';
 import { expect } from 'chai';
-import { createSqliteDatabase, type TestDatabase } from '../keys/databases.js';
+import { createSqliteDatabase, type TestDatabase } from '../databases.js';
 import { type BrowserLike, hiddenFields, signedIn } from './browser-like.js';
 import { invite, join, PASSWORD } from './join.js';
 import { openTestSite, type TestSite, TOKEN } from './test-site.js';

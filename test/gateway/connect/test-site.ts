@@ -8,13 +8,12 @@ import { pino } from 'pino';
 import { createConnectApp } from '../../../gateway/connect/app.js';
 import { type Credentials, createFirstOperator } from '../../../gateway/connect/auth/first-operator.js';
 import { type ConnectDatabase, createConnectDatabase } from '../../../gateway/connect/database.js';
-import { connectMigration } from '../../../gateway/connect/migration.js';
 import type { ConnectParts, UsageRow } from '../../../gateway/connect/parts.js';
+import { LibsqlDialect } from '../../../gateway/database/sqlite-dialect.js';
 import { createKeyAdmin, type KeyAdmin } from '../../../gateway/keys/admin.js';
-import { LibsqlDialect } from '../../../gateway/keys/sqlite-dialect.js';
 import type { KeyStore } from '../../../gateway/keys/store.js';
 import { createKeyVerifier, type KeyVerifier } from '../../../gateway/keys/verifier.js';
-import { createSqliteDatabase, type TestDatabase } from '../keys/databases.js';
+import { createSqliteDatabase, type TestDatabase } from '../databases.js';
 
 export const TOKEN = 'operator-token-for-tests';
 
@@ -58,7 +57,6 @@ export async function openTestSite(
   const database = given ?? (await createSqliteDatabase());
   const store = await database.open();
   const connect = await openConnectDatabase(database);
-  await connectMigration(connect.kind).up(connect.handle);
   const operator = await createFirstOperator(connect);
   if (!operator) throw new Error('a new database has an operator');
   const usage = new Map<string, UsageRow[]>();

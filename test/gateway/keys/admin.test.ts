@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { createKeyAdmin, type KeyAdmin } from '../../../gateway/keys/admin.js';
 import { hashKey, parseKey } from '../../../gateway/keys/key-format.js';
 import type { KeyStore } from '../../../gateway/keys/store.js';
-import { onEachDatabase } from './databases.js';
+import { onEachDatabase } from '../databases.js';
 import { rejection } from './key-store-contract.js';
 
 const SERVICES = ['text/diff-two-strings', 'text/remove-stopwords', 'media/add-border'];
@@ -197,12 +197,12 @@ describe('keys/admin', () =>
     });
 
     it('sets limits one by one, and back to the default', async () => {
-      await admin.setLimits('acme', { rate: 2.5, monthly_quota: 1000, weight: 4 }, 'ann');
+      await admin.setLimits('acme', { rate: 2, monthly_quota: 1000, weight: 4 }, 'ann');
       const changed = await admin.setLimits('acme', { rate: null, in_flight: 3 }, 'ann');
       expect(changed.limits).to.deep.equal({ rate: null, burst: null, monthly_quota: 1000, in_flight: 3 });
       expect(await admin.tenant('acme')).to.deep.equal(changed);
       expect(changed.weight).to.equal(4);
-      const wrong = { rate: -1, burst: 0.5, monthly_quota: '9', in_flight: 0, weight: 101 };
+      const wrong = { rate: 2.5, burst: 0.5, monthly_quota: '9', in_flight: 0, weight: 101 };
       expect(await problems(admin.setLimits('acme', wrong as object, 'ann'))).to.have.keys(
         Object.keys(wrong),
       );

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 
 import { createFirstTenant } from '../../../gateway/keys/first-start.js';
 import { hashKey } from '../../../gateway/keys/key-format.js';
-import { onEachDatabase } from './databases.js';
+import { onEachDatabase } from '../databases.js';
 
 describe('keys/first-start', () =>
   onEachDatabase((database) => {

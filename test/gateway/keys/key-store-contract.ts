@@ -2,7 +2,7 @@ import { expect } from 'chai';
 
 import type { FoundSecret, Key, Secret, Tenant } from '../../../gateway/keys/model.js';
 import type { Change, KeyStore } from '../../../gateway/keys/store.js';
-import type { TestDatabase } from './databases.js';
+import type { TestDatabase } from '../databases.js';
 
 const TENANT: Tenant = {
   id: 'ten_1',

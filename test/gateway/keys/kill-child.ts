@@ -3,7 +3,7 @@ import { writeSync } from 'node:fs';
 
 import { createKeyAdmin } from '../../../gateway/keys/admin.js';
 import type { KeyStore } from '../../../gateway/keys/store.js';
-import { openStore } from './databases.js';
+import { openStore } from '../databases.js';
 
 /** One acknowledged change; `key` is the secret that works from then on, or no longer does. */
 export interface Acknowledged {

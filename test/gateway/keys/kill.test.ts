@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { hashKey } from '../../../gateway/keys/key-format.js';
 import type { KeyStore } from '../../../gateway/keys/store.js';
 import { isCurrent } from '../../../gateway/keys/views.js';
-import { onEachDatabase, type TestDatabase } from './databases.js';
+import { onEachDatabase, type TestDatabase } from '../databases.js';
 import type { Acknowledged } from './kill-child.js';
 
 const ROUNDS = Number(process.env.KILL_ROUNDS ?? 8);

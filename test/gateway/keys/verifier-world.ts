@@ -1,6 +1,6 @@
 import { createKeyAdmin, type KeyAdmin } from '../../../gateway/keys/admin.js';
 import { createKeyVerifier, type KeyVerifier } from '../../../gateway/keys/verifier.js';
-import { createSqliteDatabase, type TestDatabase } from './databases.js';
+import { createSqliteDatabase, type TestDatabase } from '../databases.js';
 import { createFaultyStore, type FaultyStore } from './faulty-store.js';
 import { rejection } from './key-store-contract.js';
 

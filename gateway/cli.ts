@@ -1,0 +1,27 @@
+import { Command } from 'commander';
+import { registerKeyCommands } from './commands/keys.js';
+import { openAdmin, openOperators } from './commands/open-admin.js';
+import { registerOperatorCommands } from './commands/operator.js';
+import { processTerminal, usageErrors } from './commands/output.js';
+import { registerPluginCommands } from './commands/plugins.js';
+import { registerServe } from './commands/serve.js';
+import { registerTenantCommands } from './commands/tenants.js';
+
+const program = usageErrors(new Command('helper-gateway'), processTerminal)
+  .description('A self-hosted gateway for small text and image helpers')
+  .showHelpAfterError('(--help lists what there is)');
+
+registerServe(program);
+registerTenantCommands(program, openAdmin);
+registerKeyCommands(program, openAdmin);
+registerOperatorCommands(program, openOperators, processTerminal);
+registerPluginCommands(program, processTerminal);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  // What stops a start is for the operator to mend, and its message says how; a stack is for what nobody foresaw.
+  const foreseen = error instanceof Error && !/^(Type|Reference|Range|Syntax)Error$/.test(error.name);
+  console.error(foreseen ? `helper-gateway: ${error.message}` : error);
+  process.exitCode = 1;
+}

@@ -1,0 +1,179 @@
+import { performance } from 'node:perf_hooks';
+import type { Logger } from 'pino';
+import { createFontSet } from '../pool/image/fonts.js';
+import { createPool } from '../pool/pool.js';
+import type { WorkerReport } from '../pool/task.js';
+import { createVocabulary } from '../schemas/vocabulary/vocabulary.js';
+import { createApp } from './app.js';
+import { Closers } from './closers.js';
+import type { Config } from './config.js';
+import type { Credentials } from './connect/auth/first-operator.js';
+import { openDatabase } from './database/database.js';
+import { createFirstTenant, type FirstKey } from './keys/first-start.js';
+import { createKeyStore } from './keys/sql-store.js';
+import { createKeyVerifier } from './keys/verifier.js';
+import { createInFlight } from './limits/in-flight.js';
+import { createLimiter } from './limits/limiter.js';
+import { createMetrics } from './observe/metrics.js';
+import type { Readiness } from './pipeline/health.js';
+import { builtinPlugins, helperUrl, loadRegistry, type Registry } from './registry.js';
+import { closeServer, createHttpServer, listen } from './server.js';
+import { createSource } from './source/fetch.js';
+import { startSite } from './start-site.js';
+import { createBatchWriter } from './usage/batch-writer.js';
+import { createUsageMeter } from './usage/meter.js';
+
+/** A gateway that serves. */
+export interface Gateway {
+  /** Where the API listens. */
+  url: string;
+  /** Where the key-management site listens. */
+  connectUrl: string;
+  registry: Registry;
+  engine: WorkerReport;
+  /** The first tenant's key, where this start created it: to be shown now, it is kept nowhere. */
+  firstKey: FirstKey | undefined;
+  /** The first operator's sign-in to the site, likewise. */
+  firstOperator: Credentials | undefined;
+  /** Takes no more calls, finishes those under way, frees everything. */
+  close(): Promise<void>;
+}
+
+/**
+ * The one composition root: builds every part from the configuration and starts it. Throws, with everything closed
+ * again, where a part cannot start; the message says what to change.
+ */
+export async function startGateway(config: Config, logger: Logger): Promise<Gateway> {
+  const closers = new Closers();
+  try {
+    return await compose(config, logger, closers);
+  } catch (error) {
+    await closers.close();
+    throw error;
+  }
+}
+
+async function compose(config: Config, logger: Logger, closers: Closers): Promise<Gateway> {
+  const started = performance.now();
+  const folders = [builtinPlugins, ...config.pluginDirs];
+  const imageLimits = { maxPixels: config.maxPixels, maxFrames: config.maxFrames };
+  const helperModule = helperUrl(folders);
+  const pool = createPool({
+    threads: config.poolThreads,
+    queue: config.poolQueue,
+    worker: {
+      engine: config.imageEngine,
+      limits: imageLimits,
+      fonts: config.fonts,
+      taskTimeoutMs: config.taskTimeoutMs,
+      ...(helperModule ? { helperUrl: helperModule } : {}),
+    },
+    onFault: (error) => logger.error({ err: error }, 'worker thread failed'),
+  });
+  closers.add(() => pool.close());
+  const [engine, registry, database] = await Promise.all([
+    pool.start(),
+    createFontSet(config.fonts).then((fonts) =>
+      loadRegistry(folders, createVocabulary({ canDraw: (text) => fonts.missing(text) })),
+    ),
+    openDatabase(config, {
+      onConnectionLost: (error) => logger.debug({ err: error }, 'database connection lost'),
+    }).then((opened) => {
+      closers.add(() => opened.close());
+      return opened;
+    }),
+  ]);
+  if (engine.fallbackReason !== undefined) {
+    logger.warn(
+      { reason: engine.fallbackReason },
+      'sharp cannot be loaded; images are worked on by Jimp, slower',
+    );
+  }
+  const store = createKeyStore(database);
+  const keys = createKeyVerifier({
+    store,
+    onDown: (error) =>
+      logger.error({ err: error }, 'key database does not answer; keys seen lately go on working'),
+    onUp: () => logger.info('key database answers again'),
+  });
+  closers.add(() => keys.close());
+  const writer = createBatchWriter({ db: database.db, logger });
+  closers.add(() => writer.close());
+  const usage = createUsageMeter({ db: database.db, writer, logger, retentionDays: config.usageDays });
+  closers.add(() => usage.close());
+  const limiter = await createLimiter({
+    db: database.db,
+    writer,
+    logger,
+    redisUrl: config.redisUrl,
+    outageShare: config.redisOutageShare,
+  });
+  closers.add(() => limiter.close());
+  const metrics = createMetrics({ pool, keysAvailable: () => keys.available() });
+  const source = createSource({
+    origins: config.sourceOrigins,
+    timeoutMs: config.sourceTimeoutMs,
+    maxBytes: config.maxImageBytes,
+  });
+  closers.add(() => source.close());
+
+  let open = true;
+  const readiness = (): Readiness | undefined =>
+    open ? { ...engineOf(engine), keys: keys.available() ? 'available' : 'unavailable' } : undefined;
+  const app = createApp({
+    registry,
+    keys,
+    source,
+    pool,
+    limiter,
+    limits: {
+      rate: config.rate,
+      burst: config.burst,
+      monthlyQuota: config.monthlyQuota ?? null,
+      inFlight: config.inFlight ?? null,
+    },
+    inFlight: createInFlight(),
+    observers: { logger, metrics, usage },
+    bodyLimits: { maxTextBytes: config.maxTextBytes, maxImageBytes: config.maxImageBytes },
+    imageLimits,
+    corsOrigins: config.corsOrigins,
+    readiness,
+  });
+  const server = createHttpServer(app.callback());
+  closers.add(() => closeServer(server, config.taskTimeoutMs + config.sourceTimeoutMs));
+  const url = await listen(server, config.host, config.port);
+  const site = await startSite({
+    config,
+    logger,
+    closers,
+    database,
+    store,
+    usage,
+    metrics,
+    registry,
+    pool,
+    engine,
+    keysAvailable: () => keys.available(),
+    apiUrl: url,
+  });
+  // Only now that nothing can stop the start any more: the key is shown once.
+  const firstKey = await createFirstTenant(store);
+  logger.debug({ url, ms: Math.round(performance.now() - started) }, 'listening');
+
+  return {
+    url,
+    connectUrl: site.url,
+    registry,
+    engine,
+    firstKey,
+    firstOperator: site.firstOperator,
+    async close() {
+      open = false;
+      await closers.close();
+    },
+  };
+}
+
+function engineOf({ engine, fallbackReason }: WorkerReport): Pick<Readiness, 'engine' | 'engine_fallback'> {
+  return fallbackReason === undefined ? { engine } : { engine, engine_fallback: fallbackReason };
+}

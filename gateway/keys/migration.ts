@@ -1,0 +1,82 @@
+import { type Kysely, sql } from 'kysely';
+
+type Dialect = 'sqlite' | 'postgres';
+
+/** Makes the tables of tenants, keys, secrets and the audit log. */
+export async function createKeyTables(db: Kysely<unknown>, dialect: Dialect): Promise<void> {
+  // Names and ids are sorted by their bytes on both, whatever locale a PostgreSQL database was made with.
+  const text = dialect === 'postgres' ? sql`text collate "C"` : 'text';
+  await db.schema
+    .createTable('tenants')
+    .addColumn('id', text, (column) => column.primaryKey())
+    .addColumn('name', text, (column) => column.notNull().unique())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('rate', 'double precision')
+    .addColumn('burst', 'bigint')
+    .addColumn('monthly_quota', 'bigint')
+    .addColumn('in_flight', 'bigint')
+    .addColumn('weight', 'bigint', (column) => column.notNull())
+    .execute();
+  await db.schema
+    .createTable('keys')
+    .addColumn('id', text, (column) => column.primaryKey())
+    .addColumn('tenant_id', text, (column) => column.notNull().references('tenants.id'))
+    .addColumn('label', 'text')
+    .addColumn('scopes', 'text')
+    .addColumn('expires_at', 'bigint')
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('revoked_at', 'bigint')
+    .addColumn('last_used_at', 'bigint')
+    .execute();
+  await db.schema
+    .createIndex('keys_of_tenant')
+    .on('keys')
+    .columns(['tenant_id', 'created_at', 'id'])
+    .execute();
+  await db.schema
+    .createTable('secrets')
+    .addColumn('id', text, (column) => column.primaryKey())
+    .addColumn('key_id', text, (column) => column.notNull().references('keys.id'))
+    .addColumn('hash', text, (column) => column.notNull().unique())
+    .addColumn('prefix', 'text', (column) => column.notNull())
+    .addColumn('suffix', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('expires_at', 'bigint')
+    .addColumn('ended_at', 'bigint')
+    .execute();
+  await db.schema.createIndex('secrets_of_key').on('secrets').column('key_id').execute();
+  await createAuditTable(db, dialect);
+}
+
+async function createAuditTable(db: Kysely<unknown>, dialect: Dialect): Promise<void> {
+  // No foreign keys: what was done stays on record whatever becomes of the rest.
+  await db.schema
+    .createTable('audit')
+    .addColumn('id', dialect === 'postgres' ? 'bigserial' : 'integer', (column) => {
+      return dialect === 'postgres' ? column.primaryKey() : column.primaryKey().autoIncrement();
+    })
+    .addColumn('at', 'bigint', (column) => column.notNull())
+    .addColumn('actor', 'text', (column) => column.notNull())
+    .addColumn('action', 'text', (column) => column.notNull())
+    .addColumn('tenant_id', 'text')
+    .addColumn('key_id', 'text')
+    .addColumn('detail', 'text', (column) => column.notNull())
+    .execute();
+  await db.schema.createIndex('audit_of_tenant').on('audit').columns(['tenant_id', 'id']).execute();
+  await db.schema.createIndex('audit_of_key').on('audit').columns(['key_id', 'id']).execute();
+  for (const statement of dialect === 'postgres' ? POSTGRES_GUARD : SQLITE_GUARD) {
+    await sql.raw(statement).execute(db);
+  }
+}
+
+// Whoever gets at the tables with the gateway's own rights still cannot quietly rewrite what was done.
+const SQLITE_GUARD = ['update', 'delete'].map(
+  (change) => `create trigger audit_no_${change} before ${change} on audit
+    begin select raise(abort, 'the audit log is only added to'); end`,
+);
+const POSTGRES_GUARD = [
+  `create function refuse_audit_change() returns trigger language plpgsql as
+    $$ begin raise exception 'the audit log is only added to'; end $$`,
+  `create trigger audit_only_grows before update or delete or truncate on audit
+    for each statement execute function refuse_audit_change()`,
+];

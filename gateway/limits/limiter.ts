@@ -1,0 +1,106 @@
+import type { Logger } from 'pino';
+import type { BatchWriter } from '../usage/batch-writer.js';
+import type { UsageDatabase } from '../usage/tables.js';
+import { rateLimitFields } from './fields.js';
+import { createMemoryRate } from './memory-rate.js';
+import { createMonthClock } from './month.js';
+import { createQuota } from './quota.js';
+import { createQuotaLedger } from './quota-ledger.js';
+import type { RateState } from './rate-gate.js';
+import { createRedisLink } from './redis-link.js';
+import { createRedisQuota } from './redis-quota.js';
+import { createRedisRate } from './redis-rate.js';
+import type { LimitedTenant, TenantLimits } from './tenant-limits.js';
+
+/** `headers` belong on the answer, whatever it turns out to be. */
+export type LimitVerdict =
+  | {
+      allowed: true;
+      headers: Record<string, string>;
+      /** To be called once with the answer's status: only one below 400 costs quota. */
+      settle(status: number): void;
+    }
+  | {
+      allowed: false;
+      code: 'rate_limited' | 'quota_exceeded';
+      /** Whole seconds, at least 1. */
+      retryAfter: number;
+      headers: Record<string, string>;
+    };
+
+export interface Limiter {
+  /** Counts a call and says whether it may run. Never throws for a Redis or a database that is away. */
+  take(tenant: LimitedTenant): Promise<LimitVerdict>;
+  /** The policy alone, for an answer that was decided before the limits were asked. */
+  policy(limits: TenantLimits): Record<string, string>;
+  /** Ends the connection to Redis. What is charged is written by the batch writer, which is its owner's to close. */
+  close(): void;
+}
+
+export interface LimiterOptions {
+  db: UsageDatabase;
+  writer: BatchWriter;
+  logger: Pick<Logger, 'info' | 'warn'>;
+  /** Limits are shared through this Redis; without it they are this process's own. */
+  redisUrl?: string | undefined;
+  /** Begins every key in Redis; default `hg:`. */
+  redisPrefix?: string;
+  /** What this gateway allows of `rate` and `burst` while Redis is away, above 0 to 1; default 0.5. */
+  outageShare?: number;
+  /** Epoch milliseconds; for tests. */
+  now?: () => number;
+}
+
+function share(limits: TenantLimits, part: number): TenantLimits {
+  if (limits.rate === 0) return limits;
+  return {
+    ...limits,
+    rate: Math.max(1, Math.floor(limits.rate * part)),
+    burst: Math.floor(limits.burst * part),
+  };
+}
+
+/** The limits of every tenant: in memory, or in Redis with memory to fall back on. */
+export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
+  const { db, writer, logger, redisUrl, redisPrefix = 'hg:', outageShare = 0.5, now = Date.now } = options;
+  const link = redisUrl ? await createRedisLink({ url: redisUrl, prefix: redisPrefix, logger }) : undefined;
+  const sharing = link && { link, counts: createRedisQuota(link.client, redisPrefix) };
+  const sharedRate = link && createRedisRate(link.client, redisPrefix);
+  const ownRate = createMemoryRate();
+  const monthOf = createMonthClock();
+  const ledger = createQuotaLedger(db);
+  writer.add(ledger);
+  const quotas = createQuota(ledger, sharing);
+
+  async function takeRate(
+    id: string,
+    limits: TenantLimits,
+  ): Promise<{ rate?: RateState; inForce: TenantLimits }> {
+    if (limits.rate === 0) return { inForce: limits };
+    const rate = await link?.run(async () => sharedRate?.take(id, limits.rate, limits.burst));
+    if (rate) return { rate, inForce: limits };
+    const inForce = link ? share(limits, outageShare) : limits;
+    return { rate: await ownRate.take(id, inForce.rate, inForce.burst), inForce };
+  }
+
+  return {
+    async take({ id, limits }) {
+      const { rate, inForce } = await takeRate(id, limits);
+      const month = monthOf(now());
+      const state = rate ? { rate, month } : { month };
+      if (rate && !rate.allowed) {
+        const retryAfter = Math.max(1, Math.ceil(rate.second.resetMs / 1000));
+        return { allowed: false, code: 'rate_limited', retryAfter, headers: rateLimitFields(inForce, state) };
+      }
+      if (limits.monthlyQuota === null) {
+        return { allowed: true, headers: rateLimitFields(inForce, state), settle() {} };
+      }
+      const quota = await quotas.reserve(id, month.name, limits.monthlyQuota);
+      const headers = rateLimitFields(inForce, { ...state, quota });
+      if (!quota.granted) return { allowed: false, code: 'quota_exceeded', retryAfter: month.left, headers };
+      return { allowed: true, headers, settle: (status) => quota.settle(status < 400) };
+    },
+    policy: (limits) => rateLimitFields(limits, { month: monthOf(now()) }),
+    close: () => link?.close(),
+  };
+}

@@ -1,0 +1,60 @@
+import type { QuotaAccount, QuotaLedger } from './quota-ledger.js';
+import type { RedisLink } from './redis-link.js';
+import type { SharedQuota } from './redis-quota.js';
+
+export interface QuotaState {
+  limit: number;
+  remaining: number;
+}
+
+export type QuotaVerdict =
+  | (QuotaState & { granted: true; settle(charge: boolean): void })
+  | (QuotaState & { granted: false });
+
+/** A monthly quota: a call is reserved before it runs, and charged or given back when it is answered. */
+export interface Quota {
+  reserve(tenant: string, month: string, limit: number): Promise<QuotaVerdict>;
+}
+
+/** What shares quotas between gateways: a connection, and the counts behind it. */
+export interface QuotaSharing {
+  link: RedisLink;
+  counts: SharedQuota;
+}
+
+/**
+ * Reserving before the call makes the quota exact for parallel calls. Without Redis each gateway counts its own calls
+ * and learns of the others' with every batch it writes.
+ *
+ * The limiter library is no help here: it counts refused calls too, and its memory store hands a month to setTimeout,
+ * which takes 24.8 days at most and fires at once for more.
+ */
+export function createQuota(ledger: QuotaLedger, sharing?: QuotaSharing): Quota {
+  function reserveHere(account: QuotaAccount, limit: number): { granted: boolean; used: number } {
+    const used = account.used();
+    return used < limit ? { granted: true, used: used + 1 } : { granted: false, used };
+  }
+
+  return {
+    async reserve(tenant, month, limit) {
+      const opened = ledger.open(tenant, month);
+      const account = opened instanceof Promise ? await opened : opened;
+      const name = `${tenant}:${month}`;
+      const shared = await sharing?.link.run(() => sharing.counts.reserve(name, limit, account.charged()));
+      const { granted, used } = shared ?? reserveHere(account, limit);
+      const state = { limit, remaining: Math.max(0, limit - used) };
+      if (!granted) return { ...state, granted: false };
+
+      account.hold();
+      let open = true;
+      const settle = (charge: boolean) => {
+        if (!open) return;
+        open = false;
+        if (charge) return account.charge();
+        account.release();
+        if (shared) void sharing?.link.run(() => sharing.counts.release(name, account.charged()));
+      };
+      return { ...state, granted: true, settle };
+    },
+  };
+}

@@ -1,0 +1,36 @@
+/** Gathers a download's chunks into one array of at most `maxBytes`. */
+export interface Body {
+  /** False, and nothing taken, if the chunk would pass the limit. */
+  add(chunk: Uint8Array): boolean;
+  /** All bytes, alone in their ArrayBuffer (never a slice of a shared pool), so that it can be moved to a worker. */
+  bytes(): Uint8Array<ArrayBuffer>;
+}
+
+const firstBytes = 256 * 1024;
+
+/**
+ * Chunks are copied into one array and not kept: a million chunks of one byte would each hold an object of their own.
+ * With an `expected` length (the content-length, at most `maxBytes`) the array is made once; a promise that is not kept
+ * costs address space only, since the system gives zeroed pages when they are first written. Without one it doubles.
+ */
+export function createBody(maxBytes: number, expected?: number): Body {
+  let buffer = new Uint8Array(Math.min(expected ?? firstBytes, maxBytes));
+  let length = 0;
+  return {
+    add(chunk) {
+      const total = length + chunk.length;
+      if (total > maxBytes) return false;
+      if (total > buffer.length) {
+        const grown = new Uint8Array(Math.min(Math.max(total, buffer.length * 2), maxBytes));
+        grown.set(buffer.subarray(0, length));
+        buffer = grown;
+      }
+      buffer.set(chunk, length);
+      length = total;
+      return true;
+    },
+    bytes() {
+      return length === buffer.length ? buffer : buffer.slice(0, length);
+    },
+  };
+}

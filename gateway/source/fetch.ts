@@ -1,0 +1,120 @@
+import { GatewayError } from '../errors.js';
+import { startDeadline } from './deadline.js';
+import { createDial, type DialOptions } from './dial.js';
+import { exchange } from './exchange.js';
+import { sourceFailed, sourceRefused } from './failure.js';
+import { parseExemptOrigins } from './origins.js';
+import { createResolve, resolveExempt } from './resolve.js';
+import { parseSourceUrl, type Target } from './url.js';
+
+export interface SourceOptions extends Partial<DialOptions> {
+  /** Exempt origins, `scheme://host[:port]` each. */
+  origins?: readonly string[];
+  /** Milliseconds for a whole download, redirects and all. */
+  timeoutMs: number;
+  /** Bytes of a file at most. */
+  maxBytes: number;
+}
+
+/** A url that passed all that can be judged without I/O. */
+export interface CheckedUrl {
+  readonly href: string;
+}
+
+/** Brings the bytes at a url that a stranger sent. */
+export interface Source {
+  /**
+   * Judges the parameter `url` without any I/O, so a dry run can do it too. Throws a `GatewayError`: `invalid_input`
+   * for what is not a url, `source_refused` for one that may not be fetched.
+   */
+  check(raw: string): CheckedUrl;
+  /**
+   * Downloads. The array is alone in its ArrayBuffer and may be transferred. Rejects with a `GatewayError`
+   * (`source_refused`, `source_failed`, `source_timeout`, `image_too_large`, `shutting_down`) or, when
+   * `signal` is aborted, with its reason; the connection is closed by then.
+   */
+  fetch(checked: CheckedUrl, options?: { signal?: AbortSignal }): Promise<Uint8Array<ArrayBuffer>>;
+  /** Ends every download with `shutting_down` and resolves when all have ended. */
+  close(): Promise<void>;
+}
+
+const maxRedirects = 3;
+
+/**
+ * The guarded download. A redirect is judged whole, as if its target had been sent by the user: so a public server
+ * may redirect to an exempt origin (the user may name that one directly) and to nothing else that is inside.
+ */
+export function createSource(options: SourceOptions): Source {
+  const { timeoutMs, maxBytes } = options;
+  const origins = parseExemptOrigins(options.origins ?? []);
+  const dial = createDial({
+    ...options,
+    resolve: options.resolve ?? createResolve(),
+    resolveExempt: options.resolveExempt ?? resolveExempt,
+  });
+  const closing = new AbortController();
+  const running = new Set<Promise<unknown>>();
+
+  function check(raw: string): CheckedUrl {
+    return Object.freeze({ href: judge(raw).url.href });
+  }
+
+  function judge(raw: string): Target {
+    const verdict = parseSourceUrl(raw, origins);
+    if (verdict.ok) return verdict;
+    if (verdict.kind === 'refused') throw sourceRefused(verdict.problem);
+    throw new GatewayError('invalid_input', { details: [{ field: 'url', problem: verdict.problem }] });
+  }
+
+  function judgeRedirect(location: string, from: URL): Target {
+    const verdict = parseSourceUrl(location, origins, from);
+    if (verdict.ok) return verdict;
+    if (verdict.kind === 'refused') throw sourceRefused(`redirect: ${verdict.problem}`);
+    throw sourceFailed(
+      'The server behind the url redirects to what is not a url.',
+      new Error(verdict.problem),
+    );
+  }
+
+  async function download(first: Target, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
+    let target = first;
+    for (let redirects = 0; redirects <= maxRedirects; redirects++) {
+      const answer = await exchange(await dial(target, signal), target.url, maxBytes, signal);
+      if ('body' in answer) return answer.body;
+      target = judgeRedirect(answer.location, target.url);
+    }
+    throw sourceFailed(`The server behind the url redirects more than ${maxRedirects} times.`);
+  }
+
+  async function fetchWithin(checked: CheckedUrl, caller?: AbortSignal) {
+    // Judged again: what dials must not depend on who called check, or on what became of its result.
+    const target = judge(checked.href);
+    const deadline = startDeadline(timeoutMs, caller);
+    const onClose = () => deadline.abort(closing.signal.reason);
+    closing.signal.addEventListener('abort', onClose);
+    if (closing.signal.aborted) onClose();
+    try {
+      return await download(target, deadline.signal);
+    } catch (error) {
+      // An abort surfaces as whatever it broke; its reason is the truth.
+      throw deadline.signal.aborted ? deadline.signal.reason : error;
+    } finally {
+      closing.signal.removeEventListener('abort', onClose);
+      deadline.release();
+    }
+  }
+
+  return {
+    check,
+    fetch(checked, { signal } = {}) {
+      const download = fetchWithin(checked, signal);
+      const settled = download.catch(() => {}).finally(() => running.delete(settled));
+      running.add(settled);
+      return download;
+    },
+    async close() {
+      closing.abort(new GatewayError('shutting_down'));
+      await Promise.all(running);
+    },
+  };
+}

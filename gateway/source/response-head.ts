@@ -1,0 +1,40 @@
+import type { IncomingHttpHeaders } from 'undici/types/header.js';
+import { sourceFailed, sourceTooLarge } from './failure.js';
+
+/** What to do after a response's head: read a body (`length` in bytes if it was told), or go elsewhere. */
+export type HeadVerdict = { read: true; length: number | undefined } | { read: false; location: string };
+
+const redirects = new Set([301, 302, 303, 307, 308]);
+
+/** Judges status and headers of a final response. Pure; throws a `GatewayError` for what is not taken. */
+export function judgeHead(status: number, headers: IncomingHttpHeaders, maxBytes: number): HeadVerdict {
+  if (redirects.has(status)) return { read: false, location: locationOf(status, headers) };
+  if (status !== 200) throw sourceFailed(`The server behind the url answered ${status}.`);
+  const encoded = codings(headers['content-encoding']).filter((coding) => coding !== 'identity');
+  const transferred = codings(headers['transfer-encoding']).filter((coding) => coding !== 'chunked');
+  // Not decoded here, ever: a few kilobytes may hold gigabytes.
+  if (encoded.length > 0 || transferred.length > 0) {
+    throw sourceFailed('The server behind the url sent its answer compressed, although asked not to.');
+  }
+  const length = headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
+  if (length !== undefined && !(length <= maxBytes)) throw sourceTooLarge(maxBytes);
+  if (length === 0) throw sourceFailed('The server behind the url sent an empty file.');
+  return { read: true, length };
+}
+
+function locationOf(status: number, headers: IncomingHttpHeaders): string {
+  const { location } = headers;
+  if (typeof location !== 'string' || location === '') {
+    throw sourceFailed(`The server behind the url answered ${status} without saying where to go.`);
+  }
+  // Header bytes arrive as Latin-1; what servers put there unescaped is UTF-8.
+  return Buffer.from(location, 'latin1').toString('utf8');
+}
+
+function codings(value: string | string[] | undefined): string[] {
+  return [value ?? []]
+    .flat()
+    .flatMap((line) => line.split(','))
+    .map((coding) => coding.trim().toLowerCase())
+    .filter((coding) => coding !== '');
+}

@@ -1,0 +1,68 @@
+import { isIP } from 'node:net';
+import { judgeAddress } from './address.js';
+import { judgeHostName } from './host-name.js';
+import type { ExemptOrigins } from './origins.js';
+
+/** A url that may be asked for; of a host name, the addresses are still to be judged. */
+export interface Target {
+  url: URL;
+  /** The operator vouches for this origin: any address, http and any port. */
+  exempt: boolean;
+}
+
+export type UrlVerdict =
+  | ({ ok: true } & Target)
+  /** `unparseable`: `problem` is for the client. `refused`: `problem` is for the log only. */
+  | { ok: false; kind: 'unparseable' | 'refused'; problem: string };
+
+const maxLength = 8192;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+const stripped = /[\u0000-\u001f\u007f-\u009f\\]/;
+const userInfo = /^[^/?#]*\/\/[^/?#]*@/;
+
+/**
+ * Judges a url without any I/O. Pure. `base` resolves a redirect's relative `Location`. The raw string is looked at first,
+ * because the WHATWG parser silently drops tabs, newlines and outer spaces and takes `\` for `/`: what another
+ * reader of the same string (a log, a filter in front) sees must be what is fetched. Everything else is judged after the
+ * parser's normalisation, which turns decimal, octal, hexadecimal and full-width hosts into dotted quads.
+ */
+export function parseSourceUrl(raw: string, exemptOrigins: ExemptOrigins, base?: URL): UrlVerdict {
+  const malformed = malformation(raw);
+  if (malformed) return { ok: false, kind: 'unparseable', problem: malformed };
+  if (!URL.canParse(raw, base?.href)) {
+    const problem =
+      'is a string, but not a url; allowed is an absolute one, e.g. https://example.com/photo.jpg';
+    return { ok: false, kind: 'unparseable', problem };
+  }
+  const url = new URL(raw, base);
+  if (url.username || url.password || userInfo.test(raw)) return refused('user name or password');
+  if (exemptOrigins.has(url.origin)) return { ok: true, url, exempt: true };
+  const reason = refusal(url);
+  return reason ? refused(reason) : { ok: true, url, exempt: false };
+}
+
+/** The url's host as a resolver, a socket or a certificate names it: no brackets around IPv6, no trailing dot. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$|\.$/g, '');
+}
+
+function malformation(raw: string): string | undefined {
+  if (raw === '') return 'is an empty string; allowed is an absolute url, e.g. https://example.com/photo.jpg';
+  if (raw.length > maxLength) return `is longer than the ${maxLength} characters that are allowed`;
+  if (raw !== raw.trim()) return 'has white space around it; send the url alone';
+  if (!stripped.test(raw)) return undefined;
+  return 'has a control character (tab, newline, …) or a backslash in it; percent-encode it as %09, %0A or %5C';
+}
+
+function refusal(url: URL): string | undefined {
+  if (url.protocol !== 'https:') return `scheme ${url.protocol}`;
+  if (url.port !== '') return `port ${url.port}`;
+  const host = hostOf(url);
+  if (isIP(host) === 0) return judgeHostName(url.hostname);
+  const verdict = judgeAddress(host);
+  return verdict.public ? undefined : verdict.reason;
+}
+
+function refused(problem: string): UrlVerdict {
+  return { ok: false, kind: 'refused', problem };
+}

@@ -1,0 +1,104 @@
+import type { UsageTable } from './tables.js';
+
+/** One answered call, as the pipeline reports it. */
+export interface UsageRecord {
+  /** The tenant's id. */
+  tenant: string;
+  /** The key's id, never the key. */
+  key: string;
+  /** A helper's id; not a path as it was asked for, which would let a client make rows without end. */
+  service: string;
+  /** HTTP status of the answer. */
+  status: number;
+  /** Bytes of the request's body. */
+  bytesIn: number;
+  /** Bytes of the answer's body. */
+  bytesOut: number;
+  /** CPU time of the pool task in milliseconds; 0 for a helper that runs inline. */
+  cpuMs: number;
+  /** When it was answered, epoch milliseconds; now where it is missing. */
+  at?: number;
+}
+
+/** Calls summed up by day, tenant, key and helper. */
+export interface Tally {
+  readonly size: number;
+  /** False where a further row would pass the limit; calls on known rows always count. */
+  add(record: UsageRecord): boolean;
+  /** Ordered by row, so that gateways which write the same rows lock them in the same order. */
+  rows(): UsageTable[];
+}
+
+export const DAY_MS = 86_400_000;
+
+/** The UTC day of a moment, `YYYY-MM-DD`. */
+export function dayOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}
+
+// A value that the database refuses would hold up its whole batch for ever.
+function amount(value: number): number {
+  return Number.isFinite(value) && value > 0 ? value : 0;
+}
+
+function errorClass(status: number): 'errors_client' | 'errors_limited' | 'errors_server' | undefined {
+  if (status === 429) return 'errors_limited';
+  if (status >= 500) return 'errors_server';
+  if (status >= 400) return 'errors_client';
+  return undefined;
+}
+
+/** A tally of at most `maxRows` rows (default 50,000): it grows with keys × helpers, not with calls. */
+export function createTally(maxRows = 50_000): Tally {
+  const rows = new Map<string, UsageTable>();
+  let lastDay = Number.NaN;
+  let lastName = '';
+
+  // To name a day costs more than all the rest of a record.
+  function nameDay(at: number): string {
+    const day = Math.floor(at / DAY_MS);
+    if (day !== lastDay) {
+      lastDay = day;
+      lastName = dayOf(at);
+    }
+    return lastName;
+  }
+
+  return {
+    get size() {
+      return rows.size;
+    },
+    add(record) {
+      const day = nameDay(record.at ?? Date.now());
+      const name = `${record.tenant}\n${day}\n${record.key}\n${record.service}`;
+      let row = rows.get(name);
+      if (!row) {
+        if (rows.size >= maxRows) return false;
+        row = {
+          tenant: record.tenant,
+          day,
+          key_id: record.key,
+          service: record.service,
+          calls: 0,
+          errors_client: 0,
+          errors_limited: 0,
+          errors_server: 0,
+          bytes_in: 0,
+          bytes_out: 0,
+          cpu_ms: 0,
+        };
+        rows.set(name, row);
+      }
+      row.calls += 1;
+      row.bytes_in += Math.trunc(amount(record.bytesIn));
+      row.bytes_out += Math.trunc(amount(record.bytesOut));
+      row.cpu_ms += amount(record.cpuMs);
+      const failed = errorClass(record.status);
+      if (failed) row[failed] += 1;
+      return true;
+    },
+    rows() {
+      return [...rows.keys()].sort().map((name) => rows.get(name) as UsageTable);
+    },
+  };
+}

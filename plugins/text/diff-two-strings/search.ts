@@ -1,0 +1,50 @@
+import { partsBetweenAnchors } from './anchors.js';
+import { markAll, type Range, type Side, trimRange } from './range.js';
+import { markShortest } from './shortest.js';
+import { markByWindows } from './windows.js';
+
+/**
+ * Myers' search takes time with the square of the number of changes, and an attacker chooses that number. Both
+ * budgets count work, not time, so that the same texts give the same diff on any machine under any load.
+ * A step is one extension of one path (about 0.1 µs); a comparison is one line compared with another.
+ */
+const STEPS = 400_000;
+const COMPARISONS = 40_000_000;
+
+/** Lines in a row that are unique where one alone is not, since the texts consist of few different ones. */
+const ANCHOR_WIDTHS = [1, 32, 8];
+
+/** How often a part that is over budget is taken apart at its anchors. */
+const MAX_DEPTH = 2;
+
+/**
+ * Marks the lines that change, a shortest set of them as long as the search stays within its budget. Past it the
+ * texts are taken apart at lines that are unique on both sides (the idea of patience diff), each part gets its share
+ * of the budget, and what is still too costly is searched through a sliding window. The result may then be longer than
+ * it has to be; it is never wrong.
+ */
+export function markDifferences(a: Side, b: Side): void {
+  const total = a.lines.length + b.lines.length;
+  const stepsPerLine = STEPS / total;
+  const partsAt = (range: Range): Range[] => {
+    for (const width of ANCHOR_WIDTHS) {
+      const parts = partsBetweenAnchors(a, b, range, width);
+      if (parts.length > 0) return parts;
+    }
+    return [];
+  };
+  const markRange = (whole: Range, depth: number): void => {
+    const range = trimRange(a, b, whole);
+    if (range.aStart === range.aEnd || range.bStart === range.bEnd) {
+      markAll(a, b, range);
+      return;
+    }
+    const size = range.aEnd - range.aStart + range.bEnd - range.bStart;
+    const maxEditLength = Math.min(Math.sqrt(2 * stepsPerLine * size), COMPARISONS / total);
+    if (markShortest(a, b, range, Math.floor(maxEditLength))) return;
+    const parts = depth < MAX_DEPTH ? partsAt(range) : [];
+    if (parts.length === 0) markByWindows(a, b, range, stepsPerLine);
+    for (const part of parts) markRange(part, depth + 1);
+  };
+  markRange({ aStart: 0, aEnd: a.lines.length, bStart: 0, bEnd: b.lines.length }, 0);
+}

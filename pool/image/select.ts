@@ -1,0 +1,69 @@
+import type { ImageEngine } from './engine.js';
+import type { FontSet } from './fonts.js';
+import { createTextRenderer } from './overlay.js';
+import { createSharpEngine, type SharpModule } from './sharp.js';
+
+export type EngineName = ImageEngine['name'];
+export type EngineChoice = 'auto' | EngineName;
+
+export interface EngineOptions {
+  fonts: FontSet;
+  /** Whole seconds that one native operation may run. */
+  timeoutSeconds: number;
+}
+
+export interface EngineReport {
+  name: EngineName;
+  /** Why it is not sharp although `auto` was asked for: the loader's own words, in one line. */
+  fallbackReason?: string;
+}
+
+/**
+ * Which engine this machine gets, found out by loading sharp: for the main thread, once at the start. The name it
+ * gives is then the workers' choice, so that all agree. Rejects where `sharp` was asked for and cannot be loaded.
+ */
+export async function probeEngine(choice: EngineChoice): Promise<EngineReport> {
+  if (choice === 'jimp') return { name: 'jimp' };
+  const { reason } = await tryLoadSharp();
+  if (!reason) return { name: 'sharp' };
+  if (choice === 'sharp') throw cannotLoad(reason);
+  return { name: 'jimp', fallbackReason: reason };
+}
+
+/**
+ * Makes the engine. `auto` falls back to Jimp only where sharp cannot be loaded, never for a picture: what sharp
+ * refuses, a decoder in JavaScript must not be talked into. Each thread makes its own.
+ */
+export async function loadEngine(
+  choice: EngineChoice,
+  { fonts, timeoutSeconds }: EngineOptions,
+): Promise<{ engine: ImageEngine; fallbackReason?: string }> {
+  const text = await createTextRenderer(fonts);
+  if (choice === 'jimp') return { engine: await loadJimp(text) };
+  const { sharp, reason } = await tryLoadSharp();
+  if (sharp) return { engine: createSharpEngine(sharp, { text, timeoutSeconds }) };
+  if (choice === 'sharp') throw cannotLoad(reason);
+  return { engine: await loadJimp(text), fallbackReason: reason };
+}
+
+/** Imported only where it is used: Jimp takes a tenth of a second to load. */
+async function loadJimp(text: Awaited<ReturnType<typeof createTextRenderer>>): Promise<ImageEngine> {
+  const { createJimpEngine } = await import('./jimp.js');
+  return createJimpEngine({ text });
+}
+
+type Loaded = { sharp: SharpModule; reason?: undefined } | { sharp?: undefined; reason: string };
+
+async function tryLoadSharp(): Promise<Loaded> {
+  try {
+    return { sharp: (await import('sharp')).default };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const [reason = ''] = message.split('\nPossible solutions');
+    return { reason: reason.replace(/\s+/g, ' ').trim() };
+  }
+}
+
+function cannotLoad(reason: string): Error {
+  return new Error(`The image engine sharp was asked for and cannot be loaded: ${reason}`);
+}

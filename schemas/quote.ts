@@ -1,0 +1,26 @@
+const shown = 60;
+const beforeCut = shown * 4;
+// What must not reach a terminal or a log as it is: controls, bidi overrides and other invisible characters.
+const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+/** `text` in double quotes for a message: at most 60 characters, with quotes, controls and invisible characters escaped. */
+export function quote(text: string): string {
+  const characters = Array.from(text.slice(0, beforeCut));
+  const cut = characters.length > shown || text.length > beforeCut;
+  const escaped = characters.slice(0, shown).join('').replace(/["\\]/g, '\\$&').replace(invisible, codePoint);
+  return `"${escaped}${cut ? '…' : ''}"`;
+}
+
+function codePoint(character: string): string {
+  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+}
+
+/** A JSON value as messages name it, its type first: `the string "abc"`, `the number 7`, `a list of 3`, `null`. */
+export function describeValue(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : `a list of ${value.length}`;
+  if (typeof value === 'string') return value === '' ? 'the empty string' : `the string ${quote(value)}`;
+  if (typeof value === 'number' || typeof value === 'boolean') return `the ${typeof value} ${value}`;
+  if (typeof value === 'undefined') return 'missing';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}

@@ -1,0 +1,124 @@
+import {
+  clampChroma,
+  clampRgb,
+  converter,
+  formatHex,
+  modeHsl,
+  modeLrgb,
+  modeOklab,
+  modeOklch,
+  modeRgb,
+  type Rgb,
+  useMode,
+} from 'culori/fn';
+import type { Modifier } from './modifiers.js';
+
+interface Oklch {
+  mode: 'oklch';
+  l: number;
+  c: number;
+  h: number;
+}
+
+useMode(modeRgb);
+useMode(modeHsl);
+useMode(modeLrgb);
+useMode(modeOklab);
+useMode(modeOklch);
+const toOklch = converter('oklch');
+const toOklab = converter('oklab');
+const toHsl = converter('hsl');
+const toRgb = converter('rgb');
+
+const largestTurn = 12;
+const colorless = 0.005;
+const outsideSrgb = 0.4;
+const roundingError = 0.002;
+
+/**
+ * `#rrggbb` of the colour `hex` changed by `modifier`, `strength` times: 2 is twice, 0.5 is half of the change. OKLCH
+ * is Björn Ottosson's (2020); what leaves sRGB comes back by losing chroma.
+ */
+export function modifyColor(hex: string, modifier: Modifier, strength: number): string {
+  let color = fromHex(hex);
+  for (let left = strength; left > 0; left -= 1) color = changeOnce(color, modifier, Math.min(left, 1));
+  return formatHex(intoSrgb(color));
+}
+
+function changeOnce(from: Oklch, modifier: Modifier, part: number): Oklch {
+  let color = from;
+  if (modifier.mix) {
+    const grey = color.c < colorless;
+    // A grey takes on a foreign hue at once, so it gets less of it.
+    const share = modifier.mix.by * part * (grey ? 0.6 : 1);
+    color = mix(grey ? withRoom(color) : color, modifier.mix.hex, share);
+  }
+  if (modifier.towards !== undefined) color = turn(color, modifier.towards, part);
+  if (modifier.lightness) {
+    const { to, by, only } = modifier.lightness;
+    const change = (to - color.l) * by * part;
+    if (change > 0 || only !== 'up') color = relight(color, color.l + change);
+  }
+  return { ...color, c: color.c * (modifier.chroma ?? 1) ** part };
+}
+
+function mix(color: Oklch, hex: string, share: number): Oklch {
+  const one = toOklab(color);
+  const other = toOklab(fromHex(hex));
+  const between = (a: number, b: number) => a + (b - a) * share;
+  return asOklch({
+    mode: 'oklab',
+    l: between(one.l, other.l),
+    a: between(one.a, other.a),
+    b: between(one.b, other.b),
+  });
+}
+
+function turn(color: Oklch, towards: number, part: number): Oklch {
+  if (color.c < colorless) {
+    const { h } = asOklch({ mode: 'hsl', h: towards, s: 1, l: 0.5 });
+    return { ...withRoom(color), c: 0.022 * part, h };
+  }
+  // In HSL, for there every hue has its own full colour: a yellow that OKLCH turns to orange as light as before is cream.
+  const { h = 0, s, l } = toHsl(intoSrgb(color));
+  const angle = ((towards - h + 540) % 360) - 180;
+  const turned = Math.sign(angle) * Math.min(Math.abs(angle), largestTurn * part);
+  return asOklch({ mode: 'hsl', h: h + turned, s, l });
+}
+
+function intoSrgb(color: Oklch): Rgb {
+  const rgb = toRgb(color);
+  const outside = Math.max(rgb.r - 1, rgb.g - 1, rgb.b - 1, -rgb.r, -rgb.g, -rgb.b);
+  // sRGB's own corners come back from OKLCH a rounding error outside; for blue, the chroma lost over that would show.
+  return outside < roundingError ? clampRgb(rgb) : toRgb(clampChroma(color, 'oklch'));
+}
+
+/** White and black have no room for a hue. */
+function withRoom(color: Oklch): Oklch {
+  return { ...color, l: Math.min(0.97, Math.max(0.2, color.l)) };
+}
+
+/**
+ * Changes the lightness. The chroma becomes the geometric mean of what it was and of the same share of sRGB's greatest
+ * chroma at the new lightness: the first alone makes a dark pink grey, the second alone makes a dark snow red.
+ */
+function relight(color: Oklch, lightness: number): Oklch {
+  if (color.c < colorless) return { ...color, l: lightness };
+  const before = greatestChroma(color.l, color.h);
+  const share = before > 0 ? Math.min(1, color.c / before) : 0;
+  return { ...color, l: lightness, c: Math.sqrt(color.c * share * greatestChroma(lightness, color.h)) };
+}
+
+function greatestChroma(l: number, h: number): number {
+  return clampChroma({ mode: 'oklch', l, c: outsideSrgb, h }, 'oklch').c;
+}
+
+function fromHex(hex: string): Oklch {
+  const part = (start: number) => Number.parseInt(hex.slice(start, start + 2), 16) / 255;
+  return asOklch({ mode: 'rgb', r: part(1), g: part(3), b: part(5) });
+}
+
+function asOklch(color: Parameters<typeof toOklch>[0] & object): Oklch {
+  const { l, c, h = 0 } = toOklch(color);
+  return { mode: 'oklch', l, c: c < colorless ? 0 : c, h };
+}

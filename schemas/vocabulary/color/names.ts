@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import cssColors from 'color-name';
+
+const cssHex = new Map(
+  Object.entries(cssColors).map(([name, rgb]) => [
+    name,
+    `#${rgb.map((part) => part.toString(16).padStart(2, '0')).join('')}`,
+  ]),
+);
+
+let listed: Map<string, string> | undefined;
+
+/** A colour name without what people vary: case, accents, spaces, hyphens, and gray for grey. */
+export function nameKey(name: string): string {
+  return name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, '')
+    .replaceAll('gray', 'grey');
+}
+
+/** `#rrggbb` of a CSS colour name (package `color-name`), by its key; undefined where CSS has no such name. */
+export function cssColor(key: string): string | undefined {
+  return cssHex.get(key);
+}
+
+/**
+ * `#rrggbb` of one of the 30,000 names of the package `color-name-list`, by its key; undefined where it is not listed.
+ * The list takes about 40 ms and 10 MB to load, so the first phrase that needs it loads it.
+ */
+export function listedColor(key: string): string | undefined {
+  listed ??= loadList();
+  return listed.get(key);
+}
+
+function loadList(): Map<string, string> {
+  // Validation is synchronous, `import()` is not, and the package's bundle cannot be required: its JSON is read.
+  const require = createRequire(import.meta.url);
+  const manifest = require.resolve('color-name-list/package.json');
+  const { main } = require(manifest) as { main: string };
+  const colornames: { name: string; hex: string }[] = JSON.parse(
+    readFileSync(join(dirname(manifest), main), 'utf8'),
+  );
+  const byKey = new Map<string, string>();
+  for (const { name, hex } of colornames) {
+    const key = nameKey(name);
+    if (!byKey.has(key)) byKey.set(key, hex);
+  }
+  return byKey;
+}

@@ -1,0 +1,34 @@
+import type { FuncKeywordDefinition } from 'ajv';
+import { quote } from '../quote.js';
+import { normalisingKeyword } from './keyword.js';
+
+/** The characters of `text` that no font can draw, each once; empty where all can be drawn. */
+export type CanDraw = (text: string) => string[];
+
+const named = 5;
+
+/** `drawable: true` on a string: every character can be drawn. Without `canDraw` every string passes. */
+export function drawableKeyword(canDraw?: CanDraw): FuncKeywordDefinition {
+  return normalisingKeyword({
+    keyword: 'drawable',
+    type: 'string',
+    metaSchema: { const: true },
+    prepare: () => (value) => {
+      const missing = canDraw?.(value as string) ?? [];
+      if (missing.length === 0) return { ok: true, value };
+      return { ok: false, problem: `has characters that no font here can draw: ${nameCharacters(missing)}` };
+    },
+  });
+}
+
+function nameCharacters(characters: string[]): string {
+  const names = characters.slice(0, named).map((character) => {
+    const points = Array.from(
+      character,
+      (each) => `U+${(each.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`,
+    );
+    return `${quote(character)} (${points.join(' ')})`;
+  });
+  const more = characters.length - named;
+  return names.join(', ') + (more > 0 ? ` and ${more} more` : '');
+}

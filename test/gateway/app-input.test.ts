@@ -1,0 +1,160 @@
+import { expect } from 'chai';
+import { fixture } from '../fixtures.js';
+import { startTestGateway, type TestGateway } from './harness.js';
+
+describe('input of the API', () => {
+  let api: TestGateway;
+
+  before(async () => {
+    api = await startTestGateway({
+      HELPER_PLUGINS: fixture('plugins/good'),
+      HELPER_MAX_TEXT_BYTES: '2000',
+      HELPER_MAX_IMAGE_BYTES: '3000',
+    });
+  });
+
+  after(() => api.close());
+
+  function problems(answer: {
+    json: { error: { details: { field: string; problem: string }[] } };
+  }): string[] {
+    return answer.json.error.details.map(({ field, problem }) => `${field} ${problem}`);
+  }
+
+  it('comes from the query, JSON, a form or multipart', async () => {
+    const form = new FormData();
+    form.set('name', 'Ada');
+    form.set('times', '2');
+    const answers = await Promise.all([
+      api.call('/hello?name=Ada&times=2'),
+      api.call('/hello', { body: { name: 'Ada', times: 2 } }),
+      api.call('/hello', { body: new URLSearchParams({ name: 'Ada', times: '2' }) }),
+      api.call('/hello', { body: form }),
+    ]);
+    for (const { json } of answers) expect(json.data.greeting).to.equal('Hello Ada! Hello Ada!');
+  });
+
+  it('may be split, and the body wins', async () => {
+    const { json } = await api.call('/hello?name=Query&times=2', { body: { name: 'Body' } });
+    expect(json.data.greeting).to.equal('Hello Body! Hello Body!');
+  });
+
+  it('may come by POST without a body', async () => {
+    expect((await api.call('/hello?name=Ada', { method: 'POST' })).status).to.equal(200);
+  });
+
+  it('is strict in JSON and read as the wanted type in text', async () => {
+    const answer = await api.call('/hello', { body: { name: 'Ada', times: '2' } });
+    expect(problems(answer)).to.deep.equal(['times must be an integer from 1 to 5, but is the string "2"']);
+  });
+
+  it('is told every problem at once', async () => {
+    const answer = await api.call('/hello?times=9&nmae=x&times=8&%zz=1&z=%zz');
+    expect(answer.status).to.equal(400);
+    expect(answer.json.error.code).to.equal('invalid_input');
+    expect(answer.json.error.details.map(({ field }: { field: string }) => field)).to.have.members([
+      'times',
+      'times',
+      'name',
+      'nmae',
+      'query',
+      'z',
+    ]);
+  });
+
+  it('takes lists comma-separated in text and as arrays in JSON', async () => {
+    const query = await api.call('/text?words=a,b');
+    const json = await api.call('/text', { body: { words: ['a', 'b'] } });
+    expect(new TextDecoder().decode(query.bytes)).to.equal('a\nb');
+    expect(query.bytes).to.deep.equal(json.bytes);
+  });
+
+  it('must be an object in JSON, without a name twice', async () => {
+    const headers = { 'content-type': 'application/json' };
+    for (const body of ['[]', '{', 'null', '{"name":"a","name":"b"}']) {
+      const { status, json } = await api.call('/hello', { method: 'POST', body, headers });
+      expect([status, json.error.code], body).to.deep.equal([400, 'invalid_input']);
+    }
+  });
+
+  it('must be UTF-8', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const body = Buffer.from('{"name":"\xff"}', 'latin1');
+    const { status, json } = await api.call('/hello', { method: 'POST', body, headers });
+    expect([status, json.error.details[0].problem]).to.deep.equal([400, 'must be UTF-8 text']);
+    expect((await api.call('/hello', { body: { name: 'Ädä 😀' } })).json.data.greeting).to.equal(
+      'Hello Ädä 😀!',
+    );
+  });
+
+  it('cannot reach into prototypes', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const body = '{"name":"Ada","__proto__":{"times":3}}';
+    const { status, json } = await api.call('/hello', { method: 'POST', body, headers });
+    expect([status, json.error.details[0].field]).to.deep.equal([400, '__proto__']);
+    expect((await api.call('/hello?name=Ada&__proto__=1&constructor=2')).status).to.equal(400);
+  });
+
+  it('of another type is 415, and so is a compressed one', async () => {
+    const plain = await api.call('/hello', { body: 'x', headers: { 'content-type': 'text/plain' } });
+    expect([plain.status, plain.json.error.code]).to.deep.equal([415, 'unsupported_media_type']);
+    const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
+    expect((await api.call('/hello', { method: 'POST', body: '{}', headers })).status).to.equal(415);
+  });
+
+  it('past the limit is 413, however it comes', async () => {
+    const long = 'x'.repeat(3000);
+    const chunked = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode(JSON.stringify({ name: long })));
+        controller.close();
+      },
+    });
+    const form = new FormData();
+    form.set('name', long);
+    const file = new FormData();
+    file.set('file', new Blob([long, long]), 'x.png');
+    const type = { 'content-type': 'application/json' };
+    const answers = await Promise.all([
+      api.call('/hello', { body: { name: long } }),
+      api.call('/hello', { body: new URLSearchParams({ name: long }) }),
+      api.call('/hello', { body: form }),
+      api.call('/team/size', { body: file }),
+      api.call('/hello', { method: 'POST', body: chunked, headers: type, duplex: 'half' } as never),
+    ]);
+    for (const { status, json } of answers) {
+      expect([status, json.error.code]).to.deep.equal([413, 'too_large']);
+      expect(json.error.message).to.match(/2000|3000/);
+    }
+  });
+
+  it('that breaks off or is no multipart at all is 400', async () => {
+    const headers = { 'content-type': 'multipart/form-data; boundary=x' };
+    for (const body of ['nonsense', '--x\r\ncontent-disposition: form-data; name="name"\r\n\r\nAda']) {
+      const { status, json } = await api.call('/hello', { method: 'POST', body, headers });
+      expect([status, json.error.code], body).to.deep.equal([400, 'invalid_input']);
+    }
+    const { status } = await api.call('/hello', {
+      method: 'POST',
+      body: 'x',
+      headers: { 'content-type': 'multipart/form-data' },
+    });
+    expect(status).to.equal(400);
+  });
+
+  it('may hold one file, called file, where the helper wants one', async () => {
+    const upload = (...names: string[]) => {
+      const form = new FormData();
+      for (const name of names) form.append(name, new Blob(['x']), 'x.png');
+      return form;
+    };
+    expect(problems(await api.call('/team/size', { body: upload('image') }))[0]).to.match(
+      /^image must not be a file/,
+    );
+    expect(problems(await api.call('/team/size', { body: upload('file', 'file') }))[0]).to.match(
+      /^file must be given once/,
+    );
+    expect(problems(await api.call('/hello?name=Ada', { body: upload('file') }))[0]).to.match(/^file /);
+    expect(problems(await api.call('/team/size'))[0]).to.match(/^url /);
+  });
+});

@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { createPostgresDatabase, requirePostgres, type TestDatabase } from './databases.js';
+import { type GatewayProcess, runCommand, startGatewayProcess } from './gateway-process.js';
+
+const REDIS_URL = process.env.TEST_REDIS_URL ?? 'redis://127.0.0.1:6379';
+
+async function requireRedis(this: Mocha.Context): Promise<void> {
+  const redis = new Redis(REDIS_URL, { lazyConnect: true, retryStrategy: null, connectTimeout: 1000 });
+  redis.on('error', () => undefined);
+  try {
+    await redis.connect();
+  } catch {
+    if (process.env.CI_REQUIRE_ALL === '1') throw new Error('Redis is required and missing');
+    console.log('      skipped: needs Redis (TEST_REDIS_URL), which does not answer');
+    this.skip();
+  } finally {
+    redis.disconnect();
+  }
+}
+
+describe('two gateways on one PostgreSQL and one Redis', function () {
+  this.timeout(60_000);
+  let database: TestDatabase;
+  let env: Record<string, string>;
+  let gateways: GatewayProcess[];
+  let key: string;
+  let keyId: string;
+
+  before(async function () {
+    await requirePostgres.call(this);
+    await requireRedis.call(this);
+    database = await createPostgresDatabase();
+    env = { DATABASE_URL: database.location, REDIS_URL, HELPER_RATE: '20' };
+    // At once: only one of them may make the first tenant.
+    gateways = await Promise.all([startGatewayProcess(env), startGatewayProcess(env)]);
+    const first = gateways.map(({ first_key }) => first_key).filter((made) => made !== null);
+    expect(first).to.have.length(1);
+    key = first[0]?.key ?? '';
+    keyId = first[0]?.id ?? '';
+  });
+  after(async () => {
+    await Promise.all((gateways ?? []).map((gateway) => gateway.stop()));
+    await database?.drop();
+  });
+
+  const call = async (gateway: GatewayProcess, ak = key) =>
+    (await fetch(`${gateway.url}/text/remove-stopwords?dryrun=1&ak=${ak}`)).status;
+
+  it('share a rate: their sum never passes it by more than one call a window', async () => {
+    const passed: number[] = [];
+    const end = performance.now() + 3000;
+    const hammer = async (gateway: GatewayProcess) => {
+      while (performance.now() < end) {
+        const sent = performance.now();
+        if ((await call(gateway)) === 200) passed.push(sent);
+        await sleep(5);
+      }
+    };
+    await Promise.all(gateways.flatMap((gateway) => [hammer(gateway), hammer(gateway), hammer(gateway)]));
+    // Windows begin with the first call in them; over the whole run there are at most four.
+    expect(passed.length).to.be.within(40, 4 * 21);
+  });
+
+  it('see a new key at once and refuse a revoked one within five seconds', async () => {
+    await sleep(1100);
+    const issued = await runCommand(['keys', 'issue', 'demo'], env);
+    expect(issued.code).to.equal(0);
+    const fresh = issued.stdout.trim();
+    expect(await Promise.all(gateways.map((gateway) => call(gateway, fresh)))).to.deep.equal([200, 200]);
+
+    const revoked = await runCommand(['keys', 'revoke', keyId], env);
+    expect(revoked.code).to.equal(0);
+    const deadline = performance.now() + 5000;
+    let statuses = [200, 200];
+    while (statuses.some((status) => status !== 401) && performance.now() < deadline) {
+      await sleep(200);
+      statuses = await Promise.all(gateways.map((gateway) => call(gateway)));
+    }
+    expect(statuses).to.deep.equal([401, 401]);
+  });
+});

@@ -1,0 +1,124 @@
+import { availableParallelism } from 'node:os';
+import { expect } from 'chai';
+import { ConfigError, loadConfig, variables } from '../../gateway/config.js';
+import { configSchema } from '../../schemas/config.js';
+
+function problemsOf(env: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    loadConfig(env);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+describe('loadConfig', () => {
+  it('has a default for everything that is needed', () => {
+    expect(loadConfig({})).to.deep.equal({
+      host: '127.0.0.1',
+      port: 8080,
+      connectHost: '127.0.0.1',
+      connectPort: 8081,
+      dataDir: '.data',
+      pluginDirs: [],
+      poolThreads: Math.min(256, availableParallelism()),
+      poolQueue: 64,
+      imageEngine: 'auto',
+      taskTimeoutMs: 10_000,
+      sourceOrigins: [],
+      sourceTimeoutMs: 10_000,
+      maxImageBytes: 10 * 1024 ** 2,
+      maxPixels: 40_000_000,
+      maxFrames: 250,
+      maxTextBytes: 1024 ** 2,
+      fonts: [],
+      connectProxies: 0,
+      rate: 50,
+      burst: 0,
+      redisOutageShare: 0.5,
+      usageDays: 400,
+      corsOrigins: [],
+      logLevel: 'info',
+    });
+  });
+
+  it('takes an empty variable for an unset one, and leaves alone what is not its own', () => {
+    const env = Object.fromEntries(variables.map(({ name }) => [name, ' ']));
+    expect(loadConfig({ ...env, PATH: '/bin', NODE_ENV: 'test' })).to.deep.equal(loadConfig({}));
+  });
+
+  it('is frozen, lists and all', () => {
+    const config = loadConfig({ HELPER_PLUGINS: '/a' });
+    expect(Object.isFrozen(config)).to.equal(true);
+    expect(Object.isFrozen(config.pluginDirs)).to.equal(true);
+  });
+
+  for (const [name, text, setting, value] of [
+    ['PORT', '0', 'port', 0],
+    ['HOST', '::1', 'host', '::1'],
+    ['DATABASE_URL', 'postgresql://u:p@host/db', 'databaseUrl', 'postgresql://u:p@host/db'],
+    ['REDIS_URL', 'rediss://host', 'redisUrl', 'rediss://host'],
+    ['HELPER_PLUGINS', '/a:/b', 'pluginDirs', ['/a', '/b']],
+    ['HELPER_POOL_THREADS', '3', 'poolThreads', 3],
+    ['HELPER_POOL_QUEUE', '0', 'poolQueue', 0],
+    ['HELPER_IMAGE_ENGINE', 'Jimp', 'imageEngine', 'jimp'],
+    ['HELPER_SOURCE_ORIGINS', 'http://127.0.0.1:9100', 'sourceOrigins', ['http://127.0.0.1:9100']],
+    ['HELPER_MAX_IMAGE_BYTES', '512KB', 'maxImageBytes', 524288],
+    ['HELPER_MAX_PIXELS', '1M', 'maxPixels', 1_000_000],
+    ['HELPER_RATE', '200', 'rate', 200],
+    ['HELPER_RATE', '0', 'rate', 0],
+    ['HELPER_CORS_ORIGINS', '*', 'corsOrigins', ['*']],
+    ['HELPER_OPERATOR_TOKEN', '0123456789abcdef', 'operatorToken', '0123456789abcdef'],
+    ['LOG_LEVEL', 'silent', 'logLevel', 'silent'],
+  ] as const) {
+    it(`reads ${name}=${text}`, () => {
+      expect(loadConfig({ [name]: text })[setting]).to.deep.equal(value);
+    });
+  }
+
+  for (const [name, text] of [
+    ['PORT', '65536'],
+    ['PORT', '80.5'],
+    ['HOST', 'http://secret'],
+    ['DATABASE_URL', 'mysql://user:secret@host'],
+    ['REDIS_URL', 'secret'],
+    ['HELPER_POOL_THREADS', '257'],
+    ['HELPER_IMAGE_ENGINE', 'secret'],
+    ['HELPER_TASK_TIMEOUT_MS', '9999999'],
+    ['HELPER_SOURCE_ORIGINS', 'http://secret.example/path'],
+    ['HELPER_MAX_IMAGE_BYTES', '99GB'],
+    ['HELPER_MAX_PIXELS', '40Q'],
+    ['HELPER_RATE', '-1'],
+    ['HELPER_RATE', '0.5'],
+    ['HELPER_OPERATOR_TOKEN', 'secret with spaces'],
+    ['LOG_LEVEL', 'secret'],
+  ] as const) {
+    it(`refuses ${name}=${text} by its name and form, without the value`, () => {
+      const [problem, ...others] = problemsOf({ [name]: text });
+      expect(problem).to.match(new RegExp(`^${name} must be `));
+      expect(problem).not.to.contain(text);
+      expect(others).to.deep.equal([]);
+    });
+  }
+
+  it('names everything at once, a line each', () => {
+    expect(() => loadConfig({ PORT: 'x', HELPER_RATE: 'x', HELPER_PLUGIN: '/a' })).to.throw(
+      ConfigError,
+      /^The configuration is not valid:\n {2}PORT must be .*\n {2}HELPER_RATE must be .*\n {2}"HELPER_PLUGIN" is not .* mean "HELPER_PLUGINS"\?$/,
+    );
+  });
+
+  it('refuses a HELPER_ variable that does not exist, without its value', () => {
+    const [problem] = problemsOf({ HELPER_OPERATR_TOKEN: 'a-secret' });
+    expect(problem).to.contain('HELPER_OPERATR_TOKEN').and.to.contain('HELPER_OPERATOR_TOKEN');
+    expect(problem).not.to.contain('a-secret');
+  });
+});
+
+describe('the table of variables', () => {
+  it('has one entry for each setting', () => {
+    expect(variables.map(({ setting }) => setting)).to.have.members(Object.keys(configSchema.properties));
+    expect(new Set(variables.map(({ name }) => name)).size).to.equal(variables.length);
+  });
+});

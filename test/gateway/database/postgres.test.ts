@@ -1,0 +1,126 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { expect } from 'chai';
+
+import { createKeyAdmin } from '../../../gateway/keys/admin.js';
+import { createKey } from '../../../gateway/keys/key-format.js';
+import { createKeyVerifier } from '../../../gateway/keys/verifier.js';
+import {
+  createPostgresDatabase,
+  onPostgres,
+  openStore,
+  requirePostgres,
+  type TestDatabase,
+} from '../databases.js';
+import { rejection } from '../keys/key-store-contract.js';
+
+describe('database/postgres', () => {
+  let database: TestDatabase;
+  before(requirePostgres);
+  beforeEach(async () => {
+    database = await createPostgresDatabase();
+  });
+  afterEach(() => database?.drop());
+
+  it('outlives the server’s going away and coming back', async () => {
+    const line = await createLine(new URL(database.location));
+    const lost: Error[] = [];
+    const store = await openStore('postgres', line.url, { onConnectionLost: (error) => lost.push(error) });
+    const admin = createKeyAdmin({ store, services: () => [] });
+    const log: string[] = [];
+    const verifier = createKeyVerifier({
+      store,
+      pollInterval: 20,
+      onDown: () => log.push('down'),
+      onUp: () => log.push('up'),
+    });
+    try {
+      await admin.createTenant('acme', 'ann');
+      const { id, key } = await admin.issueKey('acme', {}, 'ann');
+      expect(await verifier.verify(key)).to.include({ state: 'active' });
+
+      await line.cut();
+      await verifier.refresh();
+      expect(await verifier.verify(key)).to.include({ state: 'active' });
+      expect(await rejection(verifier.verify(createKey()))).to.include({ code: 'keys_unavailable' });
+      expect(await rejection(admin.revokeKey(id, 'ann'))).to.include({ code: 'keys_unavailable' });
+
+      const elsewhere = createKeyAdmin({ store: await database.open(), services: () => [] });
+      await elsewhere.revokeKey(id, 'bob');
+      await line.mend();
+      await sleep(50);
+      await verifier.refresh();
+      expect(await verifier.verify(key)).to.deep.equal({ state: 'revoked' });
+      expect(log).to.deep.equal(['down', 'up']);
+      expect(lost.length).to.be.greaterThan(0);
+    } finally {
+      await verifier.close();
+      await store.close();
+      await line.cut();
+    }
+  });
+
+  it('says in one line why it cannot be used, without the password', async () => {
+    const wrong = new URL(database.location);
+    wrong.port = '1';
+    wrong.password = 'hunter2';
+    const error = (await rejection(openStore('postgres', wrong.href))) as Error;
+    expect(error.message).to.match(/^The PostgreSQL database cannot be used: .*ECONNREFUSED.*$/);
+    expect(error.message).not.to.include('hunter2');
+  });
+
+  it('lets nobody rewrite the audit log', async () => {
+    await database.open();
+    const schema = new URL(database.location).searchParams.get('options')?.split('=')[1];
+    for (const statement of ['delete from', 'truncate']) {
+      const error = await rejection(onPostgres(`${statement} ${schema}.audit`));
+      expect(error).to.have.property('message').that.includes('only added to');
+    }
+  });
+
+  it('keeps the tables of two schemas of one database apart', async () => {
+    const other = await createPostgresDatabase();
+    const stores = await Promise.all([database.open(), other.open()]);
+    for (const store of stores) {
+      await createKeyAdmin({ store, services: () => [] }).createTenant('acme', 'ann');
+    }
+    await other.drop();
+  });
+});
+
+/** A TCP line to the server that can be cut and mended. */
+async function createLine(
+  target: URL,
+): Promise<{ url: string; cut(): Promise<void>; mend(): Promise<void> }> {
+  const sockets = new Set<Socket>();
+  let server: Server | undefined;
+  let port = 0;
+
+  async function mend(): Promise<void> {
+    server = createServer((near) => {
+      const far = connect(Number(target.port || 5432), target.hostname);
+      for (const socket of [near, far]) {
+        sockets.add(socket);
+        socket.on('error', () => {}).on('close', () => sockets.delete(socket));
+      }
+      near.pipe(far).pipe(near);
+    });
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    port = (server.address() as AddressInfo).port;
+  }
+
+  async function cut(): Promise<void> {
+    server?.close();
+    for (const socket of sockets) socket.destroy();
+    await sleep(20);
+  }
+
+  await mend();
+  const url = new URL(target);
+  url.hostname = '127.0.0.1';
+  url.port = String(port);
+  return { url: url.href, cut, mend };
+}

@@ -1,0 +1,95 @@
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect } from 'chai';
+import Database from 'libsql';
+import { openSqlite } from '../../../gateway/database/sqlite.js';
+import { createFirstTenant } from '../../../gateway/keys/first-start.js';
+import { createSqliteDatabase, type TestDatabase } from '../databases.js';
+import { rejection } from '../keys/key-store-contract.js';
+
+describe('database/sqlite', () => {
+  let database: TestDatabase;
+  let file: string;
+  beforeEach(async () => {
+    database = await createSqliteDatabase();
+    file = join(database.location, 'gateway.db');
+  });
+  afterEach(() => database.drop());
+
+  it('makes the folder and the file for their owner alone', async () => {
+    await database.open();
+    expect(statSync(database.location).mode & 0o777).to.equal(0o700);
+    expect(statSync(file).mode & 0o777).to.equal(0o600);
+  });
+
+  it('makes every commit durable, in a rollback journal', async () => {
+    const store = await database.open();
+    const seen = new Set<string>();
+    await store.change(async (tx) => {
+      await tx.audit({ at: 1, actor: 'a', action: 'key.issue', tenant_id: null, key_id: null, detail: {} });
+      for (const name of readdirSync(database.location)) seen.add(name);
+    });
+    expect([...seen].sort()).to.deep.equal(['gateway.db', 'gateway.db-journal']);
+    expect(readdirSync(database.location)).to.deep.equal(['gateway.db']);
+  });
+
+  it('waits for another process without blocking this one, and goes on when it is done', async () => {
+    const store = await database.open();
+    const other = new Database(file);
+    other.exec('begin immediate');
+    let waited = 0;
+    const ticks = setInterval(() => {
+      waited += 1;
+    }, 1);
+    setTimeout(() => other.exec('commit'), 200);
+    // A busy statement of libsql stays in progress and would make the commits after it fail.
+    for (let round = 0; round < 3; round++) {
+      await store.change((tx) =>
+        tx.audit({
+          at: round,
+          actor: 'a',
+          action: 'key.issue',
+          tenant_id: null,
+          key_id: null,
+          detail: {},
+        }),
+      );
+    }
+    clearInterval(ticks);
+    other.close();
+    expect(await store.changesFrom(0, 10)).to.have.length(3);
+    expect(waited).to.be.greaterThan(2);
+  });
+
+  it('waits for a writer when it reads', async () => {
+    const store = await database.open();
+    const other = new Database(file);
+    other.exec('begin exclusive');
+    setTimeout(() => other.exec('commit'), 100);
+    expect(await store.tenants({ limit: 1 })).to.deep.equal([]);
+    other.close();
+  });
+
+  it('says which file cannot be opened, and why', async () => {
+    await (await database.open()).close();
+    writeFileSync(file, 'not a database, but something else of more than a hundred bytes. '.repeat(4));
+    const error = await rejection(openSqlite(database.location));
+    expect(error).to.have.property('message').that.includes(file).and.includes('not a database');
+  });
+
+  it('says which folder cannot be made', async () => {
+    await database.open();
+    const error = await rejection(openSqlite(file));
+    expect(error).to.have.property('message').that.includes(`${file}/gateway.db cannot be opened: `);
+  });
+
+  it('lets nobody rewrite the audit log', async () => {
+    await createFirstTenant(await database.open());
+    const intruder = new Database(file);
+    for (const statement of ['delete from audit', "update audit set actor = 'somebody else'"]) {
+      expect(() => intruder.exec(statement)).to.throw('only added to');
+    }
+    intruder.close();
+  });
+});

@@ -1,0 +1,60 @@
+import { expect } from 'chai';
+import { fixture } from '../fixtures.js';
+import { startTestGateway, type TestGateway } from './harness.js';
+
+describe('limits of the API', () => {
+  let api: TestGateway | undefined;
+
+  afterEach(async () => {
+    await api?.close();
+    api = undefined;
+  });
+
+  async function start(env: Record<string, string>): Promise<TestGateway> {
+    api = await startTestGateway({ HELPER_PLUGINS: fixture('plugins/pool'), ...env });
+    return api;
+  }
+
+  it('refuse what comes beyond the rate, and say so on every answer', async () => {
+    const { call } = await start({ HELPER_RATE: '3' });
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => call('/text/remove-stopwords?dryrun=1')),
+    );
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused).to.have.length(2);
+    for (const { json, headers } of refused) {
+      expect(json.error.code).to.equal('rate_limited');
+      expect(headers.get('retry-after')).to.equal('1');
+    }
+    for (const { headers } of answers) {
+      expect(headers.get('ratelimit-policy')).to.equal('"rate";q=3;w=1');
+      expect(headers.get('ratelimit')).to.match(/^"rate";r=\d;t=1$/);
+    }
+  });
+
+  it('count an answered call against the quota, and no other', async () => {
+    const { call } = await start({ HELPER_MONTHLY_QUOTA: '2' });
+    expect((await call('/text/remove-stopwords')).status).to.equal(400);
+    expect((await call('/throw')).status).to.equal(500);
+    expect((await call('/text/remove-stopwords?text=a')).status).to.equal(200);
+    expect((await call('/text/remove-stopwords?text=a')).headers.get('ratelimit')).to.match(/"quota";r=0/);
+    const { status, json, headers } = await call('/text/remove-stopwords?text=a');
+    expect([status, json.error.code]).to.deep.equal([429, 'quota_exceeded']);
+    expect(Number(headers.get('retry-after'))).to.be.within(1, 31 * 86_400);
+  });
+
+  it('bound a tenant’s tasks in flight', async () => {
+    const { call } = await start({ HELPER_IN_FLIGHT: '1' });
+    const [first, second] = await Promise.all([call('/sleep?ms=300'), call('/sleep?ms=300')]);
+    expect([first?.status, second?.status].sort()).to.deep.equal([200, 429]);
+    const refused = [first, second].find((answer) => answer?.status === 429);
+    expect(refused?.json.error.code).to.equal('tenant_busy');
+    expect((await call('/sleep?ms=1')).status).to.equal(200);
+  });
+
+  it('say nothing where there is none', async () => {
+    const { call } = await start({ HELPER_RATE: '0' });
+    const { headers } = await call('/text/remove-stopwords?text=a');
+    expect(headers.get('ratelimit-policy')).to.equal(null);
+  });
+});

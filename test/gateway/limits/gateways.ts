@@ -1,0 +1,65 @@
+import type { Kysely } from 'kysely';
+import { createLimiter, type Limiter, type LimitVerdict } from '../../../gateway/limits/limiter.js';
+import type { LimitedTenant, TenantLimits } from '../../../gateway/limits/tenant-limits.js';
+import { createBatchWriter } from '../../../gateway/usage/batch-writer.js';
+import type { UsageTables } from '../../../gateway/usage/tables.js';
+import { createQuietLog } from '../usage/quiet.js';
+
+/** The parts of a gateway that limit calls. */
+export interface TestGateway {
+  limiter: Limiter;
+  logger: ReturnType<typeof createQuietLog>;
+  /** Writes what is charged. */
+  flush(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export interface TestGatewayOptions {
+  db: Kysely<UsageTables>;
+  redisUrl?: string;
+  redisPrefix?: string;
+  now?: () => number;
+}
+
+export async function createTestGateway({ db, ...options }: TestGatewayOptions): Promise<TestGateway> {
+  const logger = createQuietLog();
+  const writer = createBatchWriter({ db, logger, flushEveryMs: 60_000 });
+  const limiter = await createLimiter({ db, writer, logger, ...options });
+  return {
+    limiter,
+    logger,
+    flush: () => writer.flush(),
+    async close() {
+      limiter.close();
+      await writer.close();
+    },
+  };
+}
+
+let made = 0;
+
+/** A tenant that no other test has, without limits but those given. */
+export function tenantWith(limits: Partial<TenantLimits>): LimitedTenant {
+  made += 1;
+  const none: TenantLimits = { rate: 0, burst: 0, monthlyQuota: null, inFlight: null };
+  return { id: `tenant-${process.pid}-${made}`, limits: { ...none, ...limits } };
+}
+
+/** How many of some calls at once are allowed; they are answered with `status` where one is given. */
+export async function allowed(
+  limiter: Limiter,
+  tenant: LimitedTenant,
+  calls: number,
+  status?: number,
+): Promise<number> {
+  const verdicts: LimitVerdict[] = await Promise.all(
+    Array.from({ length: calls }, () => limiter.take(tenant)),
+  );
+  const granted = verdicts.filter((verdict) => verdict.allowed);
+  if (status !== undefined) for (const verdict of granted) verdict.settle(status);
+  return granted.length;
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

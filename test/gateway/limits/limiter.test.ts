@@ -1,0 +1,197 @@
+import { expect } from 'chai';
+import type { Kysely } from 'kysely';
+import type { UsageTables } from '../../../gateway/usage/tables.js';
+import { databases, type TestDatabase } from '../usage/databases.js';
+import { skipWithout } from '../usage/needs.js';
+import { allowed, createTestGateway, pause, type TestGateway, tenantWith } from './gateways.js';
+import { answers, forget, freshPrefix, REDIS_URL } from './redis-servers.js';
+
+const prefix = freshPrefix();
+
+const backends = [
+  { name: 'memory', there: async () => true, options: () => ({}) },
+  {
+    name: 'Redis',
+    there: () => answers(REDIS_URL),
+    options: () => ({ redisUrl: REDIS_URL, redisPrefix: prefix }),
+  },
+];
+
+for (const { name, there, options } of backends) {
+  describe(`limiter in ${name}`, () => {
+    let database: TestDatabase;
+    let db: Kysely<UsageTables>;
+    let gateway: TestGateway;
+
+    before(async function () {
+      if (!(await there())) return skipWithout(this, `a ${name} server at ${REDIS_URL}`);
+      database = (await databases[0].open()) as TestDatabase;
+      db = database.connect();
+      gateway = await createTestGateway({ db, ...options() });
+    });
+
+    after(async () => {
+      await gateway?.close();
+      await db?.destroy();
+      await database?.remove();
+      if (gateway) await forget(REDIS_URL, prefix).catch(() => {});
+    });
+
+    it('allows exactly the rate of calls at once', async () => {
+      expect(await allowed(gateway.limiter, tenantWith({ rate: 20 }), 100)).to.equal(20);
+    });
+
+    it('says when to come back, and how much was allowed', async () => {
+      const tenant = tenantWith({ rate: 1 });
+      const first = await gateway.limiter.take(tenant);
+      expect(first).to.deep.include({ allowed: true });
+      expect(first.headers).to.deep.equal({
+        'RateLimit-Policy': '"rate";q=1;w=1',
+        RateLimit: '"rate";r=0;t=1',
+      });
+      expect(await gateway.limiter.take(tenant)).to.deep.equal({
+        allowed: false,
+        code: 'rate_limited',
+        retryAfter: 1,
+        headers: first.headers,
+      });
+    });
+
+    it('allows the rate again after a second, however many calls were refused meanwhile', async () => {
+      const tenant = tenantWith({ rate: 5 });
+      await allowed(gateway.limiter, tenant, 5);
+      for (let round = 0; round < 10; round += 1) {
+        await allowed(gateway.limiter, tenant, 5);
+        await pause(50);
+      }
+      await pause(700);
+      expect(await allowed(gateway.limiter, tenant, 10)).to.equal(5);
+    });
+
+    it('allows the burst once on top of the rate', async () => {
+      const tenant = tenantWith({ rate: 5, burst: 7 });
+      expect(await allowed(gateway.limiter, tenant, 30)).to.equal(12);
+      await pause(1100);
+      expect(await allowed(gateway.limiter, tenant, 30)).to.equal(5);
+    });
+
+    it('tells of the burst when it is being spent', async () => {
+      const tenant = tenantWith({ rate: 1, burst: 3 });
+      await gateway.limiter.take(tenant);
+      const { headers } = await gateway.limiter.take(tenant);
+      expect(headers['RateLimit-Policy']).to.equal('"rate";q=1;w=1, "burst";q=3;w=10');
+      expect(headers.RateLimit).to.match(/^"rate";r=0;t=1, "burst";r=2;t=(9|10)$/);
+    });
+
+    it('counts each tenant by itself', async () => {
+      await allowed(gateway.limiter, tenantWith({ rate: 3 }), 10);
+      expect(await allowed(gateway.limiter, tenantWith({ rate: 4 }), 10)).to.equal(4);
+    });
+
+    it('neither limits nor tells a tenant without limits', async () => {
+      const tenant = tenantWith({});
+      expect(await allowed(gateway.limiter, tenant, 1000)).to.equal(1000);
+      expect((await gateway.limiter.take(tenant)).headers).to.deep.equal({});
+    });
+
+    it('goes on when the clock is set back or forward', async () => {
+      const clock = Date.now;
+      const tenant = tenantWith({ rate: 5 });
+      try {
+        await allowed(gateway.limiter, tenant, 5);
+        Date.now = () => clock() - 3_600_000;
+        expect(await gateway.limiter.take(tenant)).to.deep.include({ allowed: false, retryAfter: 1 });
+        await pause(1100);
+        expect(await allowed(gateway.limiter, tenant, 10)).to.equal(5);
+        Date.now = () => clock() + 3_600_000;
+        expect(await allowed(gateway.limiter, tenant, 10)).to.be.at.most(5);
+      } finally {
+        Date.now = clock;
+      }
+    });
+
+    it('grants the last call of a quota once, however many ask for it together', async () => {
+      const tenant = tenantWith({ monthlyQuota: 3 });
+      expect(await allowed(gateway.limiter, tenant, 2, 200)).to.equal(2);
+      expect(await allowed(gateway.limiter, tenant, 50)).to.equal(1);
+    });
+
+    it('says when a quota begins anew', async () => {
+      const now = () => Date.UTC(2025, 1, 28, 23, 59, 30);
+      const other = await createTestGateway({ db, ...options(), now });
+      const tenant = tenantWith({ monthlyQuota: 1 });
+      const granted = await other.limiter.take(tenant);
+      expect(granted.headers).to.deep.equal({
+        'RateLimit-Policy': '"quota";q=1;w=2419200',
+        RateLimit: '"quota";r=0;t=30',
+      });
+      expect(await other.limiter.take(tenant)).to.deep.include({
+        allowed: false,
+        code: 'quota_exceeded',
+        retryAfter: 30,
+      });
+      await other.close();
+    });
+
+    it('begins a quota anew with the month in UTC', async () => {
+      let at = Date.UTC(2025, 0, 31, 23, 59, 59, 999);
+      const other = await createTestGateway({ db, ...options(), now: () => at });
+      const tenant = tenantWith({ monthlyQuota: 2 });
+      expect(await allowed(other.limiter, tenant, 5, 200)).to.equal(2);
+      at += 1;
+      expect(await allowed(other.limiter, tenant, 5, 200)).to.equal(2);
+      await other.close();
+    });
+
+    it('charges answers below 400 only', async () => {
+      const tenant = tenantWith({ monthlyQuota: 2 });
+      for (const status of [400, 404, 422, 429, 500, 503]) {
+        expect(await allowed(gateway.limiter, tenant, 1, status)).to.equal(1);
+        await pause(5);
+      }
+      expect(await allowed(gateway.limiter, tenant, 5, 200)).to.equal(2);
+    });
+
+    it('charges no quota for a call that the rate refuses', async () => {
+      const tenant = tenantWith({ rate: 1, monthlyQuota: 2 });
+      await allowed(gateway.limiter, tenant, 10, 200);
+      tenant.limits.rate = 0;
+      expect(await allowed(gateway.limiter, tenant, 10, 200)).to.equal(1);
+    });
+
+    it('settles a call once', async () => {
+      const tenant = tenantWith({ monthlyQuota: 1 });
+      const verdict = await gateway.limiter.take(tenant);
+      if (!verdict.allowed) throw new Error('refused');
+      verdict.settle(200);
+      verdict.settle(400);
+      await pause(5);
+      expect(await allowed(gateway.limiter, tenant, 5)).to.equal(0);
+    });
+
+    it('takes a raised quota at once', async () => {
+      const tenant = tenantWith({ monthlyQuota: 1 });
+      await allowed(gateway.limiter, tenant, 5, 200);
+      tenant.limits.monthlyQuota = 4;
+      expect(await allowed(gateway.limiter, tenant, 10, 200)).to.equal(3);
+    });
+
+    it('remembers a quota through a restart, even of a Redis that keeps nothing', async () => {
+      const tenant = tenantWith({ monthlyQuota: 5 });
+      const before = await createTestGateway({ db, ...options() });
+      await allowed(before.limiter, tenant, 3, 200);
+      await before.close();
+      if (name === 'Redis') await forget(REDIS_URL, `${prefix}quota`);
+      const after = await createTestGateway({ db, ...options() });
+      expect(await allowed(after.limiter, tenant, 10, 200)).to.equal(2);
+      await after.close();
+    });
+
+    it('tells the policy without counting a call', async () => {
+      const { limits } = tenantWith({ rate: 5, inFlight: 2 });
+      expect(gateway.limiter.policy(limits)).to.deep.equal({
+        'RateLimit-Policy': '"rate";q=5;w=1, "in-flight";q=2;qu="concurrent-requests"',
+      });
+    });
+  });
+}

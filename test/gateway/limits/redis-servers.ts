@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { Redis } from 'ioredis';
+
+export const REDIS_URL = process.env.TEST_REDIS_URL ?? 'redis://127.0.0.1:6379';
+
+/** A start of keys that no other run has. */
+export function freshPrefix(): string {
+  return `hg-test-${randomBytes(6).toString('hex')}:`;
+}
+
+async function withClient<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
+  const client = new Redis(url, { retryStrategy: () => null, maxRetriesPerRequest: 0, connectTimeout: 1000 });
+  client.on('error', () => {});
+  try {
+    return await work(client);
+  } finally {
+    client.disconnect();
+  }
+}
+
+export function answers(url: string): Promise<boolean> {
+  return withClient(url, (client) => client.ping()).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Deletes every key that begins with the prefix, as a Redis does that lost its memory. */
+export function forget(url: string, prefix: string): Promise<void> {
+  return withClient(url, async (client) => {
+    const keys = await client.keys(`${prefix}*`);
+    if (keys.length > 0) await client.del(keys);
+  });
+}
+
+export { withClient };
+
+/** A Redis server of a test's own, without anything on disk. */
+export interface OwnRedis {
+  url: string;
+  start(): Promise<void>;
+  /** Ends at once, like a crash. */
+  kill(): Promise<void>;
+  /** Hangs: connections stay open and nothing is answered. */
+  pause(): void;
+  resume(): void;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Undefined where there is no `redis-server` to run. */
+export async function createOwnRedis(): Promise<OwnRedis | undefined> {
+  const port = await freePort();
+  const url = `redis://127.0.0.1:${port}`;
+  let child: ChildProcess | undefined;
+
+  async function start(): Promise<void> {
+    const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+    child = spawn('redis-server', options, { stdio: 'ignore' });
+    await once(child, 'spawn');
+    for (let look = 0; look < 100 && !(await answers(url)); look += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  async function kill(): Promise<void> {
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+
+  try {
+    await start();
+  } catch {
+    return undefined;
+  }
+  return {
+    url,
+    start,
+    kill,
+    pause: () => void child?.kill('SIGSTOP'),
+    resume: () => void child?.kill('SIGCONT'),
+  };
+}

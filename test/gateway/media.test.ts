@@ -1,0 +1,138 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import sharp from 'sharp';
+import { startTestGateway, type TestGateway } from './harness.js';
+
+const formats = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' };
+
+for (const engine of ['sharp', 'jimp']) {
+  describe(`image helpers over HTTP, by ${engine}`, () => {
+    let api: TestGateway;
+    let images: Server;
+    let origin: string;
+    let picture: Buffer;
+
+    before(async () => {
+      picture = await sharp({ create: { width: 120, height: 80, channels: 3, background: '#3060c0' } })
+        .jpeg()
+        .toBuffer();
+      images = createServer((request, response) => {
+        if (request.url === '/picture') response.end(picture);
+        else response.writeHead(404).end();
+      });
+      await new Promise<void>((resolve) => images.listen(0, '127.0.0.1', resolve));
+      origin = `http://127.0.0.1:${(images.address() as AddressInfo).port}`;
+      api = await startTestGateway({ HELPER_SOURCE_ORIGINS: origin, HELPER_IMAGE_ENGINE: engine });
+    });
+
+    after(async () => {
+      await api.close();
+      images.close();
+    });
+
+    function upload(fields: Record<string, string>, bytes: Uint8Array = picture): FormData {
+      const form = new FormData();
+      for (const [name, value] of Object.entries(fields)) form.set(name, value);
+      form.set('file', new Blob([bytes as Uint8Array<ArrayBuffer>]), 'picture');
+      return form;
+    }
+
+    async function corner(bytes: Uint8Array): Promise<number[]> {
+      const { data } = await sharp(bytes)
+        .removeAlpha()
+        .extract({ left: 2, top: 2, width: 1, height: 1 })
+        .raw()
+        .toBuffer({ resolveWithObject: true });
+      return [...data];
+    }
+
+    for (const [format, type] of Object.entries(formats)) {
+      it(`add a border to an upload, as ${format}`, async () => {
+        const { status, headers, bytes } = await api.call('/media/add-border', {
+          body: upload({ width: '20', color: 'red', format }),
+        });
+        expect(status).to.equal(200);
+        expect(headers.get('content-type')).to.equal(type);
+        const { width, height } = await sharp(bytes).metadata();
+        expect([width, height]).to.deep.equal([160, 120]);
+        const [red, green, blue] = await corner(bytes);
+        expect(red).to.be.above(240);
+        expect(green).to.be.below(20);
+        expect(blue).to.be.below(20);
+      });
+
+      it(`add a watermark to a url’s picture, as ${format}`, async () => {
+        const query = new URLSearchParams({
+          url: `${origin}/picture`,
+          text: 'Grüße',
+          opacity: '100%',
+          font_size: '20',
+          format,
+        });
+        const { status, headers, bytes } = await api.call(`/img/add-watermark?${query}`);
+        expect(status).to.equal(200);
+        expect(headers.get('content-type')).to.equal(type);
+        const { width, height } = await sharp(bytes).metadata();
+        expect([width, height]).to.deep.equal([120, 80]);
+        const { channels } = await sharp(bytes).removeAlpha().stats();
+        expect(channels[0]?.max).to.be.above(200);
+      });
+    }
+
+    it('take the url in a JSON body', async () => {
+      const { status } = await api.call('/media/add-border', {
+        body: { url: `${origin}/picture`, width: 0 },
+      });
+      expect(status).to.equal(200);
+    });
+
+    it('say what is wrong with a picture, a url or the text', async () => {
+      const wrong = await Promise.all([
+        api.call('/media/add-border', { body: upload({}, new TextEncoder().encode('no picture')) }),
+        api.call('/media/add-border', { body: upload({}, new Uint8Array()) }),
+        api.call('/media/add-border', { body: upload({}, picture.subarray(0, 300)) }),
+        api.call(`/media/add-border?url=${origin}/nowhere`),
+        api.call('/media/add-border?url=https://10.0.0.1/x'),
+        api.call('/media/add-border?url=nonsense'),
+        api.call('/media/add-border?color=notacolour&dryrun=1'),
+        api.call('/media/add-watermark', { body: upload({ text: '日本' }) }),
+        api.call('/media/add-watermark', { body: upload({}) }),
+        api.call('/media/add-border?dryrun=1&url=http://localhost/x'),
+      ]);
+      expect(wrong.map(({ status, json }) => `${status} ${json?.error?.code}`)).to.deep.equal([
+        '422 bad_image',
+        '422 bad_image',
+        '422 bad_image',
+        '502 source_failed',
+        '400 source_refused',
+        '400 invalid_input',
+        '400 invalid_input',
+        '400 invalid_input',
+        '400 invalid_input',
+        '400 source_refused',
+      ]);
+      expect(wrong[7]?.json.error.details[0].problem).to.include('日');
+    });
+
+    it('refuse a result past the limit', async () => {
+      const { status, json } = await api.call('/media/add-border', { body: upload({ width: '5000' }) });
+      expect([status, json.error.code]).to.deep.equal([422, 'image_too_large']);
+    });
+
+    it('preview a dry run without a picture', async () => {
+      const { json } = await api.call('/media/add-border?dryrun=true');
+      expect(json.data).to.deep.equal({
+        source_url: null,
+        border_width: 20,
+        color: '#000000',
+        format: 'png',
+      });
+      expect((await api.call('/media/add-watermark?dryrun=1&position=tl&opacity=50')).json.data).to.include({
+        operation: 'add-watermark',
+        position: 'top-left',
+        opacity: 0.5,
+      });
+    });
+  });
+}

@@ -1,0 +1,109 @@
+import { expect } from 'chai';
+import { fixture } from '../fixtures.js';
+import { startTestGateway, type TestGateway } from './harness.js';
+
+describe('helpers in the pool', () => {
+  let api: TestGateway;
+
+  before(async () => {
+    api = await startTestGateway({
+      HELPER_PLUGINS: `${fixture('plugins/pool')}:${fixture('plugins/good')}`,
+      HELPER_POOL_THREADS: '2',
+      HELPER_POOL_QUEUE: '2',
+      HELPER_TASK_TIMEOUT_MS: '4000',
+    });
+  });
+
+  after(() => api.close());
+
+  async function works(): Promise<void> {
+    const { status, json } = await api.call('/echo?value=x');
+    expect(status).to.equal(200);
+    expect(json.data).to.deep.equal({
+      input: { value: 'x' },
+      context: { service: 'echo', request_id: json.meta.request_id },
+    });
+  }
+
+  it('run in a worker', works);
+
+  it('may import the public interface and their own folder', async () => {
+    expect((await api.call('/team/typed?n=21')).json.data).to.deep.equal({ n: 42 });
+  });
+
+  it('may refuse input that the schema cannot judge', async () => {
+    const { status, json } = await api.call('/team/typed?n=13');
+    expect(status).to.equal(400);
+    expect(json.error.details).to.deep.equal([{ field: 'n', problem: 'must not be 13' }]);
+  });
+
+  it('answer bytes of any memory whole', async () => {
+    expect((await api.call('/answer?kind=bytes')).bytes).to.deep.equal(new Uint8Array([1, 2, 3]));
+    expect((await api.call('/answer?kind=slice')).bytes).to.deep.equal(new Uint8Array([2, 3]));
+    expect(new TextDecoder().decode((await api.call('/answer?kind=pooled')).bytes)).to.equal('pooled');
+  });
+
+  const faults = [
+    '/throw',
+    '/throw?what=undefined',
+    '/throw?what=code',
+    '/throw?what=later',
+    '/exit',
+    '/memory',
+  ];
+  for (const path of [
+    ...faults,
+    ...['function', 'bigint', 'string', 'nothing', 'cycle'].map((kind) => `/answer?kind=${kind}`),
+  ]) {
+    it(`cost their own request alone when they fail: ${path}`, async function () {
+      this.timeout(30_000);
+      const { status, json } = await api.call(path);
+      expect([status, json.error.code]).to.deep.equal([500, 'internal']);
+      expect(JSON.stringify(json)).not.to.include('secret');
+      await Promise.all([works(), works()]);
+    });
+  }
+
+  it('are logged whole when they fail', () => {
+    const line = api.log.find(({ path, code }) => path === '/throw' && code === 'internal');
+    expect(JSON.stringify(line)).to.include('secret detail').and.to.include('throw.mjs');
+  });
+
+  it('are stopped when they take too long', async function () {
+    this.timeout(30_000);
+    const { status, json } = await api.call('/loop');
+    expect([status, json.error.code]).to.deep.equal([504, 'helper_timeout']);
+    await Promise.all([works(), works()]);
+  });
+
+  it('are refused with 503 and Retry-After when the queue is full', async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => api.call('/sleep?ms=300')));
+    const refused = answers.filter(({ status }) => status === 503);
+    expect(answers.filter(({ status }) => status === 200)).to.have.length(4);
+    expect(refused).to.have.length(4);
+    for (const { json, headers } of refused) {
+      expect(json.error.code).to.equal('busy');
+      expect(Number(headers.get('retry-after'))).to.be.at.least(1);
+    }
+  });
+
+  it('give their place back when the client goes away', async () => {
+    const gone = new AbortController();
+    const calls = Array.from({ length: 4 }, () =>
+      api.call('/sleep?ms=700', { signal: gone.signal }).catch(() => 'gone'),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    gone.abort();
+    expect(await Promise.all(calls)).to.deep.equal(['gone', 'gone', 'gone', 'gone']);
+    // The two that waited have left; the two that run hold their threads to the end.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await Promise.all([works(), works()]);
+  });
+
+  it('take no place in a dry run', async () => {
+    const busy = Array.from({ length: 4 }, () => api.call('/sleep?ms=300'));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect((await api.call('/sleep?dryrun=1')).status).to.equal(200);
+    await Promise.all(busy);
+  });
+});

@@ -1,0 +1,82 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { fixture } from '../fixtures.js';
+import { runCommand, startGatewayProcess } from './gateway-process.js';
+
+describe('the gateway as a process', function () {
+  this.timeout(30_000);
+  let env: Record<string, string>;
+
+  beforeEach(async () => {
+    env = { HELPER_DATA_DIR: await mkdtemp(join(tmpdir(), 'helper-gateway-')) };
+  });
+  afterEach(() => rm(env.HELPER_DATA_DIR as string, { recursive: true }));
+
+  it('shows its first key once, and stops with 0 at SIGTERM', async () => {
+    const first = await startGatewayProcess(env);
+    const call = (url: string, key = first.first_key?.key) =>
+      fetch(`${url}/text/remove-stopwords?text=a&ak=${key}`).then(({ status }) => status);
+    expect(await call(first.url)).to.equal(200);
+    expect(await first.stop()).to.equal(0);
+    const second = await startGatewayProcess(env);
+    expect(second.first_key).to.equal(null);
+    expect(await call(second.url)).to.equal(200);
+    expect(await second.stop('SIGKILL')).to.equal(null);
+    const third = await startGatewayProcess(env);
+    expect(await call(third.url)).to.equal(200);
+    await third.stop();
+  });
+
+  it('takes keys from the command line while it runs', async () => {
+    const gateway = await startGatewayProcess(env);
+    expect((await runCommand(['tenants', 'create', 'acme'], env)).code).to.equal(0);
+    const { stdout } = await runCommand(['keys', 'issue', 'acme', '--scope', 'text/*'], env);
+    const key = stdout.trim();
+    expect(key).to.match(/^hg_\w+$/);
+    const statusOf = async (path: string) => (await fetch(`${gateway.url}${path}&ak=${key}`)).status;
+    expect(await statusOf('/text/remove-stopwords?text=a')).to.equal(200);
+    expect(await statusOf('/media/add-border?dryrun=1')).to.equal(403);
+    await gateway.stop();
+  });
+
+  const faults: [string, Record<string, string>, RegExp][] = [
+    ['a bad variable', { PORT: 'x' }, /PORT must be a whole number/],
+    ['an unknown variable', { HELPER_THREADS: '1' }, /HELPER_THREADS/],
+    ['a faulty plugin', { HELPER_PLUGINS: fixture('plugins/bad/schema') }, /broken\.js/],
+    ['a plugin folder that is not there', { HELPER_PLUGINS: '/nowhere' }, /\/nowhere.*does not exist/s],
+    ['a font that is not there', { HELPER_FONTS: '/nowhere.ttf' }, /\/nowhere\.ttf/],
+    ['a data folder that cannot be made', { HELPER_DATA_DIR: '/dev/null/data' }, /\/dev\/null\/data/],
+    [
+      'a database that does not answer',
+      { DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/x' },
+      /ECONNREFUSED/,
+    ],
+  ];
+  for (const [name, wrong, reason] of faults) {
+    it(`does not start with ${name}, and says why in one message`, async () => {
+      const { code, stdout, stderr } = await runCommand(['serve'], { ...env, ...wrong });
+      expect(code).to.equal(1);
+      expect(stdout).to.equal('');
+      expect(stderr)
+        .to.match(reason)
+        .and.not.match(/\n\s+at /)
+        .and.not.to.include('secret');
+    });
+  }
+
+  it('does not start on a port that is taken, and keeps the first key for the next start', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as { port: number };
+    const { code, stderr } = await runCommand(['serve'], { ...env, PORT: String(port) });
+    other.close();
+    expect(code).to.equal(1);
+    expect(stderr).to.match(/something listens there already/);
+    const gateway = await startGatewayProcess(env);
+    expect(gateway.first_key).not.to.equal(null);
+    await gateway.stop();
+  });
+});

@@ -1,0 +1,74 @@
+import { connect } from 'node:net';
+import { expect } from 'chai';
+import { startTestGateway, type TestGateway } from './harness.js';
+
+/** Sends raw bytes and gives the answer's head and body. */
+function raw(url: string, text: string): Promise<{ head: string; body: string }> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () => socket.write(text));
+    let answer = '';
+    socket.on('data', (chunk) => {
+      answer += chunk;
+    });
+    socket.on('error', reject);
+    socket.on('close', () => {
+      const [head = '', body = ''] = answer.split('\r\n\r\n');
+      resolve({ head, body });
+    });
+    socket.setTimeout(5000, () => socket.destroy());
+  });
+}
+
+describe('the HTTP server', () => {
+  let api: TestGateway;
+
+  before(async () => {
+    api = await startTestGateway();
+  });
+
+  after(() => api.close());
+
+  it('answers JSON to what is not HTTP', async () => {
+    const { head, body } = await raw(api.url, 'nonsense\r\n\r\n');
+    expect(head)
+      .to.match(/^HTTP\/1\.1 400 /)
+      .and.match(/application\/json/);
+    const { ok, error, meta } = JSON.parse(body);
+    expect([ok, error.code, meta.service, meta.dryrun]).to.deep.equal([false, 'bad_request', null, false]);
+    expect(head).to.include(meta.request_id);
+  });
+
+  it('answers JSON to headers that are too large', async () => {
+    const { head, body } = await raw(api.url, `GET /?${'x'.repeat(20_000)} HTTP/1.1\r\nhost: x\r\n\r\n`);
+    expect(head).to.match(/^HTTP\/1\.1 431 /);
+    expect(JSON.parse(body).error.code).to.equal('headers_too_large');
+  });
+
+  it('answers a path that is not percent-encoded well', async () => {
+    const { head } = await raw(api.url, 'GET /%zz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+    expect(head).to.match(/^HTTP\/1\.1 404 /);
+  });
+
+  it('answers an Expect header that nobody understands', async () => {
+    const { head, body } = await raw(
+      api.url,
+      'GET /healthz HTTP/1.1\r\nhost: x\r\nexpect: wonders\r\nconnection: close\r\n\r\n',
+    );
+    expect(head).to.match(/^HTTP\/1\.1 200 /);
+    expect(body).to.include('alive');
+  });
+});
+
+describe('shutting down', () => {
+  it('finishes the calls under way and refuses others', async () => {
+    const api = await startTestGateway();
+    const call = api.call('/text/diff-two-strings?a=1&b=2');
+    await call;
+    const closing = api.close();
+    const late = await fetch(`${api.url}/healthz`).catch(() => undefined);
+    expect(late === undefined || late.status === 200).to.equal(true);
+    await closing;
+    expect((await call).status).to.equal(200);
+  });
+});

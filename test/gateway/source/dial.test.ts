@@ -1,0 +1,98 @@
+import net from 'node:net';
+import { expect } from 'chai';
+import { createSource, type SourceOptions } from '../../../gateway/source/fetch.js';
+import { ok, type RawServer, redirect, rejection, startRawServer } from './raw-server.js';
+
+describe('createDial', () => {
+  let server: RawServer;
+  before(async () => {
+    server = await startRawServer((socket, path) =>
+      socket.end(path === '/away' ? redirect('https://rebind.example/') : ok('x')),
+    );
+  });
+  after(() => server.close());
+
+  /** A source whose every connection is noted and then led to loopback, as a hostile network would. */
+  function observed(options: Partial<SourceOptions>) {
+    const dialled: string[] = [];
+    const source = createSource({
+      timeoutMs: 5000,
+      maxBytes: 1000,
+      connect: ({ host, port }) => {
+        dialled.push(`${host} ${port}`);
+        return net.connect(Number(new URL(server.origin).port), '127.0.0.1');
+      },
+      ...options,
+    });
+    return {
+      dialled,
+      codeOf: async (url: string) => (await rejection(source.fetch(source.check(url)))).code,
+    };
+  }
+
+  it('connects to the very address that was judged, and judges the peer again', async () => {
+    const answers = [['93.184.216.34'], ['127.0.0.1']];
+    const { dialled, codeOf } = observed({ resolve: async () => answers.shift() ?? [] });
+    expect(await codeOf('https://rebind.example/')).to.equal('source_refused');
+    expect(dialled).to.deep.equal(['93.184.216.34 443']);
+    expect(answers, 'one look-up').to.have.length(1);
+    expect(server.requests).to.have.length(0);
+  });
+
+  for (const addresses of [
+    ['127.0.0.1'],
+    ['93.184.216.34', '10.0.0.1'],
+    ['::ffff:10.0.0.1', '93.184.216.34'],
+    ['2606:4700::1', 'fe80::1%eth0'],
+    ['nonsense'],
+  ]) {
+    it(`connects nowhere for a name with the addresses ${addresses.join(', ')}`, async () => {
+      const { dialled, codeOf } = observed({ resolve: async () => addresses });
+      expect(await codeOf('https://mixed.example/')).to.equal('source_refused');
+      expect(dialled).to.deep.equal([]);
+    });
+  }
+
+  it('judges the addresses of each redirect', async () => {
+    const { dialled, codeOf } = observed({ origins: [server.origin], resolve: async () => ['192.168.0.1'] });
+    expect(await codeOf(`${server.origin}/away`)).to.equal('source_refused');
+    expect(dialled).to.have.length(1);
+  });
+
+  it('tries the next address, but no more than four', async () => {
+    const addresses = Array.from({ length: 100 }, (_, index) => `93.184.216.${index}`);
+    const tried: string[] = [];
+    const { codeOf } = observed({
+      resolve: async () => addresses,
+      connect: ({ host }) => {
+        tried.push(host);
+        const socket = new net.Socket();
+        return socket.destroy(new Error('unreachable'));
+      },
+    });
+    expect(await codeOf('https://many.example/')).to.equal('source_failed');
+    expect(tried).to.deep.equal(addresses.slice(0, 4));
+  });
+
+  it('fails for a name without an address', async () => {
+    const none = observed({ resolve: async () => [] });
+    const unknown = observed({
+      resolve: () => Promise.reject(Object.assign(new Error('x'), { code: 'ENOTFOUND' })),
+    });
+    expect([
+      await none.codeOf('https://a.example/'),
+      await unknown.codeOf('https://a.example/'),
+    ]).to.deep.equal(['source_failed', 'source_failed']);
+  });
+
+  it("looks an exempt origin's name up as the system does, whatever address it has", async () => {
+    const port = new URL(server.origin).port;
+    const source = createSource({
+      origins: [`http://localhost:${port}`],
+      timeoutMs: 5000,
+      maxBytes: 10,
+      resolve: async () => [],
+    });
+    expect(await source.fetch(source.check(`http://localhost:${port}/`))).to.have.length(1);
+  });
+});

@@ -1,0 +1,70 @@
+import { once } from 'node:events';
+import net, { type AddressInfo, type Socket } from 'node:net';
+
+/** A server on loopback that answers with exactly the bytes a test wants, HTTP or not. */
+export interface RawServer {
+  origin: string;
+  /** The requests' heads as they came. */
+  requests: string[];
+  /** Connections that are open now. */
+  open(): number;
+  close(): Promise<void>;
+}
+
+/** `answer` gets the socket when a whole request head has come, and its path. */
+export async function startRawServer(answer: (socket: Socket, path: string) => void): Promise<RawServer> {
+  const requests: string[] = [];
+  const sockets = new Set<Socket>();
+  const server = net.createServer((socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket)).on('error', () => {});
+    let head = '';
+    socket.on('data', (chunk) => {
+      head += chunk.toString('latin1');
+      if (!head.endsWith('\r\n\r\n')) return;
+      requests.push(head);
+      answer(socket, head.split(' ')[1] ?? '');
+      head = '';
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    open: () => sockets.size,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** A response with its right content-length. */
+export function ok(body: string | Uint8Array, headers = ''): string | Buffer {
+  const head = `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n${headers}\r\n`;
+  return Buffer.concat([Buffer.from(head), Buffer.from(body as string)]);
+}
+
+export function redirect(location: string, status = 302): string {
+  return `HTTP/1.1 ${status} Found\r\nlocation: ${location}\r\ncontent-length: 0\r\n\r\n`;
+}
+
+/** What a promise was rejected with; fails if it was not. */
+export async function rejection(
+  promise: Promise<unknown>,
+): Promise<Error & { code?: string; cause?: unknown }> {
+  const outcome = await promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(outcome instanceof Error)) throw new Error('was not rejected with an error');
+  return outcome;
+}
+
+/** Waits, at most two seconds, until `condition` holds. */
+export async function until(condition: () => boolean): Promise<boolean> {
+  for (let tries = 0; tries < 200 && !condition(); tries++) await new Promise((done) => setTimeout(done, 10));
+  return condition();
+}

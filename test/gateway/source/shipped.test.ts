@@ -1,0 +1,124 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+
+const child = fileURLToPath(new URL('shipped-child.js', import.meta.url));
+const publicV4 = '93.184.216.34';
+const publicV6 = '2606:4700:4700::1111';
+const inNamespace = ['-Urnm', 'sh', '-ec'];
+
+const hosts = `
+${publicV4} pictures.example.com other.example.com mixed.example.com
+127.0.0.1 inside.example.com mixed.example.com
+::ffff:127.0.0.1 mapped.example.com
+`;
+
+/** url → what comes of it, and the addresses that were connected to. */
+const cases: Record<string, [outcome: string, connected: string[]]> = {
+  'https://pictures.example.com/': ['picture', [publicV4]],
+  'https://pictures.example.com./': ['picture', [publicV4]],
+  [`https://${publicV4}/`]: ['picture', [publicV4]],
+  [`https://[${publicV6}]/`]: ['picture', [publicV6]],
+  'https://pictures.example.com/?to=https://pictures.example.com/': ['picture', [publicV4, publicV4]],
+  // The certificate does not name it.
+  'https://other.example.com/': ['source_failed', [publicV4]],
+  'https://inside.example.com/': ['source_refused', []],
+  'https://mapped.example.com/': ['source_refused', []],
+  'https://mixed.example.com/': ['source_refused', []],
+  'https://127.0.0.1/': ['source_refused', []],
+  'https://pictures.example.com/?to=https://127.0.0.1/': ['source_refused', [publicV4]],
+  'https://pictures.example.com/?to=https://[::1]/': ['source_refused', [publicV4]],
+  'https://pictures.example.com/?to=https://inside.example.com/': ['source_refused', [publicV4]],
+  'https://pictures.example.com/?to=http://pictures.example.com/': ['source_refused', [publicV4]],
+  'https://unknown.example.com/': ['source_failed', []],
+};
+
+function missing(): string | undefined {
+  if (spawnSync('openssl', ['version']).status !== 0) return 'the openssl command';
+  const script = 'ip link set lo up && mount --bind /etc/hosts /etc/hosts';
+  return spawnSync('unshare', [...inNamespace, script]).status === 0
+    ? undefined
+    : 'user namespaces (unshare -Urnm) with the ip command';
+}
+
+describe('the source as it ships, among public addresses', function () {
+  this.timeout(30_000);
+  const folder = mkdtempSync(join(tmpdir(), 'source-'));
+  const file = (name: string) => join(folder, name);
+  let results: { outcome: string; seen: string[] }[] = [];
+  after(() => rmSync(folder, { recursive: true }));
+
+  before(function () {
+    const lacking = missing();
+    if (lacking && process.env.CI_REQUIRE_ALL === '1') throw new Error(`needs ${lacking}`);
+    if (lacking) {
+      console.log(`    skipped: needs ${lacking}, which this machine has not`);
+      this.skip();
+    }
+    const names = `subjectAltName=DNS:pictures.example.com,DNS:inside.example.com,IP:${publicV4},IP:${publicV6},IP:127.0.0.1,IP:::1`;
+    execFileSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:prime256v1',
+        '-nodes',
+        '-days',
+        '2',
+        '-subj',
+        '/CN=test',
+        '-addext',
+        names,
+        '-keyout',
+        file('key'),
+        '-out',
+        file('cert'),
+      ],
+      { stdio: 'ignore' },
+    );
+    writeFileSync(file('hosts'), hosts);
+    writeFileSync(file('resolv.conf'), 'nameserver 127.0.0.1\n');
+    const script = `ip link set lo up; ip addr add ${publicV4}/32 dev lo; ip addr add ${publicV6}/128 dev lo nodad
+      mount --bind "$1" /etc/hosts; mount --bind "$2" /etc/resolv.conf; shift 2; exec "$@"`;
+    const run = [
+      process.execPath,
+      child,
+      file('key'),
+      file('cert'),
+      `${publicV4},${publicV6}`,
+      ...Object.keys(cases),
+    ];
+    const output = execFileSync(
+      'unshare',
+      [...inNamespace, script, 'sh', file('hosts'), file('resolv.conf'), ...run],
+      {
+        encoding: 'utf8',
+        timeout: 25_000,
+        env: {
+          PATH: process.env.PATH,
+          NODE_EXTRA_CA_CERTS: file('cert'),
+          // What an environment may hold that would weaken the guard if it were heeded.
+          NODE_TLS_REJECT_UNAUTHORIZED: '0',
+          NODE_NO_WARNINGS: '1',
+          NODE_USE_ENV_PROXY: '1',
+          HTTPS_PROXY: 'http://127.0.0.1:3128',
+        },
+      },
+    );
+    results = JSON.parse(output);
+  });
+
+  for (const [index, [url, [outcome, connected]]] of Object.entries(cases).entries()) {
+    it(`${url} ends in ${outcome}`, () => {
+      const { seen } = results[index] ?? { seen: [] };
+      expect(results[index]?.outcome).to.equal(outcome);
+      expect(seen.filter((entry) => !entry.includes(' '))).to.deep.equal(connected);
+    });
+  }
+});

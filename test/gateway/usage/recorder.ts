@@ -1,0 +1,29 @@
+/**
+ * A process that counts calls until it is told to stop, for tests that end it. Takes a database address as JSON and
+ * a flush interval in milliseconds; sends the number of calls counted so far over IPC.
+ */
+import { createBatchWriter } from '../../../gateway/usage/batch-writer.js';
+import { createUsageMeter } from '../../../gateway/usage/meter.js';
+import { connect } from './databases.js';
+import { createQuietLog } from './quiet.js';
+
+const [address = '{}', flushEveryMs = '500'] = process.argv.slice(2);
+const db = connect(JSON.parse(address));
+const logger = createQuietLog();
+const writer = createBatchWriter({ db, logger, flushEveryMs: Number(flushEveryMs) });
+const meter = createUsageMeter({ db, writer, logger });
+
+let counted = 0;
+const timer = setInterval(() => {
+  meter.record({ tenant: 't', key: 'k', service: 's', status: 200, bytesIn: 1, bytesOut: 1, cpuMs: 0 });
+  counted += 1;
+  process.send?.(counted);
+}, 5);
+
+process.once('SIGTERM', async () => {
+  clearInterval(timer);
+  await meter.close();
+  await writer.close();
+  await db.destroy();
+  process.disconnect();
+});

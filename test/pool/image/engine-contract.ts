@@ -1,0 +1,26 @@
+import type { ImageEngine } from '../../../pool/image/engine.js';
+import { engineBench } from './contract/bench.js';
+import { borderTests } from './contract/border.js';
+import { brokenPictureTests } from './contract/broken.js';
+import { formatTests } from './contract/formats.js';
+import { watermarkTests } from './contract/watermark.js';
+import type { Decode } from './decoders.js';
+
+/** What every engine does with pictures; `decode` must be another library than the engine's own. */
+export function imageEngineTests(
+  name: ImageEngine['name'],
+  makeEngine: () => Promise<ImageEngine>,
+  decode: Decode,
+): void {
+  describe(`image engine ${name}`, () => {
+    let engine: ImageEngine;
+    before(async () => {
+      engine = await makeEngine();
+    });
+    const bench = engineBench(() => engine, decode);
+    formatTests(bench);
+    borderTests(bench);
+    watermarkTests(bench);
+    brokenPictureTests(bench);
+  });
+}

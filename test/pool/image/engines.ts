@@ -1,0 +1,9 @@
+import type { ImageEngine } from '../../../pool/image/engine.js';
+import { createFontSet } from '../../../pool/image/fonts.js';
+import { loadEngine } from '../../../pool/image/select.js';
+
+/** An engine with the shipped font. */
+export async function makeEngine(name: ImageEngine['name']): Promise<ImageEngine> {
+  const { engine } = await loadEngine(name, { fonts: await createFontSet(), timeoutSeconds: 10 });
+  return engine;
+}

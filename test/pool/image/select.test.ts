@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { createFontSet } from '../../../pool/image/fonts.js';
+import { loadEngine, probeEngine } from '../../../pool/image/select.js';
+
+const module = (path: string) => new URL(`../../../pool/image/${path}`, import.meta.url).href;
+
+/** Runs in a process of its own in which no native binding of sharp is there to be loaded. */
+const withoutSharp = `
+  import Module from 'node:module';
+  const load = Module._load;
+  Module._load = function (name, ...rest) {
+    if (/^@img\\/sharp|sharp-.*\\.node$/.test(name)) {
+      throw Object.assign(new Error("Cannot find module '" + name + "'"), { code: 'MODULE_NOT_FOUND' });
+    }
+    return load.call(this, name, ...rest);
+  };
+  const { loadEngine, probeEngine } = await import('${module('select.js')}');
+  const { createFontSet } = await import('${module('fonts.js')}');
+  const { encodePng } = await import('${module('png/encode.js')}');
+  const options = { fonts: await createFontSet(), timeoutSeconds: 10 };
+  const report = await probeEngine('auto');
+  const { engine, fallbackReason } = await loadEngine('auto', options);
+  const refused = await loadEngine('sharp', options).catch((error) => error.message);
+  const unprobed = await probeEngine('sharp').catch((error) => error.message);
+  let bytes = encodePng({ data: new Uint8Array(3000).fill(200), width: 40, height: 25, channels: 3, frames: 1 });
+  const made = {};
+  for (const format of ['png', 'jpg', 'webp', 'png']) {
+    const image = await engine.open(bytes, { maxPixels: 1e6, maxFrames: 9 });
+    const mark = { text: 'x', position: 'top-left', opacity: 1, fontSize: 9, color: '#000000' };
+    ({ body: bytes } = await image.border({ width: 2, color: '#ff0000' }).watermark(mark).encode(format));
+    made[format] = Buffer.from(bytes.subarray(0, 4)).toString('latin1');
+  }
+  console.log(JSON.stringify({ name: engine.name, report, fallbackReason, refused, unprobed, made }));
+`;
+
+describe('loadEngine', () => {
+  it('takes sharp where it can be loaded, and Jimp where that was asked for', async () => {
+    const options = { fonts: await createFontSet(), timeoutSeconds: 10 };
+    const auto = await loadEngine('auto', options);
+    expect([auto.engine.name, auto.fallbackReason]).to.deep.equal(['sharp', undefined]);
+    expect((await loadEngine('jimp', options)).engine.name).to.equal('jimp');
+    expect(await probeEngine('auto')).to.deep.equal({ name: 'sharp' });
+    expect(await probeEngine('jimp')).to.deep.equal({ name: 'jimp' });
+  });
+
+  it('falls back to Jimp where sharp cannot be loaded, says why, and makes every format', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      '--input-type=module',
+      '-e',
+      withoutSharp,
+    ]);
+    const { name, report, fallbackReason, refused, unprobed, made } = JSON.parse(stdout);
+    expect(name).to.equal('jimp');
+    expect(report).to.deep.equal({ name: 'jimp', fallbackReason });
+    expect(fallbackReason)
+      .to.match(/^Could not load the "sharp" module/)
+      .and.not.include('\n');
+    expect(refused).to.match(/sharp was asked for and cannot be loaded: Could not load/);
+    expect(unprobed).to.equal(refused);
+    expect(made).to.deep.equal({ png: '\x89PNG', jpg: '\xff\xd8\xff\xe0', webp: 'RIFF' });
+  });
+});

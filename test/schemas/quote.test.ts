@@ -1,0 +1,40 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { describeValue, quote } from '../../schemas/quote.js';
+
+describe('quote', () => {
+  it('escapes quotes, controls, bidi overrides and lone surrogates', () => {
+    expect(quote('a"b\\')).to.equal('"a\\"b\\\\"');
+    expect(quote('\0\r\n\u202e\ud800')).to.equal('"\\u{0}\\u{d}\\u{a}\\u{202e}\\u{d800}"');
+  });
+
+  it('cuts after 60 characters, not inside one', () => {
+    expect(quote('😀'.repeat(61))).to.equal(`"${'😀'.repeat(60)}…"`);
+    expect(quote('a'.repeat(60))).to.equal(`"${'a'.repeat(60)}"`);
+  });
+
+  it('is short and printable for any text', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 500 }), (text) => {
+        expect(quote(text)).to.match(/^"[^\p{Cc}\p{Cs}]*"$/u);
+        expect(quote(text).length).to.be.below(600);
+      }),
+    );
+  });
+});
+
+describe('describeValue', () => {
+  it('names the type before the value', () => {
+    const values = [null, '', 'x', 5, true, [], [1, 2], {}];
+    expect(values.map(describeValue)).to.deep.equal([
+      'null',
+      'the empty string',
+      'the string "x"',
+      'the number 5',
+      'the boolean true',
+      'an empty list',
+      'a list of 2',
+      'an object',
+    ]);
+  });
+});

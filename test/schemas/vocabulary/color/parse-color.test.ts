@@ -1,0 +1,170 @@
+import { expect } from 'chai';
+import cssColors from 'color-name';
+import fc from 'fast-check';
+import { parseColor } from '../../../../schemas/vocabulary/color/parse-color.js';
+
+function hexOf(text: string): string {
+  const color = parseColor(text);
+  return color.ok ? color.hex : color.problem;
+}
+
+function hexByHand(...parts: number[]): string {
+  return `#${parts.map((part) => part.toString(16).padStart(2, '0')).join('')}`;
+}
+
+const byte = fc.integer({ min: 0, max: 255 });
+
+describe('parseColor', () => {
+  for (const [text, hex] of [
+    ['purple', '#800080'],
+    ['ReBeccaPurple', '#663399'],
+    ['#FFF', '#ffffff'],
+    ['#A1b2C3', '#a1b2c3'],
+    ['f80', '#ff8800'],
+    ['112233', '#112233'],
+    [' #112233 ', '#112233'],
+    ['rgb(255, 0, 0)', '#ff0000'],
+    ['RGB(255 0 0)', '#ff0000'],
+    ['rgb(300,-5,0)', '#ff0000'],
+    ['rgb(50%, 0%, 100%)', '#8000ff'],
+    ['rgb(50% 0 100%)', '#8000ff'],
+    ['rgb(none 128 0)', '#008000'],
+    ['rgba(1, 2, 3)', '#010203'],
+    ['hsl(120, 100%, 25%)', '#008000'],
+    ['hsl(120 100% 25%)', '#008000'],
+    ['hsl(120 100 25)', '#008000'],
+    ['hsl(120deg 100% 25%)', '#008000'],
+    ['hsl(0.5turn 100% 50%)', '#00ffff'],
+    ['hsl(200grad, 100%, 50%)', '#00ffff'],
+    ['hsl(3.14159rad 100% 50%)', '#00ffff'],
+    ['hsl(-120deg 150% 50%)', '#0000ff'],
+    ['hsl(480 100% 50%)', '#00ff00'],
+    ['hsl(0 -50% 50%)', '#808080'],
+    ['hsl(0 100% 150%)', '#ffffff'],
+  ] as const) {
+    it(`reads ${text}`, () => {
+      expect(hexOf(text)).to.equal(hex);
+    });
+  }
+
+  for (const text of [
+    'transparent',
+    '#fff8',
+    '#ffffff80',
+    '#ffffffff',
+    'rgba(1, 2, 3, 0.5)',
+    'rgb(1 2 3 / 50%)',
+    'rgb(1 2 3 / none)',
+    'hsla(1, 2%, 3%, 1)',
+    'HSL(1 2% 3% / 1)',
+  ]) {
+    it(`refuses the alpha of ${text}`, () => {
+      expect(hexOf(text)).to.contain('without alpha').and.to.contain(JSON.stringify(text));
+    });
+  }
+
+  for (const text of [
+    '',
+    ' ',
+    '#',
+    '#ff',
+    '#fffff',
+    '#ggg',
+    'notacolor',
+    'not a color',
+    'nonsense',
+    'banana phone',
+    'dark',
+    'very pale',
+    'very',
+    'light light',
+    'a shade of',
+    '日本red',
+    '日本',
+    'ßred',
+    'blue;',
+    'blue"',
+    'rgb(1,2)',
+    'rgb(1, 2 3)',
+    'rgb(50%, 0, 1)',
+    'rgb(1 2 3',
+    'rgb(1e999 0 0)',
+    'hsl(1e999 1% 1%)',
+    'hsl(0, 100, 50)',
+    'hsl(50% 1% 1%)',
+    'lab(50% 1 2)',
+    'url(x)',
+    'constructor',
+    '__proto__',
+    'currentcolor',
+    'inherit',
+  ]) {
+    it(`refuses ${JSON.stringify(text)} and names it`, () => {
+      const shown = text.replace('"', '\\"');
+      expect(hexOf(text)).to.contain(`but is the string "${shown}"`).and.to.contain('must be a solid colour');
+    });
+  }
+
+  it('escapes what a terminal would obey and cuts what is long', () => {
+    expect(hexOf('\u001b[31m\u202e')).to.contain('"\\u{1b}[31m\\u{202e}"');
+    expect(hexOf('z'.repeat(90))).to.contain(`"${'z'.repeat(60)}…"`);
+    expect(hexOf('z'.repeat(101))).to.contain('at most 100 characters, but has 101');
+  });
+
+  it('knows every CSS name in any case, and with its words apart', () => {
+    for (const [name, rgb] of Object.entries(cssColors)) {
+      expect(hexOf(name), name).to.equal(hexByHand(...rgb));
+      expect(hexOf(name.toUpperCase()), name).to.equal(hexByHand(...rgb));
+    }
+    expect(hexOf('dark sea-green')).to.equal('#8fbc8f');
+    expect(hexOf('Light_Golden Rod Yellow')).to.equal('#fafad2');
+  });
+
+  it('gives one answer for one colour in every syntax', () => {
+    fc.assert(
+      fc.property(byte, byte, byte, (r, g, b) => {
+        const hex = hexByHand(r, g, b);
+        const percent = [r, g, b].map((part) => `${((part / 255) * 100).toFixed(4)}%`);
+        for (const text of [
+          hex,
+          hex.toUpperCase(),
+          hex.slice(1),
+          `rgb(${r},${g},${b})`,
+          `rgb( ${r} , ${g} , ${b} )`,
+          `rgb(${r} ${g} ${b})`,
+          `rgb(${percent.join(',')})`,
+          `rgb(${percent.join(' ')})`,
+        ]) {
+          expect(hexOf(text)).to.equal(hex);
+        }
+      }),
+    );
+  });
+
+  it('answers with a colour or a problem, whatever it is given', () => {
+    const word = fc.constantFrom(
+      'very',
+      'pale',
+      'dark',
+      'bluish',
+      'warm',
+      'red',
+      'grey',
+      'of',
+      'rose',
+      'rgb(',
+      '#',
+      '1',
+      '%',
+    );
+    const phrase = fc.array(word, { maxLength: 20 }).map((words) => words.join(' '));
+    fc.assert(
+      fc.property(fc.oneof(phrase, fc.string({ unit: 'binary', maxLength: 120 })), (text) => {
+        const color = parseColor(text);
+        if (color.ok) expect(color.hex).to.match(/^#[0-9a-f]{6}$/);
+        else expect(color.problem).to.match(/^must be /);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
