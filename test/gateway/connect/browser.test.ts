@@ -1,17 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { expect } from 'chai';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { launchChromium, requireChromium } from './chromium.js';
+import { openPage, signInTo } from './open-page.js';
 import { sampleUsage } from './sample-usage.js';
 import { openTestSite, type TestSite } from './test-site.js';
-
-const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-interface Violation {
-  id: string;
-  nodes: { html: string; failureSummary?: string }[];
-}
 
 describe('connect: in a browser', function () {
   this.timeout(60_000);
@@ -28,27 +20,11 @@ describe('connect: in a browser', function () {
     await site?.close();
   });
 
-  async function open(options: Parameters<Browser['newContext']>[0] = {}): Promise<[BrowserContext, Page]> {
-    const context = await browser.newContext(options);
-    const page = await context.newPage();
-    page.on('pageerror', (error) => faults.push(error.message));
-    page.on('console', (message) => {
-      if (/Content Security Policy|Refused to/i.test(message.text())) faults.push(message.text());
-    });
-    return [context, page];
-  }
-  async function signIn(page: Page): Promise<void> {
-    await page.goto(`${site.url}/sign-in`);
-    await page.getByLabel('E-mail').fill(site.operator.email);
-    await page.getByLabel('Password').fill(site.operator.password);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
-  }
   const state = async (key: string) => (await site.verifier.verify(key)).state;
 
   it('leads from the first sign-in to a member with a key, its rotation and its end', async () => {
-    const [operatorContext, operator] = await open();
-    await signIn(operator);
+    const [operatorContext, operator] = await openPage(browser, faults);
+    await signInTo(site, operator);
     await operator.getByRole('link', { name: 'Create the first one' }).click();
     await operator.getByLabel('Name').fill('acme');
     await operator.getByRole('button', { name: 'Create tenant' }).click();
@@ -62,7 +38,9 @@ describe('connect: in a browser', function () {
       .to.include('Open invitations')
       .and.not.to.include(link);
 
-    const [context, page] = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
+    const [context, page] = await openPage(browser, faults, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
     await page.goto(link);
     await page.getByLabel('E-mail').fill('ada@acme.example');
     await page.getByLabel('New password', { exact: true }).fill('correct horse battery');
@@ -118,8 +96,8 @@ describe('connect: in a browser', function () {
 
   it('goes back from a shown key to the page before, and never shows it again', async () => {
     await site.admin.createTenant('backwards', 'test');
-    const [context, page] = await open();
-    await signIn(page);
+    const [context, page] = await openPage(browser, faults);
+    await signInTo(site, page);
     await page.goto(`${site.url}/tenants/backwards`);
     await page.getByRole('button', { name: 'Issue key' }).click();
     const key = (await page.locator('#key').textContent()) ?? '';
@@ -134,7 +112,7 @@ describe('connect: in a browser', function () {
   });
 
   it('can be worked with the keyboard alone', async () => {
-    const [context, page] = await open();
+    const [context, page] = await openPage(browser, faults);
     await page.goto(`${site.url}/sign-in`);
     const focused = () =>
       page.evaluate(
@@ -186,95 +164,12 @@ describe('connect: in a browser', function () {
 
   it('works without a script', async () => {
     await site.admin.createTenant('no-script', 'test');
-    const [context, page] = await open({ javaScriptEnabled: false });
-    await signIn(page);
+    const [context, page] = await openPage(browser, faults, { javaScriptEnabled: false });
+    await signInTo(site, page);
     await page.goto(`${site.url}/tenants/no-script`);
     await page.getByRole('button', { name: 'Issue key' }).click();
     expect(await page.getByRole('button', { name: 'Copy' }).count()).to.equal(0);
     expect(await state((await page.locator('#key').textContent()) ?? '')).to.equal('active');
     await context.close();
   });
-
-  for (const colorScheme of ['light', 'dark'] as const) {
-    it(`has nothing that axe finds wrong, on any page, ${colorScheme}`, async () => {
-      const tenant = `axe-${colorScheme}`;
-      const { id } = await site.admin.createTenant(tenant, 'test');
-      const key = await site.admin.issueKey(tenant, { label: 'website' }, 'test');
-      await site.admin.rotateKey(key.id, {}, 'test');
-      await site.admin.revokeKey((await site.admin.issueKey(tenant, {}, 'test')).id, 'test');
-      site.usage.set(id, sampleUsage(key.id, 7));
-      // The page's own policy keeps axe out, so it is set aside here and only here.
-      const [context, page] = await open({
-        colorScheme,
-        bypassCSP: true,
-        viewport: { width: 1280, height: 800 },
-      });
-      const found: string[] = [];
-      // What is dark differs from what is light in its colours alone.
-      const rules = colorScheme === 'light' ? '{}' : `{ runOnly: ['color-contrast', 'link-in-text-block'] }`;
-      async function look(name: string): Promise<void> {
-        await page.evaluate(axeSource);
-        const violations = (await page.evaluate(
-          `axe.run(document, ${rules}).then((r) => r.violations)`,
-        )) as Violation[];
-        for (const { id, nodes } of violations) {
-          found.push(`${name}: ${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
-        }
-        const wider = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
-        if (Number(wider) > 0) found.push(`${name}: ${wider} px wider than the window`);
-      }
-      await page.goto(`${site.url}/sign-in`);
-      await look('sign-in');
-      await page.getByLabel('E-mail').fill('nobody@example.com');
-      await page.getByLabel('Password').fill('not the password');
-      await page.getByRole('button', { name: 'Sign in' }).click();
-      await look('sign-in refused');
-      await signIn(page);
-      const base = `/tenants/${tenant}`;
-      for (const path of [
-        '/overview',
-        '/tenants',
-        '/keys',
-        '/audit',
-        '/operators',
-        '/account',
-        base,
-        `${base}/keys/${key.id}`,
-        `${base}/keys/${key.id}/revoke`,
-        `${base}/usage`,
-        `${base}/limits`,
-        `${base}/members`,
-        `${base}/audit`,
-        '/nowhere',
-      ]) {
-        await page.goto(site.url + path);
-        await look(path);
-      }
-      await page.setViewportSize({ width: 390, height: 844 });
-      for (const path of ['/overview', base, `${base}/keys/${key.id}`, `${base}/usage`, `${base}/members`]) {
-        await page.goto(site.url + path);
-        await look(`${path} on a phone`);
-      }
-      await page.getByLabel('For whom').fill('Ada');
-      await page.getByRole('button', { name: 'Create invitation link' }).click();
-      await look('invitation shown');
-      const link = (await page.locator('#link').textContent()) ?? '';
-      await page.goto(`${site.url}${base}/members`);
-      await look('members with an invitation');
-      await page.goto(`${site.url}${base}`);
-      await page.getByLabel('Expires').fill('2020-01-01');
-      await page.getByRole('button', { name: 'Issue key' }).click();
-      await look('key refused');
-      await page.getByLabel('Expires').fill('');
-      await page.getByRole('button', { name: 'Issue key' }).click();
-      await look('key shown');
-      await page.goto(link);
-      await look('invitation, signed in');
-      await page.getByRole('button', { name: 'Sign out' }).click();
-      await page.goto(link);
-      await look('invitation');
-      await context.close();
-      expect(found).to.deep.equal([]);
-    });
-  }
 });
