@@ -6,6 +6,7 @@ import { performance } from 'node:perf_hooks';
 import { move, transferableSymbol, valueSymbol, workerData } from 'piscina';
 import type { Image } from './image/engine.js';
 import { createFontSet } from './image/fonts.js';
+import { freshBytes } from './image/operation.js';
 import { loadEngine } from './image/select.js';
 import { resolveHelperModule } from './resolve-helper.js';
 import type { Task, TaskOutcome, WorkerReport, WorkerSettings } from './task.js';
@@ -63,12 +64,15 @@ function failure(thrown: unknown): {
   };
 }
 
-/** Moves a binary answer's bytes to the main thread; they are copied only where their memory is not theirs alone. */
+/**
+ * Moves a picture's bytes to the main thread. Any others are copied: a plugin may keep what it answers with, and
+ * moved memory would be gone from its next answer.
+ */
 function moved(outcome: TaskOutcome & { ok: true }): unknown {
   const value = outcome.value as { body?: unknown } | undefined;
   if (!(value?.body instanceof Uint8Array)) return outcome;
   const { body } = value;
-  const owned = !Buffer.isBuffer(body) && body.byteLength === body.buffer.byteLength;
+  const owned = freshBytes.delete(body) && body.byteLength === body.buffer.byteLength;
   const bytes = owned ? body : new Uint8Array(body);
   const answer = { ...outcome, value: { ...value, body: bytes } };
   return move({ [transferableSymbol]: bytes.buffer, [valueSymbol]: answer });

@@ -8,7 +8,7 @@ import { liftRequired } from './parameters/lift-required.js';
 import { sourceProblems } from './parameters/source.js';
 import type { FieldProblem } from './problem.js';
 import { boundProblems, mismatch, toldProblems, toProblems } from './problems.js';
-import { quote } from './quote.js';
+import { fieldName, quote } from './quote.js';
 import { describeProperty } from './vocabulary/describe.js';
 
 /** What of a plugin's declaration says which parameters it takes. */
@@ -173,7 +173,7 @@ function copyParameter({ schema }: ParameterProperty, value: unknown) {
 }
 
 function unknownParameter(name: string, names: readonly string[], takesImage: boolean): FieldProblem {
-  const field = name.length <= 64 && /^[\w.-]+$/.test(name) ? name : quote(name);
+  const field = fieldName(name);
   if (name === 'file' && takesImage) {
     return { field, problem: 'must be uploaded as a file, in a multipart/form-data body' };
   }

@@ -1,4 +1,6 @@
 import type { FieldProblem } from '../../schemas/problem.js';
+import { boundProblems } from '../../schemas/problems.js';
+import { fieldName } from '../../schemas/quote.js';
 import { GatewayError } from '../errors.js';
 
 /** Parses a JSON body that must be an object; throws `invalid_input` saying what it is instead, or which name came twice. */
@@ -15,9 +17,8 @@ export function parseJsonObject(text: string): Record<string, unknown> {
   }
   const twice = repeatedNames(text);
   if (twice.length > 0) {
-    throw invalid(
-      twice.map((field) => ({ field, problem: 'must be given once, but is given more than once' })),
-    );
+    const problem = 'must be given once, but is given more than once';
+    throw invalid(boundProblems(twice.map((name) => ({ field: fieldName(name), problem }))));
   }
   return value as Record<string, unknown>;
 }

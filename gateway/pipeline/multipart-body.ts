@@ -1,12 +1,16 @@
 import { Writable } from 'node:stream';
 import type { ExtendedFormidableOptions } from 'koa-body';
 import type { FieldProblem } from '../../schemas/problem.js';
+import { fieldName } from '../../schemas/quote.js';
 import { GatewayError } from '../errors.js';
 import type { BodyLimits } from './read-input.js';
 import type { BodyInput } from './state.js';
 
 /** The one file field: the picture. */
 export const fileField = 'file';
+
+/** More text fields than any helper has parameters. */
+const maxFields = 100;
 
 /** What formidable keeps of an upload: its bytes, in memory, where a fault can leave nothing behind on disk. */
 class UploadedFile extends Writable {
@@ -48,7 +52,7 @@ export function multipartOptions(
   keepsFile: boolean,
 ): ExtendedFormidableOptions {
   return {
-    maxFields: 100,
+    maxFields,
     maxFieldsSize: maxTextBytes,
     maxFiles: 2,
     maxFileSize: maxImageBytes,
@@ -60,17 +64,26 @@ export function multipartOptions(
   };
 }
 
+/** Formidable's codes for too many parts, which it calls 413 like too many bytes. */
+export function tooManyParts(code: unknown): FieldProblem | undefined {
+  if (code === 1007) return { field: 'body', problem: `must not hold more than ${maxFields} text fields` };
+  if (code === 1015) return { field: fileField, problem: 'must be given once, but is given more than once' };
+  return undefined;
+}
+
 /** Sorts what formidable found into text fields and the file; throws `invalid_input` for a file that is not the one. */
 export function readMultipart(fields: unknown, files: unknown): BodyInput {
   const values = new Map<string, string>();
   const problems: FieldProblem[] = [];
-  for (const [field, value] of Object.entries((fields ?? {}) as Record<string, string | string[]>)) {
-    if (typeof value === 'string') values.set(field, value);
-    else problems.push({ field, problem: 'must be given once, but is given more than once' });
+  for (const [name, value] of Object.entries((fields ?? {}) as Record<string, string | string[]>)) {
+    if (typeof value === 'string') values.set(name, value);
+    else
+      problems.push({ field: fieldName(name), problem: 'must be given once, but is given more than once' });
   }
   let file: Uint8Array | undefined;
-  for (const [field, value] of Object.entries((files ?? {}) as Record<string, unknown>)) {
-    if (field !== fileField) {
+  for (const [name, value] of Object.entries((files ?? {}) as Record<string, unknown>)) {
+    const field = fieldName(name);
+    if (name !== fileField) {
       problems.push({ field, problem: `must not be a file; the file field is called ${fileField}` });
     } else if (Array.isArray(value)) {
       problems.push({ field, problem: 'must be given once, but is given more than once' });

@@ -1,4 +1,5 @@
 import type { FieldProblem } from '../../schemas/problem.js';
+import { fieldName } from '../../schemas/quote.js';
 
 /** Parameters that came as text, by name, and what was wrong with how they came. */
 export interface QueryText {
@@ -11,17 +12,17 @@ const maxParameters = 1000;
 
 /**
  * Parses `application/x-www-form-urlencoded` text, a query string or a body, in linear time. A name that comes twice,
- * bytes that are not UTF-8 and too many parameters are problems, not guesses. Koa's own `ctx.query` is quadratic
+ * bytes that are not UTF-8 and too many parameters are problems, not guesses; those that no one field has are told of `place`. Koa's own `ctx.query` is quadratic
  * in the number of parameters and would run before the key is known.
  */
-export function parseUrlencoded(text: string): QueryText {
+export function parseUrlencoded(text: string, place: 'query' | 'body' = 'query'): QueryText {
   const values = new Map<string, string>();
   const problems: FieldProblem[] = [];
   const twice = new Set<string>();
   let at = 0;
   for (let count = 0; at < text.length; count += 1) {
     if (count === maxParameters) {
-      problems.push({ field: 'query', problem: `must not hold more than ${maxParameters} parameters` });
+      problems.push({ field: place, problem: `must not hold more than ${maxParameters} parameters` });
       break;
     }
     const and = text.indexOf('&', at);
@@ -36,13 +37,16 @@ export function parseUrlencoded(text: string): QueryText {
     const name = decode(equals === -1 ? pair : pair.slice(0, equals));
     const value = decode(equals === -1 ? '' : pair.slice(equals + 1));
     if (name === undefined) {
-      problems.push({ field: 'query', problem: 'must be percent-encoded UTF-8; a parameter name is not' });
+      problems.push({ field: place, problem: 'must be percent-encoded UTF-8; a parameter name is not' });
     } else if (value === undefined) {
-      problems.push({ field: name, problem: 'must be percent-encoded UTF-8 (a % itself is written %25)' });
+      problems.push({
+        field: fieldName(name),
+        problem: 'must be percent-encoded UTF-8 (a % itself is written %25)',
+      });
     } else if (!values.has(name)) values.set(name, value);
     else if (!twice.has(name)) {
       twice.add(name);
-      problems.push({ field: name, problem: 'must be given once, but is given more than once' });
+      problems.push({ field: fieldName(name), problem: 'must be given once, but is given more than once' });
     }
   }
 }

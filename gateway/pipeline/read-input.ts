@@ -1,7 +1,7 @@
 import { koaBody } from 'koa-body';
 import { GatewayError } from '../errors.js';
 import { parseJsonObject } from './json-body.js';
-import { multipartOptions, readMultipart } from './multipart-body.js';
+import { multipartOptions, readMultipart, tooManyParts } from './multipart-body.js';
 import { parseUrlencoded } from './query.js';
 import type { BodyInput, Stage } from './state.js';
 
@@ -51,6 +51,7 @@ export function readInput(limits: BodyLimits): Stage {
           ? limits.maxImageBytes + limits.maxTextBytes + multipartOverhead
           : limits.maxTextBytes;
       if (ctx.request.length !== undefined && ctx.request.length > limit) throw tooLarge(type, limits);
+      if (/^100-continue$/i.test(ctx.get('expect'))) ctx.res.writeContinue();
       const read = ctx.state.helper?.declaration.source ? withFile : withoutFile;
       try {
         await unlessAborted(
@@ -91,7 +92,7 @@ function takeBody(type: string, request: { body?: unknown; files?: unknown }): B
   if (type === multipart) return readMultipart(request.body, request.files);
   const text = decodeUtf8(request.body as string);
   if (text.trim() === '') return {};
-  return type === form ? { text: parseUrlencoded(text) } : { json: parseJsonObject(text) };
+  return type === form ? { text: parseUrlencoded(text, 'body') } : { json: parseJsonObject(text) };
 }
 
 function decodeUtf8(binary: string): string {
@@ -114,6 +115,8 @@ function tooLarge(type: string, { maxTextBytes, maxImageBytes }: BodyLimits): Ga
 function bodyError(error: unknown, type: string, limits: BodyLimits): GatewayError {
   const { status, httpCode, code } = error as { status?: number; httpCode?: number; code?: unknown };
   if (code === 'tenant_busy') return new GatewayError(code, { cause: error });
+  const tooMany = type === multipart ? tooManyParts(code) : undefined;
+  if (tooMany) return new GatewayError('invalid_input', { details: [tooMany], cause: error });
   if (status === 413 || httpCode === 413) return tooLarge(type, limits);
   if (type === multipart || (status !== undefined && status < 500)) {
     const problem = `must be complete and well-formed ${type}`;

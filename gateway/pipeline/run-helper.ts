@@ -1,3 +1,4 @@
+import { isAnyArrayBuffer } from 'node:util/types';
 import type { TaskOutcome } from '../../pool/task.js';
 import type { FieldProblem } from '../../schemas/problem.js';
 import { GatewayError } from '../errors.js';
@@ -16,7 +17,7 @@ export function runHelper(): Stage {
     const context: HelperContext = { service: helper.id, request_id: ctx.state.requestId };
     const { declaration } = helper;
     if (dryrun && declaration.dryrun !== 'run') {
-      ctx.state.result = rehearse(helper, input, context);
+      ctx.state.result = await rehearse(helper, input, context);
     } else if (declaration.runs === 'pool') {
       ctx.state.result = await runInPool(ctx.state, helper, input, context);
     } else {
@@ -25,11 +26,16 @@ export function runHelper(): Stage {
   };
 }
 
-function rehearse(helper: Helper, input: Record<string, unknown>, context: HelperContext): HelperResult {
+async function rehearse(
+  helper: Helper,
+  input: Record<string, unknown>,
+  context: HelperContext,
+): Promise<HelperResult> {
   const { dryrun } = helper.declaration;
   if (typeof dryrun !== 'function') return { operation: helper.id.slice(helper.id.lastIndexOf('/') + 1) };
   try {
-    return checkResult(dryrun(input, context));
+    // A plugin's own code may well be async, whatever the types say.
+    return checkResult(await dryrun(input, context));
   } catch (error) {
     throw handlerError(error);
   }
@@ -65,10 +71,28 @@ async function runInPool(
   return checkResult(outcome.value);
 }
 
+const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;.*)?$/;
+
+/**
+ * Holds a handler to what it may return. A Map, a Date, a stream or a bare Buffer would become JSON of a kind, and an empty
+ * success is harder to find than a fault that the log names.
+ */
 function checkResult(value: unknown): HelperResult {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as HelperResult;
-  const is = Array.isArray(value) ? 'an array' : value === null ? 'null' : typeof value;
-  throw new Error(`the handler must return an object or {body, type}, but returned ${is}`);
+  const is = Object.prototype.toString.call(value).slice(8, -1);
+  if (is !== 'Object') {
+    throw new Error(`the handler must return an object or {body, type}, but returned ${is}`);
+  }
+  const { body, type } = value as { body?: unknown; type?: unknown };
+  if (body instanceof Uint8Array) {
+    if (typeof type !== 'string' || !mediaType.test(type)) {
+      throw new Error(
+        `the handler must name the media type of its body, such as image/png, but its type is ${type}`,
+      );
+    }
+  } else if (ArrayBuffer.isView(body) || isAnyArrayBuffer(body)) {
+    throw new Error('the handler must return its body as a Uint8Array (a Buffer is one)');
+  }
+  return value as HelperResult;
 }
 
 /** Reads a handler's error by shape; anything but a fault of the input is the plugin's bug, told to the log alone. */

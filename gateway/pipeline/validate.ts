@@ -1,3 +1,4 @@
+import { boundProblems } from '../../schemas/problems.js';
 import { GatewayError } from '../errors.js';
 import type { QueryText } from './query.js';
 import type { Stage } from './state.js';
@@ -25,8 +26,11 @@ export function validate(): Stage {
       dryrun: ctx.state.dryrun && helper.declaration.dryrun !== 'run',
       hasFile: body?.file !== undefined,
     });
-    const all = [...(query?.problems ?? []), ...(body?.text?.problems ?? []), ...problems];
-    if (all.length > 0) throw new GatewayError('invalid_input', { details: all });
+    const unread = [...(query?.problems ?? []), ...(body?.text?.problems ?? [])];
+    const named = new Set(unread.map(({ field }) => field));
+    // What was sent and could not be read is not missing too.
+    const all = [...unread, ...problems.filter(({ field }) => raw.has(field) || !named.has(field))];
+    if (all.length > 0) throw new GatewayError('invalid_input', { details: boundProblems(all) });
     ctx.state.input = input;
     await next();
   };

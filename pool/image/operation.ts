@@ -15,6 +15,9 @@ interface Size {
 
 const mediaTypes: Record<ImageFormat, string> = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' };
 
+/** Encoded pictures: nobody but the handler that asked for one has it, so its memory may be moved to another thread. */
+export const freshBytes = new WeakSet<Uint8Array>();
+
 /**
  * An `Image` that writes its operations down and hands them to `render` when it is encoded. The result's size is
  * known without a pixel decoded, so its limits are checked first.
@@ -41,7 +44,9 @@ export function recordImage(
     async encode(format) {
       const frames = format === 'webp' ? size.frames : 1;
       checkResult({ ...size, frames }, format, limits);
-      return { body: await render(operations, format), type: mediaTypes[format] };
+      const body = await render(operations, format);
+      freshBytes.add(body);
+      return { body, type: mediaTypes[format] };
     },
   };
 }

@@ -1,6 +1,4 @@
-import type { Config } from '../config.js';
 import {
-  type ReadSetting,
   readBytes,
   readCount,
   readLowerCase,
@@ -11,18 +9,9 @@ import {
   readText,
   readUrl,
 } from './forms.js';
+import { type Variable, v } from './variable.js';
 
-/** One environment variable: the table from which configuration, messages and documentation come. */
-export interface Variable {
-  name: string;
-  setting: keyof Config;
-  /** As it would be written in the environment; undefined where it is optional or counted at the start. */
-  default?: string;
-  /** What is wanted, as messages end: `must be …`. */
-  form: string;
-  read: ReadSetting;
-  description: string;
-}
+export type { Variable } from './variable.js';
 
 const address = 'an IP address or host name';
 const port = 'a whole number from 0 to 65535; 0 takes any free port';
@@ -239,14 +228,3 @@ export const variables: readonly Variable[] = [
     'Least level that is logged.',
   ),
 ];
-
-function v(
-  name: string,
-  setting: keyof Config,
-  preset: string | undefined,
-  form: string,
-  read: ReadSetting,
-  description: string,
-): Variable {
-  return { name, setting, ...(preset === undefined ? {} : { default: preset }), form, read, description };
-}

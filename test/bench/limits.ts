@@ -19,7 +19,7 @@ async function measure(name: string, calls: number, call: () => unknown): Promis
 
 const database = await databases[0].open();
 if (!database) throw new Error('SQLite could not be opened');
-const db = database.connect();
+const db = await database.connect();
 const writer = createBatchWriter({ db, logger });
 
 async function measureLimiter(where: string, calls: number, redisUrl?: string): Promise<void> {

@@ -62,6 +62,31 @@ describe('input of the API', () => {
     ]);
   });
 
+  it('that could not be read is not called missing too', async () => {
+    const form = new FormData();
+    form.append('name', 'Ada');
+    form.append('name', 'Bob');
+    const twice = 'name must be given once, but is given more than once';
+    expect(problems(await api.call('/hello', { body: form }))).to.deep.equal([twice]);
+    expect(problems(await api.call('/hello?name=%ff'))).to.have.length(1);
+  });
+
+  it('is not echoed at length, whatever is wrong with it', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const twice = Array.from({ length: 100 }, (_, at) => `"k${at}":1,"k${at}":1`).join();
+    const long = 'x'.repeat(700);
+    const answers = await Promise.all([
+      api.call('/hello', { method: 'POST', headers, body: `{${twice}}` }),
+      api.call('/hello', { body: new URLSearchParams(`${'a=1&'.repeat(2)}${long}=1&${long}=2`) }),
+      api.call(`/hello?${Array.from({ length: 100 }, (_, at) => `k${at}=%zz`).join('&')}`),
+    ]);
+    for (const { status, json } of answers) {
+      expect(status).to.equal(400);
+      expect(json.error.details.length).to.be.at.most(51);
+      for (const { field } of json.error.details) expect(field.length).to.be.below(70);
+    }
+  });
+
   it('takes lists comma-separated in text and as arrays in JSON', async () => {
     const query = await api.call('/text?words=a,b');
     const json = await api.call('/text', { body: { words: ['a', 'b'] } });
@@ -126,6 +151,19 @@ describe('input of the API', () => {
       expect([status, json.error.code]).to.deep.equal([413, 'too_large']);
       expect(json.error.message).to.match(/2000|3000/);
     }
+  });
+
+  it('in too many parts is told so', async () => {
+    const fields = new FormData();
+    for (let at = 0; at < 101; at += 1) fields.append(`p${at}`, '1');
+    expect(problems(await api.call('/hello', { body: fields }))).to.deep.equal([
+      'body must not hold more than 100 text fields',
+    ]);
+    const files = new FormData();
+    for (let at = 0; at < 3; at += 1) files.append('file', new Blob(['x']), 'x.png');
+    expect(problems(await api.call('/team/size', { body: files }))).to.deep.equal([
+      'file must be given once, but is given more than once',
+    ]);
   });
 
   it('that breaks off or is no multipart at all is 400', async () => {

@@ -1,24 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
+import { skipWithout } from '../needs.js';
 import { createPostgresDatabase, requirePostgres, type TestDatabase } from './databases.js';
 import { type GatewayProcess, runCommand, startGatewayProcess } from './gateway-process.js';
-
-const REDIS_URL = process.env.TEST_REDIS_URL ?? 'redis://127.0.0.1:6379';
-
-async function requireRedis(this: Mocha.Context): Promise<void> {
-  const redis = new Redis(REDIS_URL, { lazyConnect: true, retryStrategy: null, connectTimeout: 1000 });
-  redis.on('error', () => undefined);
-  try {
-    await redis.connect();
-  } catch {
-    if (process.env.CI_REQUIRE_ALL === '1') throw new Error('Redis is required and missing');
-    console.log('      skipped: needs Redis (TEST_REDIS_URL), which does not answer');
-    this.skip();
-  } finally {
-    redis.disconnect();
-  }
-}
+import { answers, REDIS_URL } from './limits/redis-servers.js';
 
 describe('two gateways on one PostgreSQL and one Redis', function () {
   this.timeout(60_000);
@@ -30,7 +15,7 @@ describe('two gateways on one PostgreSQL and one Redis', function () {
 
   before(async function () {
     await requirePostgres.call(this);
-    await requireRedis.call(this);
+    if (!(await answers(REDIS_URL))) skipWithout(this, 'Redis (TEST_REDIS_URL), which does not answer');
     database = await createPostgresDatabase();
     env = { DATABASE_URL: database.location, REDIS_URL, HELPER_RATE: '20' };
     // At once: only one of them may make the first tenant.

@@ -8,6 +8,7 @@ import pg from 'pg';
 import { type DatabaseOptions, openDatabase } from '../../gateway/database/database.js';
 import { createKeyStore } from '../../gateway/keys/sql-store.js';
 import type { KeyStore } from '../../gateway/keys/store.js';
+import { skipWithout } from '../needs.js';
 
 /** An empty database of one kind, for one test. */
 export interface TestDatabase {
@@ -21,7 +22,7 @@ export interface TestDatabase {
 
 // The user as psql would choose it; pg looks at USER alone.
 const USER = process.env.PGUSER ?? userInfo().username;
-export const POSTGRES_URL = process.env.DATABASE_URL_TEST ?? `postgres://${USER}@127.0.0.1:5432/test`;
+export const POSTGRES_URL = process.env.TEST_DATABASE_URL ?? `postgres://${USER}@127.0.0.1:5432/test`;
 
 /** A key store with a database connection of its own, which it closes. */
 export async function openStore(
@@ -75,16 +76,15 @@ export function onEachDatabase(tests: (database: () => TestDatabase) => void): v
 
 /** A mocha hook: skips what follows where no PostgreSQL answers, or fails it with CI_REQUIRE_ALL=1. */
 export async function requirePostgres(this: Mocha.Context): Promise<void> {
-  const reason = await probe();
-  if (reason === undefined) return;
-  if (process.env.CI_REQUIRE_ALL === '1') throw new Error(`PostgreSQL is required and missing: ${reason}`);
-  console.log(`      skipped: needs PostgreSQL (DATABASE_URL_TEST), which does not answer: ${reason}`);
-  this.skip();
+  const fault = await postgresFault();
+  if (fault !== undefined)
+    skipWithout(this, `PostgreSQL (TEST_DATABASE_URL), which does not answer: ${fault}`);
 }
 
 let probed: Promise<string | undefined> | undefined;
 
-function probe(): Promise<string | undefined> {
+/** Why PostgreSQL cannot be used; undefined where it can. */
+export function postgresFault(): Promise<string | undefined> {
   probed ??= onPostgres('select 1').then(
     () => undefined,
     (error) => String(error.code ?? error.message),

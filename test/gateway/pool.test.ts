@@ -43,6 +43,18 @@ describe('helpers in the pool', () => {
     expect(new TextDecoder().decode((await api.call('/answer?kind=pooled')).bytes)).to.equal('pooled');
   });
 
+  it('may answer the same bytes again', async () => {
+    for (let call = 0; call < 5; call += 1) {
+      expect((await api.call('/answer?kind=kept')).bytes).to.deep.equal(new Uint8Array([7, 8, 9]));
+    }
+  });
+
+  it('may rehearse asynchronously, and fail at it without harm', async () => {
+    expect((await api.call('/rehearse?dryrun=1')).json.data).to.deep.equal({ rehearsed: true });
+    const { status, json } = await api.call('/rehearse?dryrun=1&fail=1');
+    expect([status, json.error.code]).to.deep.equal([500, 'internal']);
+  });
+
   const faults = [
     '/throw',
     '/throw?what=undefined',
@@ -53,7 +65,9 @@ describe('helpers in the pool', () => {
   ];
   for (const path of [
     ...faults,
-    ...['function', 'bigint', 'string', 'nothing', 'cycle'].map((kind) => `/answer?kind=${kind}`),
+    ...['function', 'bigint', 'string', 'nothing', 'cycle', 'map', 'date', 'buffer', 'floats', 'untyped'].map(
+      (kind) => `/answer?kind=${kind}`,
+    ),
   ]) {
     it(`cost their own request alone when they fail: ${path}`, async function () {
       this.timeout(30_000);

@@ -6,7 +6,7 @@ import { startTestGateway, type TestGateway } from './harness.js';
 function raw(url: string, text: string): Promise<{ head: string; body: string }> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
-    const socket = connect(Number(port), hostname, () => socket.write(text));
+    const socket = connect(Number(port), hostname, () => socket.write(text, 'latin1'));
     let answer = '';
     socket.on('data', (chunk) => {
       answer += chunk;
@@ -48,6 +48,69 @@ describe('the HTTP server', () => {
   it('answers a path that is not percent-encoded well', async () => {
     const { head } = await raw(api.url, 'GET /%zz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
     expect(head).to.match(/^HTTP\/1\.1 404 /);
+  });
+
+  it('lives on after targets that Node cannot parse', async () => {
+    for (const target of [
+      'http://x:99999/',
+      'http://',
+      'http://[/',
+      '//a@b#',
+      '//a@b:99999/#',
+      '/a\xa0b',
+      'a:b',
+    ]) {
+      const { head, body } = await raw(
+        api.url,
+        `GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`,
+      );
+      expect(head, target).to.match(/^HTTP\/1\.1 40[04] /);
+      expect(JSON.parse(body).ok).to.equal(false);
+    }
+    expect((await fetch(`${api.url}/healthz`)).status).to.equal(200);
+  });
+
+  it('takes the absolute form', async () => {
+    const target = `http://any.example/text/remove-stopwords?text=the+cat&ak=${api.key}#x`;
+    const { body } = await raw(api.url, `GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+    expect(JSON.parse(body).data).to.deep.equal({ text: ' cat' });
+  });
+
+  it('says what to do about an address that is not percent-encoded', async () => {
+    const { head, body } = await raw(api.url, 'GET /?a=caf\xc3\xa9 HTTP/1.1\r\nhost: x\r\n\r\n');
+    expect(head).to.match(/^HTTP\/1\.1 400 /);
+    expect(JSON.parse(body).error.message).to.include('percent-encode');
+  });
+
+  it('wants one Host header', async () => {
+    for (const hosts of ['', 'host: a\r\nhost: b\r\n']) {
+      const { head, body } = await raw(api.url, `GET /healthz HTTP/1.1\r\n${hosts}connection: close\r\n\r\n`);
+      expect(head).to.match(/^HTTP\/1\.1 400 /);
+      expect(JSON.parse(body).error.code).to.equal('bad_request');
+    }
+  });
+
+  it('asks for a body that waits for 100-continue only once the key is known', async () => {
+    const head = 'host: x\r\nexpect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: 2\r\n';
+    const path = '/text/remove-stopwords';
+    const refused = await raw(api.url, `POST ${path} HTTP/1.1\r\n${head}\r\n`);
+    expect(refused.head).to.match(/^HTTP\/1\.1 401 /);
+    const asked = await raw(
+      api.url,
+      `POST ${path}?ak=${api.key} HTTP/1.1\r\nconnection: close\r\n${head}\r\n{}`,
+    );
+    expect(asked.head).to.match(/^HTTP\/1\.1 100 /);
+  });
+
+  it('answers CONNECT, which it does not take', async () => {
+    const { head, body } = await raw(
+      api.url,
+      'CONNECT a.example:443 HTTP/1.1\r\nhost: a.example:443\r\n\r\n',
+    );
+    expect(head)
+      .to.match(/^HTTP\/1\.1 405 /)
+      .and.match(/allow: GET/);
+    expect(JSON.parse(body).error.code).to.equal('method_not_allowed');
   });
 
   it('answers an Expect header that nobody understands', async () => {

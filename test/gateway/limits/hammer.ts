@@ -12,7 +12,7 @@ const [rate = 0, burst = 0, monthlyQuota = null, goOnMs = 0]: (number | null)[] 
 );
 const database = await databases[0].open();
 if (!database) throw new Error('no database');
-const db = database.connect();
+const db = await database.connect();
 const gateway = await createTestGateway({ db, redisUrl, redisPrefix });
 const tenant = { id, limits: { rate: rate ?? 0, burst: burst ?? 0, monthlyQuota, inFlight: null } };
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { Kysely } from 'kysely';
 import type { UsageTables } from '../../../gateway/usage/tables.js';
+import { skipWithout } from '../../needs.js';
 import { databases, type TestDatabase } from '../usage/databases.js';
-import { skipWithout } from '../usage/needs.js';
 import { allowed, createTestGateway, pause, type TestGateway, tenantWith } from './gateways.js';
 import { answers, forget, freshPrefix, REDIS_URL } from './redis-servers.js';
 
@@ -26,7 +26,7 @@ for (const { name, there, options } of backends) {
     before(async function () {
       if (!(await there())) return skipWithout(this, `a ${name} server at ${REDIS_URL}`);
       database = (await databases[0].open()) as TestDatabase;
-      db = database.connect();
+      db = await database.connect();
       gateway = await createTestGateway({ db, ...options() });
     });
 

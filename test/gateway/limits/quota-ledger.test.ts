@@ -3,8 +3,8 @@ import type { Kysely } from 'kysely';
 import { createQuotaLedger, type QuotaLedger } from '../../../gateway/limits/quota-ledger.js';
 import { createBatchWriter } from '../../../gateway/usage/batch-writer.js';
 import type { UsageTables } from '../../../gateway/usage/tables.js';
+import { skipWithout } from '../../needs.js';
 import { databases, type TestDatabase } from '../usage/databases.js';
-import { skipWithout } from '../usage/needs.js';
 import { createQuietLog } from '../usage/quiet.js';
 
 const month = '2025-01';
@@ -35,7 +35,7 @@ for (const { name, open } of databases) {
       const opened = await open();
       if (!opened) return skipWithout(this, `a ${name} server on 127.0.0.1`);
       database = opened;
-      db = database.connect();
+      db = await database.connect();
     });
 
     after(async () => {

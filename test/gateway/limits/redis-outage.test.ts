@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { Kysely } from 'kysely';
 import type { UsageTables } from '../../../gateway/usage/tables.js';
+import { skipWithout } from '../../needs.js';
 import { databases, type TestDatabase } from '../usage/databases.js';
-import { skipWithout } from '../usage/needs.js';
 import { allowed, createTestGateway, pause, type TestGateway, tenantWith } from './gateways.js';
 import { createOwnRedis, freshPrefix, type OwnRedis, withClient } from './redis-servers.js';
 
@@ -18,7 +18,7 @@ describe('limiter whose Redis fails', () => {
     if (!own) return skipWithout(this, 'redis-server on the PATH');
     redis = own;
     database = (await databases[0].open()) as TestDatabase;
-    db = database.connect();
+    db = await database.connect();
   });
 
   afterEach(async () => {

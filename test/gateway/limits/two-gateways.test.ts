@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { skipWithout } from '../usage/needs.js';
+import { skipWithout } from '../../needs.js';
 import { tenantWith } from './gateways.js';
 import { answers, forget, freshPrefix, REDIS_URL } from './redis-servers.js';
 

@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { type Kysely, sql } from 'kysely';
 import { type BatchSource, createBatchWriter } from '../../../gateway/usage/batch-writer.js';
 import type { UsageTables } from '../../../gateway/usage/tables.js';
+import { skipWithout } from '../../needs.js';
 import { databases, type TestDatabase } from './databases.js';
-import { skipWithout } from './needs.js';
 import { createQuietLog } from './quiet.js';
 
 /** Adds `waiting` to one quota row; `fail` makes the write fail after it has run. */
@@ -50,7 +50,7 @@ for (const { name, open } of databases) {
       const opened = await open();
       if (!opened) return skipWithout(this, `a ${name} server on 127.0.0.1`);
       database = opened;
-      db = database.connect();
+      db = await database.connect();
     });
 
     afterEach(async () => {

@@ -1,70 +1,39 @@
-import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir, userInfo } from 'node:os';
-import { join } from 'node:path';
-import { Kysely, PostgresDialect, SqliteDialect } from 'kysely';
-import Database from 'libsql';
-import pg from 'pg';
-import { usageMigration } from '../../../gateway/usage/migration.js';
+import type { Kysely } from 'kysely';
+import { openDatabase } from '../../../gateway/database/database.js';
 import type { UsageTables } from '../../../gateway/usage/tables.js';
+import {
+  createPostgresDatabase,
+  createSqliteDatabase,
+  type TestDatabase as GatewayDatabase,
+  postgresFault,
+} from '../databases.js';
 
 /** Says how to reach a test database; also from another process, as JSON. */
-export type DatabaseAddress = { sqlite: string } | { postgres: string; schema: string };
+export type DatabaseAddress = Pick<GatewayDatabase, 'kind' | 'location'>;
 
 export interface TestDatabase {
   address: DatabaseAddress;
-  /** A further connection; its user closes it. */
-  connect(): Kysely<UsageTables>;
+  /** A further connection, as a gateway opens it; its user destroys it. */
+  connect(): Promise<Kysely<UsageTables>>;
   remove(): Promise<void>;
 }
 
-const POSTGRES_URL =
-  process.env.TEST_DATABASE_URL ?? `postgres://${userInfo().username}@127.0.0.1:5432/postgres`;
-
-export function connect(address: DatabaseAddress): Kysely<UsageTables> {
-  if ('sqlite' in address) {
-    const database = new Database(address.sqlite, { timeout: 5000 });
-    return new Kysely({ dialect: new SqliteDialect({ database: database as never }) });
-  }
-  const pool = new pg.Pool({
-    connectionString: address.postgres,
-    options: `-c search_path=${address.schema}`,
-    connectionTimeoutMillis: 2000,
-    max: 4,
-  });
-  pool.on('error', () => {});
-  return new Kysely({ dialect: new PostgresDialect({ pool }) });
+export async function connect({ kind, location }: DatabaseAddress): Promise<Kysely<UsageTables>> {
+  const where = kind === 'sqlite' ? { dataDir: location } : { dataDir: '', databaseUrl: location };
+  return (await openDatabase(where)).db;
 }
 
-async function migrated(address: DatabaseAddress, remove: () => Promise<void>): Promise<TestDatabase> {
-  const db = connect(address);
-  await usageMigration.up(db);
-  await db.destroy();
-  return { address, connect: () => connect(address), remove };
-}
-
-async function openSqlite(): Promise<TestDatabase> {
-  const folder = await mkdtemp(join(tmpdir(), 'usage-'));
-  return migrated({ sqlite: join(folder, 'test.db') }, () => rm(folder, { recursive: true }));
-}
-
-async function openPostgres(): Promise<TestDatabase | undefined> {
-  const schema = `usage_${randomBytes(6).toString('hex')}`;
-  const run = async (statement: string) => {
-    const client = new pg.Client({ connectionString: POSTGRES_URL, connectionTimeoutMillis: 2000 });
-    await client.connect();
-    await client.query(statement).finally(() => client.end());
-  };
-  try {
-    await run(`create schema ${schema}`);
-  } catch {
-    return undefined;
-  }
-  return migrated({ postgres: POSTGRES_URL, schema }, () => run(`drop schema ${schema} cascade`));
+function testDatabase({ kind, location, drop }: GatewayDatabase): TestDatabase {
+  const address = { kind, location };
+  return { address, connect: () => connect(address), remove: drop };
 }
 
 /** Each kind of database, to run one suite on; `open` gives a fresh one, or undefined where there is no server. */
 export const databases = [
-  { name: 'SQLite', open: openSqlite },
-  { name: 'PostgreSQL', open: openPostgres },
+  { name: 'SQLite', open: async () => testDatabase(await createSqliteDatabase()) },
+  {
+    name: 'PostgreSQL',
+    open: async () =>
+      (await postgresFault()) === undefined ? testDatabase(await createPostgresDatabase()) : undefined,
+  },
 ] as const;

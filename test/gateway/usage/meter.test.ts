@@ -4,8 +4,8 @@ import { createBatchWriter } from '../../../gateway/usage/batch-writer.js';
 import { createUsageMeter } from '../../../gateway/usage/meter.js';
 import type { UsageTables } from '../../../gateway/usage/tables.js';
 import type { UsageRecord } from '../../../gateway/usage/tally.js';
+import { skipWithout } from '../../needs.js';
 import { databases, type TestDatabase } from './databases.js';
-import { skipWithout } from './needs.js';
 import { createQuietLog } from './quiet.js';
 
 const at = Date.now();
@@ -47,7 +47,7 @@ for (const { name, open } of databases) {
       const opened = await open();
       if (!opened) return skipWithout(this, `a ${name} server on 127.0.0.1`);
       database = opened;
-      db = database.connect();
+      db = await database.connect();
     });
 
     afterEach(async () => {
@@ -94,7 +94,7 @@ for (const { name, open } of databases) {
     });
 
     it('sums up what several meters count', async () => {
-      const other = database.connect();
+      const other = await database.connect();
       const meters = [await createSettled(db), await createSettled(other)];
       for (let round = 0; round < 5; round += 1) {
         for (const { meter } of meters) meter.record(call);

@@ -8,7 +8,7 @@ import { connect } from './databases.js';
 import { createQuietLog } from './quiet.js';
 
 const [address = '{}', flushEveryMs = '500'] = process.argv.slice(2);
-const db = connect(JSON.parse(address));
+const db = await connect(JSON.parse(address));
 const logger = createQuietLog();
 const writer = createBatchWriter({ db, logger, flushEveryMs: Number(flushEveryMs) });
 const meter = createUsageMeter({ db, writer, logger });

@@ -2,8 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { skipWithout } from '../../needs.js';
 import { databases, type TestDatabase } from './databases.js';
-import { skipWithout } from './needs.js';
 
 const recorder = fileURLToPath(new URL('./recorder.js', import.meta.url));
 const FLUSH_MS = 200;
@@ -23,7 +23,7 @@ for (const { name, open } of databases) {
     afterEach(() => database?.remove());
 
     async function calls(): Promise<number> {
-      const db = database.connect();
+      const db = await database.connect();
       const row = await db.selectFrom('usage_daily').select('calls').executeTakeFirst();
       await db.destroy();
       return Number(row?.calls ?? 0);
