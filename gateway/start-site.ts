@@ -8,7 +8,7 @@ import type { Config } from './config.js';
 import { createConnectApp } from './connect/app.js';
 import { type Credentials, createFirstOperator } from './connect/auth/first-operator.js';
 import { createConnectDatabase } from './connect/database.js';
-import type { HealthFact } from './connect/parts.js';
+import type { ConnectParts, HealthFact } from './connect/parts.js';
 import type { Database } from './database/database.js';
 import { createKeyAdmin } from './keys/admin.js';
 import type { KeyStore } from './keys/store.js';
@@ -63,6 +63,7 @@ export async function startSite(start: SiteStart): Promise<StartedSite> {
     health: () => healthOf(start),
     logger,
     secureCookies: !isLoopback(new URL(baseUrl).hostname),
+    oidc: oidcOf(config),
     proxies: config.connectProxies,
   });
   handle = app.callback();
@@ -94,6 +95,17 @@ function healthOf({ engine, pool, database, keysAvailable, config }: SiteStart):
       state: threads < config.poolThreads ? 'warn' : 'good',
     },
   ];
+}
+
+/** All three or none: with one missing, the buttons would lead nowhere. */
+function oidcOf({ oidcIssuer, oidcClientId, oidcClientSecret, oidcName }: Config): ConnectParts['oidc'] {
+  if (!oidcIssuer && !oidcClientId && !oidcClientSecret) return undefined;
+  if (!oidcIssuer || !oidcClientId || !oidcClientSecret) {
+    throw new Error(
+      'HELPER_OIDC_ISSUER, HELPER_OIDC_CLIENT_ID and HELPER_OIDC_CLIENT_SECRET go together; set all or none.',
+    );
+  }
+  return { issuer: oidcIssuer, clientId: oidcClientId, clientSecret: oidcClientSecret, name: oidcName };
 }
 
 /** Cookies may go over plain http on a loopback address alone. */

@@ -16,6 +16,7 @@ export const configSchema = {
     'connectHost',
     'connectPort',
     'connectProxies',
+    'oidcName',
     'dataDir',
     'pluginDirs',
     'poolThreads',
@@ -44,6 +45,10 @@ export const configSchema = {
     apiUrl: { type: 'string', pattern: '^https?://[^/]+/?$', maxLength: 4096 },
     connectUrl: { type: 'string', pattern: '^https?://[^/]+/?$', maxLength: 4096 },
     connectProxies: { type: 'integer', minimum: 0, maximum: 10 },
+    oidcIssuer: { type: 'string', pattern: '^https?://.', maxLength: 4096 },
+    oidcClientId: text,
+    oidcClientSecret: text,
+    oidcName: text,
     dataDir: text,
     databaseUrl: { type: 'string', pattern: '^postgres(ql)?://.', maxLength: 4096 },
     redisUrl: { type: 'string', pattern: '^rediss?://.', maxLength: 4096 },
@@ -85,6 +90,9 @@ type Optional =
   | 'redisUrl'
   | 'operatorToken'
   | 'apiUrl'
+  | 'oidcIssuer'
+  | 'oidcClientId'
+  | 'oidcClientSecret'
   | 'connectUrl'
   | 'monthlyQuota'
   | 'inFlight';

@@ -9,6 +9,7 @@ import {
   readText,
   readUrl,
 } from './forms.js';
+import { siteVariables } from './site-variables.js';
 import { type Variable, v } from './variable.js';
 
 export type { Variable } from './variable.js';
@@ -25,30 +26,7 @@ export const variables: readonly Variable[] = [
   v('PORT', 'port', '8080', port, readNumber, 'Port of the API.'),
   v('CONNECT_HOST', 'connectHost', '127.0.0.1', address, readText, 'Address of the key-management site.'),
   v('CONNECT_PORT', 'connectPort', '8081', port, readNumber, 'Port of the key-management site and /metrics.'),
-  v(
-    'HELPER_API_URL',
-    'apiUrl',
-    undefined,
-    'an address that begins with http:// or https://',
-    readUrl('http', 'https'),
-    'The API’s address as customers see it, for the site’s curl lines; where it listens if unset.',
-  ),
-  v(
-    'HELPER_CONNECT_URL',
-    'connectUrl',
-    undefined,
-    'an address that begins with http:// or https://',
-    readUrl('http', 'https'),
-    'The site’s address as people’s browsers see it; where it listens if unset.',
-  ),
-  v(
-    'HELPER_CONNECT_PROXIES',
-    'connectProxies',
-    '0',
-    'a whole number from 0 to 10',
-    readNumber,
-    'Proxies in front of the site whose X-Forwarded-For is believed.',
-  ),
+  ...siteVariables,
   v(
     'HELPER_DATA_DIR',
     'dataDir',

@@ -34,6 +34,7 @@ describe('loadConfig', () => {
       maxTextBytes: 1024 ** 2,
       fonts: [],
       connectProxies: 0,
+      oidcName: 'single sign-on',
       rate: 50,
       burst: 0,
       redisOutageShare: 0.5,
