@@ -1,13 +1,24 @@
 /** What has been opened, closed in the reverse order, each once, also when one of them fails to close. */
 export class Closers {
   readonly #stack: (() => unknown)[] = [];
+  #closed = false;
 
+  /**
+   * Adds what has been opened. What opens only after everything was closed, because another part failed meanwhile, is
+   * closed at once: a database left open keeps a start that failed from ending.
+   */
   add(close: () => unknown): void {
-    this.#stack.push(close);
+    if (!this.#closed) this.#stack.push(close);
+    // Why the start failed is told already; that this failed to close adds nothing.
+    else
+      Promise.resolve()
+        .then(close)
+        .catch(() => undefined);
   }
 
   /** Closes everything; throws the first failure after all have been tried. */
   async close(): Promise<void> {
+    this.#closed = true;
     const failures: unknown[] = [];
     for (let close = this.#stack.pop(); close; close = this.#stack.pop()) {
       try {

@@ -26,10 +26,16 @@ export function ready(readiness: () => Readiness | undefined): Stage {
   };
 }
 
-/** Refuses calls on connections that were open when the gateway began to shut down. */
+/** Refuses calls on connections that were open when the gateway began to shut down, and closes these as they are answered. */
 export function drain(readiness: () => Readiness | undefined): Stage {
   return async function drain(ctx, next) {
-    if (readiness()) return next();
+    if (readiness()) {
+      try {
+        return await next();
+      } finally {
+        if (!readiness() && !ctx.headerSent) ctx.set('connection', 'close');
+      }
+    }
     ctx.set('connection', 'close');
     if (ctx.path === '/healthz') return next();
     throw new GatewayError('shutting_down');

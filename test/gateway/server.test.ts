@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { expect } from 'chai';
+import { fixture } from '../fixtures.js';
 import { startTestGateway, type TestGateway } from './harness.js';
 
 /** Sends raw bytes and gives the answer's head and body. */
@@ -133,5 +134,21 @@ describe('shutting down', () => {
     expect(late === undefined || late.status === 200).to.equal(true);
     await closing;
     expect((await call).status).to.equal(200);
+  });
+
+  it('waits neither for connections that never asked anything nor for those it has answered', async function () {
+    this.timeout(15_000);
+    const api = await startTestGateway({ HELPER_PLUGINS: fixture('plugins/pool') });
+    const { hostname, port } = new URL(api.url);
+    const unused = connect(Number(port), hostname);
+    const call = api.call('/sleep?ms=500');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const began = performance.now();
+    await api.close();
+    // The grace for what is under way is 20 seconds.
+    expect(performance.now() - began).to.be.below(8_000);
+    const { status, headers } = await call;
+    expect([status, headers.get('connection')]).to.deep.equal([200, 'close']);
+    unused.destroy();
   });
 });
