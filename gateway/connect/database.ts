@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
-import { isConflict, storeError } from '../database/database-error.js';
+import { storeError } from '../database/database-error.js';
+import { patiently } from '../database/patiently.js';
 import type { ConnectHandle, ConnectTables } from './tables.js';
 
 /** The site's way to its tables: tries again where another process holds a lock, and says so where nothing answers. */
@@ -18,23 +18,19 @@ const PATIENCE_MS = 5_000;
 export function createConnectDatabase(handle: ConnectHandle, kind: 'sqlite' | 'postgres'): ConnectDatabase {
   const db: Kysely<ConnectTables> = handle;
 
-  async function patiently<T>(work: () => Promise<T>): Promise<T> {
-    const deadline = performance.now() + PATIENCE_MS;
-    for (;;) {
-      try {
-        return await work();
-      } catch (error) {
-        if (!isConflict(error) || performance.now() > deadline) throw storeError(error);
-        await sleep(2 + Math.random() * 20);
-      }
+  async function trying<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await patiently(work, PATIENCE_MS);
+    } catch (error) {
+      throw storeError(error);
     }
   }
 
   return {
     kind,
     handle: db,
-    run: (work) => patiently(() => work(db)),
-    change: (work) => patiently(() => db.transaction().execute(work)),
+    run: (work) => trying(() => work(db)),
+    change: (work) => trying(() => db.transaction().execute(work)),
   };
 }
 

@@ -1,12 +1,12 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Kysely } from 'kysely';
 import Libsql from 'libsql';
 import type { Database } from './database.js';
-import { isConflict, reasonOf } from './database-error.js';
+import { reasonOf } from './database-error.js';
 import { migrate } from './migrations.js';
+import { patiently } from './patiently.js';
 import { LibsqlDialect } from './sqlite-dialect.js';
 
 /** SQLite's own waiting blocks the event loop, so it is short, and whoever uses the database waits on without blocking. */
@@ -28,7 +28,7 @@ export async function openSqlite(dataDir: string): Promise<Database> {
     createFile(file);
     const opened = new Libsql(file);
     database = opened;
-    const db = await patiently(() => prepare(opened));
+    const db = await patiently(() => prepare(opened), PATIENCE_MS);
     return { kind: 'sqlite', db, close: () => db.destroy() };
   } catch (error) {
     database?.close();
@@ -62,16 +62,4 @@ async function prepare(database: Libsql.Database): Promise<Kysely<unknown>> {
     throw error;
   }
   return db;
-}
-
-async function patiently<T>(run: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + PATIENCE_MS;
-  for (;;) {
-    try {
-      return await run();
-    } catch (error) {
-      if (!isConflict(error) || performance.now() > deadline) throw error;
-      await sleep(5 + Math.random() * 20);
-    }
-  }
 }

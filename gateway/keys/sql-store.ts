@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../database/database.js';
-import { isConflict, storeError } from '../database/database-error.js';
+import { storeError } from '../database/database-error.js';
+import { patiently } from '../database/patiently.js';
 import type { AuditEntry } from './model.js';
 import { createSqlReads } from './sql-reads.js';
 import { createSqlTransaction } from './sql-transaction.js';
@@ -24,14 +23,10 @@ export function createKeyStore({ kind, db: all }: Pick<Database, 'kind' | 'db'>)
   const listeners = new Set<Listener>();
 
   async function attempt<T>(run: () => Promise<T>): Promise<T> {
-    const deadline = performance.now() + PATIENCE_MS[kind];
-    for (;;) {
-      try {
-        return await run();
-      } catch (error) {
-        if (!isConflict(error) || performance.now() > deadline) throw storeError(error);
-        await sleep(2 + Math.random() * 20);
-      }
+    try {
+      return await patiently(run, PATIENCE_MS[kind]);
+    } catch (error) {
+      throw storeError(error);
     }
   }
 

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
+import { skipWithout } from '../../needs.js';
 
 const PATHS = [
   process.env.CHROMIUM_PATH,
@@ -10,10 +11,7 @@ const PATHS = [
 
 /** A mocha hook: skips what follows where there is no Chromium, or fails it with CI_REQUIRE_ALL=1. */
 export function requireChromium(this: Mocha.Context): void {
-  if (chromiumPath()) return;
-  if (process.env.CI_REQUIRE_ALL === '1') throw new Error('Chromium is required and missing');
-  console.log('      skipped: needs Chromium (CHROMIUM_PATH or /usr/bin/chromium), which is not here');
-  this.skip();
+  if (!chromiumPath()) skipWithout(this, 'Chromium (CHROMIUM_PATH or /usr/bin/chromium)');
 }
 
 function chromiumPath(): string | undefined {
