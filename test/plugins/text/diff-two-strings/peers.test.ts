@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { skipWithout } from '../../../needs.js';
 import { countEdits, diff } from './diff.js';
 
 // Few different lines, so that texts have much in common; unicode as whole characters, since files hold UTF-8.
@@ -44,10 +45,7 @@ describe('text/diff-two-strings, beside its peers', () => {
   };
 
   function needs(context: Mocha.Context, command: string): void {
-    if (run(command, '--version').status === 0) return;
-    if (process.env.CI_REQUIRE_ALL === '1') throw new Error(`needs ${command}, which this machine has not`);
-    console.log(`needs ${command}, which this machine has not`);
-    context.skip();
+    if (run(command, '--version').status !== 0) skipWithout(context, command);
   }
 
   before(() => {
