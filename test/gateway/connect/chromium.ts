@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 import { skipWithout } from '../../needs.js';
 
@@ -15,7 +15,7 @@ export function requireChromium(this: Mocha.Context): void {
 }
 
 function chromiumPath(): string | undefined {
-  return PATHS.find((path) => path !== undefined && existsSync(path));
+  return PATHS.find((path) => path !== undefined && isProgram(path));
 }
 
 export function launchChromium(): Promise<Browser> {
@@ -35,4 +35,13 @@ export function launchChromium(): Promise<Browser> {
       '--disable-sync',
     ],
   });
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
