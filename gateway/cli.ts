@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { Command } from 'commander';
 import { registerKeyCommands } from './commands/keys.js';
 import { openAdmin, openOperators } from './commands/open-admin.js';
@@ -7,8 +8,11 @@ import { registerPluginCommands } from './commands/plugins.js';
 import { registerServe } from './commands/serve.js';
 import { registerTenantCommands } from './commands/tenants.js';
 
+const { version } = createRequire(import.meta.url)('helper-gateway/package.json') as { version: string };
+
 const program = usageErrors(new Command('helper-gateway'), processTerminal)
   .description('A self-hosted gateway for small text and image helpers')
+  .version(version)
   .showHelpAfterError('(--help lists what there is)');
 
 registerServe(program);

@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 /** A plugin's module that could not be imported. `message` says why, for the operator. */
@@ -10,7 +12,10 @@ export class PluginImportError extends Error {}
  */
 export async function importPlugin(file: string): Promise<{ url: string; declaration: unknown }> {
   const url = pathToFileURL(file).href;
-  const name = () => console.error(`helper-gateway: the process ended while loading the plugin ${file}`);
+  const name = () => {
+    console.error(`helper-gateway: the process ended while loading the plugin ${file}`);
+    process.exitCode = 1;
+  };
   process.once('exit', name);
   try {
     const module = (await import(url)) as { default?: unknown };
@@ -20,7 +25,7 @@ export async function importPlugin(file: string): Promise<{ url: string; declara
     return { url, declaration: unwrap(module.default) };
   } catch (error) {
     if (error instanceof PluginImportError) throw error;
-    throw new PluginImportError(`cannot be loaded: ${describe(error)}`, { cause: error });
+    throw new PluginImportError(`cannot be loaded: ${describe(error, file)}`, { cause: error });
   } finally {
     process.off('exit', name);
   }
@@ -31,9 +36,24 @@ function unwrap(exported: unknown): unknown {
   return isObject && '__esModule' in exported && 'default' in exported ? exported.default : exported;
 }
 
-/** The message, with the place in the file where the stack knows it (a syntax error's first line does). */
-function describe(error: unknown): string {
+/** The message, with the place in the file where that can be told. */
+function describe(error: unknown, file: string): string {
   if (!(error instanceof Error)) return `it threw ${String(error)}`;
-  const place = error.stack?.split('\n').find((line) => /file:\/\/.*:\d+(:\d+)?\)?$/.test(line.trim()));
-  return `${error.name}: ${error.message}${place ? ` (${place.trim().replace(/^at /, '')})` : ''}`;
+  const folder = pathToFileURL(dirname(file)).href;
+  // The plugin's own frames: those of the loader and of the gateway help nobody.
+  const frames = error.stack?.split('\n').filter((line) => line.includes(folder)) ?? [];
+  const frame = frames.find((line) => /:\d+\)?$/.test(line.trim()));
+  const place =
+    frame?.trim().replace(/^at /, '') ?? (error instanceof SyntaxError ? placeOf(error, file) : '');
+  return `${error.name}: ${error.message}${place ? ` (${place})` : ''}`;
+}
+
+/**
+ * Where a syntax error is: V8 tells it nobody but a process that dies of it, so one is let. Empty where that process finds
+ * another fault or none, as where the error is in a module that the plugin imports.
+ */
+function placeOf(error: SyntaxError, file: string): string {
+  const { stderr } = spawnSync(process.execPath, ['--check', file], { encoding: 'utf8', timeout: 5_000 });
+  const line = /^.*:(\d+)$/m.exec(stderr)?.[1];
+  return line !== undefined && stderr.includes(`SyntaxError: ${error.message}`) ? `line ${line}` : '';
 }

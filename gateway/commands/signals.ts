@@ -1,12 +1,18 @@
 import type { Logger } from 'pino';
 import type { Gateway } from '../gateway.js';
 
+/** npm passes on a Ctrl-C that the terminal has sent to the gateway too: that is one signal and not two. */
+const echoMs = 500;
+
 /** Closes the gateway in order at SIGTERM and SIGINT; a second signal ends the process at once. */
 export function closeOnSignal(gateway: Gateway, logger: Logger): void {
-  let closing = false;
+  let closingSince: number | undefined;
   const stop = async (signal: NodeJS.Signals) => {
-    if (closing) process.exit(1);
-    closing = true;
+    if (closingSince !== undefined) {
+      if (performance.now() - closingSince > echoMs) process.exit(1);
+      return;
+    }
+    closingSince = performance.now();
     logger.info({ signal }, 'shutting down');
     try {
       await gateway.close();

@@ -1,6 +1,8 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { builtinPlugins, loadRegistry, PluginError } from '../../gateway/registry.js';
 import { createVocabulary } from '../../schemas/vocabulary/vocabulary.js';
@@ -49,7 +51,7 @@ describe('loadRegistry', () => {
   });
 
   const faults: [string, RegExp][] = [
-    ['syntax', /broken\.js\n +cannot be loaded: SyntaxError/],
+    ['syntax', /broken\.js\n +cannot be loaded: SyntaxError: .* \(line 1\)/],
     ['throws', /cannot be loaded: Error: no database/],
     ['no-default', /has no default export/],
     ['no-handler', /handler/],
@@ -86,4 +88,29 @@ describe('loadRegistry', () => {
       .and.match(/SyntaxError/)
       .and.match(/n\/type/);
   });
+
+  it('says what a plugin cannot find, without the gateway’s own places', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'plugins-'));
+    await writeFile(join(folder, 'lost.mjs'), "import './nowhere.mjs';\nexport default {};\n");
+    const message = await problemsOf(folder);
+    await rm(folder, { recursive: true });
+    expect(message).to.include('nowhere.mjs').and.not.include('resolve-helper');
+  });
+
+  for (const [how, code] of [
+    ['never finishes loading', 'await new Promise(() => {});'],
+    ['ends the process as if all were well', 'process.exit(0);'],
+  ] as const) {
+    it(`names a plugin that ${how}, and the command fails`, async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'plugins-'));
+      await writeFile(join(folder, 'stuck.mjs'), `${code}\nexport default {};\n`);
+      const cli = fileURLToPath(new URL('../../../gateway/bin.cjs', import.meta.url));
+      const { status, stderr } = spawnSync(process.execPath, [cli, 'plugins', 'check', folder], {
+        encoding: 'utf8',
+      });
+      await rm(folder, { recursive: true });
+      expect(status).to.equal(1);
+      expect(stderr).to.include('stuck.mjs');
+    }).timeout(20_000);
+  }
 });
