@@ -174,6 +174,8 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
   };
 }
 
+/** Anybody may ask: the loader's own words, which name folders of this host, are for the log. */
 function engineOf({ engine, fallbackReason }: WorkerReport): Pick<Readiness, 'engine' | 'engine_fallback'> {
-  return fallbackReason === undefined ? { engine } : { engine, engine_fallback: fallbackReason };
+  if (fallbackReason === undefined) return { engine };
+  return { engine, engine_fallback: 'sharp cannot be loaded here; the log says why' };
 }

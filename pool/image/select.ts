@@ -12,24 +12,6 @@ export interface EngineOptions {
   timeoutSeconds: number;
 }
 
-export interface EngineReport {
-  name: EngineName;
-  /** Why it is not sharp although `auto` was asked for: the loader's own words, in one line. */
-  fallbackReason?: string;
-}
-
-/**
- * Which engine this machine gets, found out by loading sharp: for the main thread, once at the start. The name it
- * gives is then the workers' choice, so that all agree. Rejects where `sharp` was asked for and cannot be loaded.
- */
-export async function probeEngine(choice: EngineChoice): Promise<EngineReport> {
-  if (choice === 'jimp') return { name: 'jimp' };
-  const { reason } = await tryLoadSharp();
-  if (!reason) return { name: 'sharp' };
-  if (choice === 'sharp') throw cannotLoad(reason);
-  return { name: 'jimp', fallbackReason: reason };
-}
-
 /**
  * Makes the engine. `auto` falls back to Jimp only where sharp cannot be loaded, never for a picture: what sharp
  * refuses, a decoder in JavaScript must not be talked into. Each thread makes its own.

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -5,6 +6,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { fixture } from '../fixtures.js';
 import { runCommand, startGatewayProcess } from './gateway-process.js';
+
+const picture = new URL('../../../plugins/media/example.jpg', import.meta.url);
 
 describe('the gateway as a process', function () {
   this.timeout(30_000);
@@ -39,6 +42,32 @@ describe('the gateway as a process', function () {
     const statusOf = async (path: string) => (await fetch(`${gateway.url}${path}&ak=${key}`)).status;
     expect(await statusOf('/text/remove-stopwords?text=a')).to.equal(200);
     expect(await statusOf('/media/add-border?dryrun=1')).to.equal(403);
+    await gateway.stop();
+  });
+
+  it('serves by Jimp where sharp cannot be loaded, and tells without a word of its folders', async () => {
+    const hideSharp = `
+      import Module from 'node:module';
+      const load = Module._load;
+      Module._load = function (name, ...rest) {
+        if (/^@img\\/sharp|sharp-.*\\.node$/.test(name)) throw new Error('no ' + name);
+        return load.call(this, name, ...rest);
+      };`;
+    const url = `data:text/javascript,${encodeURIComponent(hideSharp)}`;
+    const gateway = await startGatewayProcess({ ...env, NODE_OPTIONS: `--import=${url}` });
+    const ready = await (await fetch(`${gateway.url}/readyz`)).json();
+    expect(ready.data).to.include({ engine: 'jimp', keys: 'available' });
+    expect(ready.data.engine_fallback)
+      .to.match(/sharp cannot be loaded/)
+      .and.not.include('/');
+    const form = new FormData();
+    form.set('file', new Blob([readFileSync(picture)]), 'picture.jpg');
+    form.set('format', 'webp');
+    const answer = await fetch(`${gateway.url}/media/add-border?ak=${gateway.first_key?.key}`, {
+      method: 'POST',
+      body: form,
+    });
+    expect([answer.status, answer.headers.get('content-type')]).to.deep.equal([200, 'image/webp']);
     await gateway.stop();
   });
 
