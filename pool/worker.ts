@@ -4,6 +4,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import { move, transferableSymbol, valueSymbol, workerData } from 'piscina';
+import { createFaultGuard } from './fault-guard.js';
 import type { Image } from './image/engine.js';
 import { createFontSet } from './image/fonts.js';
 import { freshBytes } from './image/operation.js';
@@ -15,6 +16,7 @@ interface Plugin {
   handler: (input: unknown, context: Record<string, unknown> & { image?: Image }) => unknown;
 }
 
+const guard = createFaultGuard();
 const settings = workerData as WorkerSettings;
 if (settings.helperUrl) resolveHelperModule(settings.helperUrl);
 
@@ -32,7 +34,8 @@ export default async function work(task?: Task): Promise<unknown> {
     const module = (await import(task.plugin)) as { default: Plugin | { default: Plugin } };
     const plugin = 'default' in module.default ? module.default.default : module.default;
     const image = task.source && (await (await engine).engine.open(task.source, settings.limits));
-    const value = await plugin.handler(task.input, image ? { ...task.context, image } : { ...task.context });
+    const context = image ? { ...task.context, image } : { ...task.context };
+    const value = await guard(task.context.service, async () => plugin.handler(task.input, context));
     return moved({ ok: true, value, ms: performance.now() - start });
   } catch (error) {
     return { ...failure(error), ms: performance.now() - start };

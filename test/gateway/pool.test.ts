@@ -78,6 +78,20 @@ describe('helpers in the pool', () => {
     });
   }
 
+  for (const how of ['throw', 'reject']) {
+    it(`harm nobody else when they fail after their answer: ${how}`, async () => {
+      const strays = await Promise.all([api.call(`/stray?how=${how}`), api.call(`/stray?how=${how}`)]);
+      expect(strays.map(({ status }) => status)).to.deep.equal([200, 200]);
+      const others = await Promise.all([api.call('/sleep?ms=150'), api.call('/sleep?ms=150')]);
+      expect(others.map(({ status }) => status)).to.deep.equal([200, 200]);
+    });
+  }
+
+  it('are logged whole when they fail in a callback', () => {
+    const line = api.log.find(({ err }) => JSON.stringify(err ?? '').includes('secret later'));
+    expect(line?.path).to.equal('/throw');
+  });
+
   it('are logged whole when they fail', () => {
     const line = api.log.find(({ path, code }) => path === '/throw' && code === 'internal');
     expect(JSON.stringify(line)).to.include('secret detail').and.to.include('throw.mjs');
