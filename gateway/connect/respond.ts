@@ -1,3 +1,4 @@
+import { discardBody } from '../discard-body.js';
 import { failure } from '../envelope.js';
 import { GatewayError } from '../errors.js';
 import { toGatewayError } from '../pipeline/respond.js';
@@ -20,8 +21,7 @@ export function respond(site: Site): SiteStage {
       if (error.retryAfter !== undefined) ctx.set('retry-after', String(error.retryAfter));
       if (ctx.state.answers === 'json') sendFailure(ctx, error);
       else sendAnswer(ctx, site, errorPage(error, ctx.state.requestId));
-      // What is left of a body that was refused is not worth reading.
-      if (!ctx.req.complete) ctx.set('connection', 'close');
+      discardBody(ctx.req);
     }
   };
 }

@@ -1,3 +1,4 @@
+import { discardBody } from '../discard-body.js';
 import { failure, type Meta, success } from '../envelope.js';
 import { GatewayError, isErrorCode } from '../errors.js';
 import type { Stage } from './state.js';
@@ -41,8 +42,7 @@ export function respond(): Stage {
       if (error.status === 401) ctx.set('www-authenticate', 'Bearer realm="helper-gateway"');
       ctx.type = 'application/json; charset=utf-8';
       ctx.body = JSON.stringify(failure(error, meta()));
-      // What is left of a body that was refused is not worth reading.
-      if (!ctx.req.complete) ctx.set('connection', 'close');
+      discardBody(ctx.req);
     }
   };
 }

@@ -1,24 +1,28 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { fixture } from '../fixtures.js';
 import { startTestGateway, type TestGateway } from './harness.js';
 
-/** Sends raw bytes and gives the answer's head and body. */
-function raw(url: string, text: string): Promise<{ head: string; body: string }> {
+/** Has a connection written to and gives everything that came back, in both directions to the end. */
+function exchange(url: string, write: (socket: Socket) => unknown): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
-    const socket = connect(Number(port), hostname, () => socket.write(text, 'latin1'));
+    const socket = connect(Number(port), hostname, () => write(socket));
     let answer = '';
     socket.on('data', (chunk) => {
       answer += chunk;
     });
     socket.on('error', reject);
-    socket.on('close', () => {
-      const [head = '', body = ''] = answer.split('\r\n\r\n');
-      resolve({ head, body });
-    });
+    socket.on('close', () => resolve(answer));
     socket.setTimeout(5000, () => socket.destroy());
   });
+}
+
+/** Sends raw bytes and gives the answer's head and body. */
+async function raw(url: string, text: string): Promise<{ head: string; body: string }> {
+  const answer = await exchange(url, (socket) => socket.write(text, 'latin1'));
+  const [head = '', body = ''] = answer.split('\r\n\r\n');
+  return { head, body };
 }
 
 describe('the HTTP server', () => {
@@ -121,6 +125,24 @@ describe('the HTTP server', () => {
     );
     expect(head).to.match(/^HTTP\/1\.1 200 /);
     expect(body).to.include('alive');
+  });
+
+  it('lets a client that is still sending read why it was refused, and goes on with its connection', async () => {
+    const length = 5_000_000;
+    const head = `POST /text/remove-stopwords HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
+    const next = 'GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n';
+    const answer = await exchange(api.url, async (socket) => {
+      socket.write(head);
+      // The refusal is on its way long before the last of these.
+      for (let sent = 0; sent < length; sent += 500_000) {
+        socket.write('x'.repeat(500_000));
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      socket.write(next);
+    });
+    expect(answer)
+      .to.match(/^HTTP\/1\.1 401 /)
+      .and.match(/HTTP\/1\.1 200 /);
   });
 });
 
