@@ -88,7 +88,7 @@ describe('keys/admin', () =>
           'scopes',
         );
       }
-      for (const label of ['a'.repeat(101), 'a\u0000b', 7]) {
+      for (const label of ['a'.repeat(101), 'a\u0000b', 'a\u202eb', 'a\ud800', 'a\u2028b', 7]) {
         expect(await problems(admin.issueKey('acme', { label: label as string }, 'ann'))).to.have.keys(
           'label',
         );
