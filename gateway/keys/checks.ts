@@ -1,6 +1,7 @@
 import { closest } from 'fastest-levenshtein';
 
 import type { FieldProblem } from '../../schemas/problem.js';
+import { quote } from '../../schemas/quote.js';
 import { GatewayError } from '../errors.js';
 import type { TenantLimits } from './model.js';
 import { knownScopes } from './scopes.js';
@@ -107,7 +108,7 @@ function unknownScope(scope: unknown, known: readonly string[]): string {
 /** A value as an error may show it: its type and, where it is short enough, itself. */
 export function shown(value: unknown): string {
   if (typeof value === 'string')
-    return value.length > 80 ? `a string of ${value.length} characters` : JSON.stringify(value);
+    return value.length > 60 ? `a string of ${value.length} characters` : quote(value);
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return String(value);
   if (value === undefined) return 'missing';
   return Array.isArray(value) ? `a list of ${value.length}` : `of type ${typeof value}`;

@@ -96,6 +96,11 @@ describe('keys/admin', () =>
       expect((await admin.listKeys('acme')).keys).to.deep.equal([]);
     });
 
+    it('says what is wrong without text that would turn its own', async () => {
+      const found = await problems(admin.issueKey('acme', { label: 'a\u202eb' }, 'ann'));
+      expect(found.label).to.include('a\\u{202e}b');
+    });
+
     it('says not_found for what is not there, whatever was asked', async () => {
       for (const name of ['nobody', 'Not A Name', 'a\u0000b', '']) {
         expect(await code(admin.issueKey(name, {}, 'ann'))).to.equal('not_found');
