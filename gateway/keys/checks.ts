@@ -1,6 +1,7 @@
 import { closest } from 'fastest-levenshtein';
 
 import type { FieldProblem } from '../../schemas/problem.js';
+import { quote } from '../../schemas/quote.js';
 import { GatewayError } from '../errors.js';
 import type { TenantLimits } from './model.js';
 import { knownScopes } from './scopes.js';
@@ -46,10 +47,18 @@ export function checkName(value: unknown): Check<string> {
   };
 }
 
+// Line ends, half characters (PostgreSQL would keep others in their place), and what turns the direction of the text
+// around it, so that a name could pass for another one in a list.
+const NOT_IN_A_LINE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
+
+/** Whether people can be shown this as a label or a name: one line of at most so many characters. */
+export function isLine(text: string, maxLength: number): boolean {
+  return [...text].length <= maxLength && !NOT_IN_A_LINE.test(text);
+}
+
 export function checkLabel(value: unknown): Check<string | null> {
   if (value === undefined || value === null) return { value: null };
-  const fits = typeof value === 'string' && value.trim() !== '' && [...value].length <= LABEL_LENGTH;
-  if (fits && !/\p{Cc}/u.test(value)) return { value };
+  if (typeof value === 'string' && value.trim() !== '' && isLine(value, LABEL_LENGTH)) return { value };
   return {
     problem: `is ${shown(value)}; it must be 1 to ${LABEL_LENGTH} characters without control characters`,
   };
@@ -99,7 +108,7 @@ function unknownScope(scope: unknown, known: readonly string[]): string {
 /** A value as an error may show it: its type and, where it is short enough, itself. */
 export function shown(value: unknown): string {
   if (typeof value === 'string')
-    return value.length > 80 ? `a string of ${value.length} characters` : JSON.stringify(value);
+    return value.length > 60 ? `a string of ${value.length} characters` : quote(value);
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return String(value);
   if (value === undefined) return 'missing';
   return Array.isArray(value) ? `a list of ${value.length}` : `of type ${typeof value}`;

@@ -1,7 +1,7 @@
 import { shown } from './checks.js';
 
 const ISO_8601 =
-  /^(\d{4})-(\d\d)-(\d\d)(?:T([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,3})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/;
+  /^(\d{4})-(\d\d)-(\d\d)(?:T([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d))?$/;
 
 /**
  * Reads a key's expiry: an ISO 8601 day (its first moment in UTC) or a time with `Z` or an offset, in the future of `now`
@@ -12,7 +12,7 @@ export function checkExpiry(value: unknown, now: number): { value: number | null
   const time = typeof value === 'string' ? parseIso(value) : undefined;
   if (time === undefined) {
     return {
-      problem: `is ${shown(value)}; it must be an ISO 8601 time such as "2030-01-31" or "2030-01-31T18:00:00Z"`,
+      problem: `is ${shown(value)}; it must be an ISO 8601 day such as "2030-01-31", or a time with Z or an offset such as "2030-01-31T18:00:00Z"`,
     };
   }
   if (time <= now) return { problem: `is ${shown(value)}, which has passed; it must lie in the future` };

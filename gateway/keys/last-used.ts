@@ -8,7 +8,7 @@ export interface LastUsed {
   close(): Promise<void>;
 }
 
-/** Keys noted at most between two writes; past it, the next minute's use will tell. */
+/** Keys noted at most between two writes; past it, the next use will tell. */
 const MAX_KEYS = 100_000;
 
 /** Gathers when keys were used and writes it in one batch an `interval` (ms); what cannot be written waits for the next. */

@@ -6,7 +6,7 @@ export interface TenantLimits {
   burst: number | null;
   /** Successful calls a calendar month (UTC). */
   monthly_quota: number | null;
-  /** Image tasks waiting or running at once. */
+  /** Pool tasks waiting or running at once. */
   in_flight: number | null;
 }
 

@@ -66,7 +66,7 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
   const { store, now = Date.now, monotonic = () => performance.now() } = options;
   const known = new LRUCache<string, Cached>({ max: MAX_CACHED });
   const unknown = new LRUCache<string, Cached>({ max: MAX_CACHED });
-  const lastUsed = createLastUsed(store, options.lastUsedInterval ?? 60_000);
+  const lastUsed = createLastUsed(store, options.lastUsedInterval ?? 5_000);
   // Rises with every change. A read that began before one may bring what was true before it, and is not cached.
   let epoch = 0;
   const find = createKeyLookup(store, () => ({ epoch, at: monotonic() }));

@@ -31,7 +31,7 @@ export interface KeyView {
   created_at: string;
   expires_at: string | null;
   revoked_at: string | null;
-  /** Up to a minute behind. */
+  /** Up to 5 s behind. */
   last_used_at: string | null;
   /** The secrets that still work: the current one first, then those in their grace. */
   secrets: SecretView[];

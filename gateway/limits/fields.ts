@@ -35,12 +35,9 @@ function states({ rate, quota, month }: LimitState): string[] {
 /**
  * The answer's `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10: lists of named policies,
  * `q` units in `w` seconds, and of their states, `r` units left, `t` seconds until there are more). Empty for a tenant
- * without limits. Without a state only the policy is told.
+ * without limits.
  */
-export function rateLimitFields(
-  limits: TenantLimits,
-  state: LimitState | { month: Month },
-): Record<string, string> {
+export function rateLimitFields(limits: TenantLimits, state: LimitState): Record<string, string> {
   const fields: Record<string, string> = {};
   const policy = policies(limits, state.month);
   const known = states(state);

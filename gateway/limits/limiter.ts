@@ -31,8 +31,6 @@ export type LimitVerdict =
 export interface Limiter {
   /** Counts a call and says whether it may run. Never throws for a Redis or a database that is away. */
   take(tenant: LimitedTenant): Promise<LimitVerdict>;
-  /** The policy alone, for an answer that was decided before the limits were asked. */
-  policy(limits: TenantLimits): Record<string, string>;
   /** Ends the connection to Redis. What is charged is written by the batch writer, which is its owner's to close. */
   close(): void;
 }
@@ -100,7 +98,6 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
       if (!quota.granted) return { allowed: false, code: 'quota_exceeded', retryAfter: month.left, headers };
       return { allowed: true, headers, settle: (status) => quota.settle(status < 400) };
     },
-    policy: (limits) => rateLimitFields(limits, { month: monthOf(now()) }),
     close: () => link?.close(),
   };
 }

@@ -24,12 +24,13 @@ export function limit(limiter: Limiter, defaults: TenantLimits): Stage {
       defaults,
     );
     ctx.state.limits = limits;
-    if (!scopeAllows(scopes, helper.id)) {
-      ctx.set(limiter.policy(limits));
-      throw new GatewayError('scope_denied');
-    }
     const verdict = await limiter.take({ id: tenant.id, limits });
     ctx.set(verdict.headers);
+    if (!scopeAllows(scopes, helper.id)) {
+      // Counted like every refused call, so that its answer tells what is left too; the scope speaks before the limits.
+      if (verdict.allowed) verdict.settle(403);
+      throw new GatewayError('scope_denied');
+    }
     if (!verdict.allowed) throw new GatewayError(verdict.code, { retryAfter: verdict.retryAfter });
     try {
       await next();

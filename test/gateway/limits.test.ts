@@ -32,6 +32,26 @@ describe('limits of the API', () => {
     }
   });
 
+  it('tell on a call outside the key’s scopes too what is left, at no cost to the quota', async () => {
+    const { call, gateway } = await start({
+      HELPER_RATE: '9',
+      HELPER_MONTHLY_QUOTA: '5',
+      HELPER_OPERATOR_TOKEN: 'token-of-this-test',
+    });
+    const response = await fetch(new URL('/api/tenants/demo/keys', gateway.connectUrl), {
+      method: 'POST',
+      headers: { authorization: 'Bearer token-of-this-test', 'content-type': 'application/json' },
+      body: '{"scopes":["media/*"]}',
+    });
+    const { data } = (await response.json()) as { data: { key: string } };
+    for (let round = 0; round < 2; round += 1) {
+      const { status, headers } = await call('/text/remove-stopwords?text=a', { key: data.key });
+      expect(status).to.equal(403);
+      expect(headers.get('ratelimit-policy')).to.match(/^"rate";q=9;w=1, "quota";q=5;w=\d+$/);
+      expect(headers.get('ratelimit')).to.match(/^"rate";r=\d;t=1, "quota";r=4;t=\d+$/);
+    }
+  });
+
   it('count an answered call against the quota, and no other', async () => {
     const { call } = await start({ HELPER_MONTHLY_QUOTA: '2' });
     expect((await call('/text/remove-stopwords')).status).to.equal(400);

@@ -81,7 +81,7 @@ const limitTexts = {
   rate: 'Requests a second; 0 is no limit.',
   burst: 'Requests that may come at once on top of the rate.',
   monthly_quota: 'Successful calls a calendar month (UTC).',
-  in_flight: 'Image tasks waiting or running at once.',
+  in_flight: 'Tasks in the worker pool at once, waiting or running, in one gateway.',
 } as const;
 
 export const limitFields: Fields = {

@@ -91,8 +91,8 @@ function AuditTable(props: {
       head={
         <>
           <th scope="col">When</th>
+          <th scope="col">What</th>
           <th scope="col">Who</th>
-          <th scope="col">Did</th>
           {showTenant && <th scope="col">Tenant</th>}
           <th scope="col">Detail</th>
         </>
@@ -105,7 +105,6 @@ function AuditTable(props: {
             <td>
               <Moment at={entry.at} />
             </td>
-            <td>{entry.actor.replace(/^user:/, '')}</td>
             <td>
               {said[entry.action] ?? entry.action}
               {entry.key_id && (
@@ -115,6 +114,7 @@ function AuditTable(props: {
                 </>
               )}
             </td>
+            <td>{entry.actor.replace(/^user:/, '')}</td>
             {showTenant && (
               <td class="name">{tenant ? <a href={`/tenants/${tenant}`}>{tenant}</a> : <None />}</td>
             )}

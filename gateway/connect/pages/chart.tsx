@@ -3,7 +3,11 @@ import { count } from './parts.js';
 
 const WIDTH = 720;
 const HEIGHT = 220;
-const LEFT = 52;
+/** Half a date, so that the first is not cut off. */
+const LEFT = 16;
+/** Room for the scale: on the side of today, where a narrow screen begins to show the chart. */
+const RIGHT = 48;
+const END = WIDTH - RIGHT;
 const BOTTOM = 24;
 const TOP = 8;
 /** As many colours as the style sheet has; helpers past that share the last. */
@@ -32,7 +36,7 @@ export function UsageChart({ rows, days }: ChartProps) {
   const bars = stack(rows, days, services);
   const peak = niceCeiling(Math.max(1, ...bars.map(({ calls, below }) => calls + below)));
   const plot = HEIGHT - BOTTOM - TOP;
-  const step = (WIDTH - LEFT) / days.length;
+  const step = (END - LEFT) / days.length;
   const y = (calls: number) => TOP + plot - (calls / peak) * plot;
   const every = Math.ceil(days.length / 8);
   return (
@@ -46,8 +50,8 @@ export function UsageChart({ rows, days }: ChartProps) {
         >
           {[0, 0.5, 1].map((part) => (
             <g key={part}>
-              <line class="grid" x1={LEFT} x2={WIDTH} y1={y(peak * part)} y2={y(peak * part)} />
-              <text class="axis" x={LEFT - 8} y={y(peak * part) + 4} text-anchor="end">
+              <line class="grid" x1={LEFT} x2={END} y1={y(peak * part)} y2={y(peak * part)} />
+              <text class="axis" x={END + 8} y={y(peak * part) + 4}>
                 {short(peak * part)}
               </text>
             </g>

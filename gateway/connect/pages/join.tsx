@@ -1,4 +1,5 @@
 import { GatewayError } from '../../errors.js';
+import { isLine } from '../../keys/checks.js';
 import type { Invitation } from '../auth/invitations.js';
 import { MAX_PASSWORD, MIN_PASSWORD } from '../auth/sign-in.js';
 import { emptyForm, type FormState, type PageAnswer, type PageCall, type PageRoute } from '../page.js';
@@ -93,7 +94,9 @@ function problemsOf(account: { email: string; name: string; password: string }, 
   ) {
     problems.email = 'must be an e-mail address such as name@example.com';
   }
-  if (account.name.length > 100) problems.name = 'must be at most 100 characters';
+  if (!isLine(account.name, 100)) {
+    problems.name = 'must be at most 100 characters without control characters';
+  }
   const problem = passwordProblem(account.password);
   if (problem) problems.password = problem;
   else if (again !== account.password) problems.again = 'must be the same password as above';

@@ -19,7 +19,7 @@ const fields = [
   ['rate', 'Requests a second', '0 is no limit.'],
   ['burst', 'Burst', 'Requests that may come at once on top of that.'],
   ['monthly_quota', 'Monthly quota', 'Successful calls a calendar month, in UTC.'],
-  ['in_flight', 'Image tasks at once', 'Waiting or running.'],
+  ['in_flight', 'Tasks at once', 'In the worker pool, waiting or running.'],
 ] as const;
 
 /** What a tenant may use; an empty field is the gateway's default. */

@@ -1,5 +1,6 @@
 import type { ComponentChild } from 'preact';
 import { GatewayError } from '../../errors.js';
+import { isLine } from '../../keys/checks.js';
 import type { AuditAction } from '../../keys/model.js';
 import {
   actorOf,
@@ -64,8 +65,8 @@ function pagesOf(group: Group): PageRoute[] {
 async function invite(group: Group, call: PageCall): Promise<PageAnswer> {
   const { site, form } = call;
   const text = (form.get('note') ?? '').trim();
-  if (text === '' || text.length > 100 || /\p{Cc}/u.test(text)) {
-    const problem = 'must be 1 to 100 characters';
+  if (text === '' || !isLine(text, 100)) {
+    const problem = 'must be 1 to 100 characters without control characters';
     const error = new GatewayError('invalid_input', { details: [{ field: 'note', problem }] });
     return { ...(await groupPage(group, call, formState(error, form, 'note'))), status: 400 };
   }

@@ -87,6 +87,12 @@ export function count(value: number): string {
   return numbers.format(value);
 }
 
+/** A time in milliseconds, in the unit that fits. */
+export function duration(ms: number): string {
+  if (Math.round(ms) < 1000) return `${Math.round(ms)} ms`;
+  return `${(ms / 1000).toLocaleString('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 })} s`;
+}
+
 /** Bytes in the unit that fits. */
 export function bytes(value: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];

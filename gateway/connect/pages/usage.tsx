@@ -1,7 +1,7 @@
 import { type PageAnswer, type PageCall, type PageRoute, tenantOf } from '../page.js';
 import type { UsageRow } from '../parts.js';
 import { UsageChart } from './chart.js';
-import { bytes, count, Empty, Table } from './parts.js';
+import { bytes, count, duration, Empty, Table } from './parts.js';
 import { TenantFrame } from './tenant-frame.js';
 
 const DAY_MS = 86_400_000;
@@ -92,7 +92,7 @@ function Sums({ rows }: { rows: readonly UsageRow[] }) {
       </div>
       <div>
         <dt>CPU time</dt>
-        <dd>{seconds(sum('cpu_ms'))}</dd>
+        <dd>{duration(sum('cpu_ms'))}</dd>
       </div>
     </dl>
   );
@@ -129,15 +129,11 @@ function UsageTable({ tenant, rows }: { tenant: string; rows: readonly UsageRow[
           <td class="number">{count(row.errors)}</td>
           <td class="number">{bytes(row.bytes_in)}</td>
           <td class="number">{bytes(row.bytes_out)}</td>
-          <td class="number">{seconds(row.cpu_ms)}</td>
+          <td class="number">{duration(row.cpu_ms)}</td>
         </tr>
       ))}
     </Table>
   );
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1000).toLocaleString('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 })} s`;
 }
 
 /** The last `count` UTC days, today included, oldest first. */

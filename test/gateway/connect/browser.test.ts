@@ -162,6 +162,19 @@ describe('connect: in a browser', function () {
     await context.close();
   });
 
+  it('shows today’s calls and the scale first on a screen that is narrower than the chart', async () => {
+    const { id } = await site.admin.createTenant('narrow', 'test');
+    site.usage.set(id, sampleUsage('key_narrow', 1));
+    const [context, page] = await openPage(browser, faults, { viewport: { width: 390, height: 844 } });
+    await signInTo(site, page);
+    await page.goto(`${site.url}/tenants/narrow/usage`);
+    const bar = await page.locator('.plot rect').last().boundingBox();
+    expect((bar?.x ?? Number.NaN) + (bar?.width ?? 0)).to.be.within(200, 390);
+    const scale = await page.locator('.plot .axis').first().boundingBox();
+    expect((scale?.x ?? Number.NaN) + (scale?.width ?? 0)).to.be.within(200, 390);
+    await context.close();
+  });
+
   it('works without a script', async () => {
     await site.admin.createTenant('no-script', 'test');
     const [context, page] = await openPage(browser, faults, { javaScriptEnabled: false });

@@ -88,12 +88,17 @@ describe('keys/admin', () =>
           'scopes',
         );
       }
-      for (const label of ['a'.repeat(101), 'a\u0000b', 7]) {
+      for (const label of ['a'.repeat(101), 'a\u0000b', 'a\u202eb', 'a\ud800', 'a\u2028b', 7]) {
         expect(await problems(admin.issueKey('acme', { label: label as string }, 'ann'))).to.have.keys(
           'label',
         );
       }
       expect((await admin.listKeys('acme')).keys).to.deep.equal([]);
+    });
+
+    it('says what is wrong without text that would turn its own', async () => {
+      const found = await problems(admin.issueKey('acme', { label: 'a\u202eb' }, 'ann'));
+      expect(found.label).to.include('a\\u{202e}b');
     });
 
     it('says not_found for what is not there, whatever was asked', async () => {

@@ -9,11 +9,19 @@ describe('keys/expiry', () => {
     ['2030-01-31', Date.UTC(2030, 0, 31)],
     ['2030-01-31T18:00Z', Date.UTC(2030, 0, 31, 18)],
     ['2030-01-31T18:00:30.250Z', Date.UTC(2030, 0, 31, 18, 0, 30, 250)],
+    ['2030-01-31T18:00:30.250999+00:00', Date.UTC(2030, 0, 31, 18, 0, 30, 250)],
     ['2030-01-31T18:00:00+02:00', Date.UTC(2030, 0, 31, 16)],
+    ['2030-01-31T18:00:00-0530', Date.UTC(2030, 0, 31, 23, 30)],
     ['2032-02-29', Date.UTC(2032, 1, 29)],
   ] as const) {
     it(`reads ${text}`, () => expect(checkExpiry(text, NOW)).to.deep.equal({ value: time }));
   }
+
+  it('says that a time needs an offset', () => {
+    expect(checkExpiry('2030-01-31T18:00:00', NOW))
+      .to.have.property('problem')
+      .that.includes('Z or an offset');
+  });
 
   it('takes none for never', () => {
     expect(checkExpiry(undefined, NOW)).to.deep.equal({ value: null });
