@@ -10,11 +10,11 @@ export interface UsageRecord {
   service: string;
   /** HTTP status of the answer. */
   status: number;
-  /** Bytes of the request's body. */
+  /** Bytes of the request's body, and of what was downloaded for it. */
   bytesIn: number;
   /** Bytes of the answer's body. */
   bytesOut: number;
-  /** CPU time of the pool task in milliseconds; 0 for a helper that runs inline. */
+  /** Milliseconds for which the call held a worker thread, as its CPU time; 0 for a helper that runs inline. */
   cpuMs: number;
   /** When it was answered, epoch milliseconds; now where it is missing. */
   at?: number;
