@@ -1,5 +1,4 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { isIP } from 'node:net';
 import type { Logger } from 'pino';
 import type { Pool } from '../pool/pool.js';
 import type { WorkerReport } from '../pool/task.js';
@@ -9,6 +8,7 @@ import { createConnectApp } from './connect/app.js';
 import { type Credentials, createFirstOperator } from './connect/auth/first-operator.js';
 import { createConnectDatabase } from './connect/database.js';
 import type { ConnectParts, HealthFact } from './connect/parts.js';
+import { isLoopback } from './connect/protect.js';
 import type { Database } from './database/database.js';
 import { createKeyAdmin } from './keys/admin.js';
 import type { KeyStore } from './keys/store.js';
@@ -62,6 +62,7 @@ export async function startSite(start: SiteStart): Promise<StartedSite> {
     metrics: () => metrics.text(),
     health: () => healthOf(start),
     logger,
+    // Cookies may go over plain http on a loopback address alone.
     secureCookies: !isLoopback(new URL(baseUrl).hostname),
     oidc: oidcOf(config),
     proxies: config.connectProxies,
@@ -106,10 +107,4 @@ function oidcOf({ oidcIssuer, oidcClientId, oidcClientSecret, oidcName }: Config
     );
   }
   return { issuer: oidcIssuer, clientId: oidcClientId, clientSecret: oidcClientSecret, name: oidcName };
-}
-
-/** Cookies may go over plain http on a loopback address alone. */
-function isLoopback(hostname: string): boolean {
-  const bare = hostname.replace(/^\[|\]$/g, '');
-  return bare === 'localhost' || bare === '::1' || (isIP(bare) === 4 && bare.startsWith('127.'));
 }

@@ -87,19 +87,19 @@ export function createPool(options: PoolOptions): Pool {
     if (closing) throw new PoolError('shutting_down', 'the pool takes no more work');
     const controller = new AbortController();
     let job: Job | undefined;
-    const ticket = admission.take(tenant, weight, () => {
+    const taken = admission.take(tenant, weight, () => {
       const error = new PoolError('tenant_busy', 'the place went to a tenant that had fewer', {
         retryAfter: retryAfter(),
       });
       if (job && queue.remove(tenant, job)) job.reject(error);
       controller.abort(error);
     });
-    if (typeof ticket === 'string') {
-      throw new PoolError(ticket, 'no place in the pool', { retryAfter: retryAfter() });
+    if (typeof taken === 'string') {
+      throw new PoolError(taken, 'no place in the pool', { retryAfter: retryAfter() });
     }
+    const ticket = taken;
 
     function free(): void {
-      if (typeof ticket === 'string') return;
       ticket.release();
       if (admission.size === 0) drained?.();
     }
@@ -115,7 +115,7 @@ export function createPool(options: PoolOptions): Pool {
       controller.signal.throwIfAborted();
       try {
         return await new Promise((resolve, reject) => {
-          job = { task, start: () => typeof ticket !== 'string' && ticket.start(), resolve, reject };
+          job = { task, start: ticket.start, resolve, reject };
           queue.push(tenant, job, weight);
           pump();
         });

@@ -1,6 +1,6 @@
 import Router from '@koa/router';
 import Koa from 'koa';
-import { GatewayError } from '../errors.js';
+import { answerUnrouted } from '../answer-unrouted.js';
 import { authorize } from './api/authorize.js';
 import { handle } from './api/handle.js';
 import { openApiDocument } from './api/openapi.js';
@@ -40,7 +40,9 @@ export async function createConnectApp(parts: ConnectParts): Promise<Koa<SiteSta
   app.use(forPages(issueFormToken(site)));
   app.use(forApi(authorize(parts.operatorToken)));
   app.use(router.routes());
-  app.use(refuse);
+  app.use(async function refuse(ctx) {
+    answerUnrouted(ctx as SiteContext);
+  });
   app.on('error', (error) => parts.logger.warn({ err: error }, 'answer not sent'));
   return app;
 }
@@ -88,14 +90,4 @@ function forPages(stage: SiteStage): SiteStage {
 function forApi(stage: SiteStage): SiteStage {
   return (ctx, next) =>
     ctx.state.answers === 'json' && ctx.method !== 'OPTIONS' ? stage(ctx, next) : next();
-}
-
-/** Answers what no route took: 405 with `Allow` where the path is there for other methods, OPTIONS likewise, else 404. */
-async function refuse(ctx: SiteContext): Promise<void> {
-  const allowed = [...new Set((ctx.matched ?? []).flatMap((layer) => layer.methods))].sort();
-  if (allowed.length === 0) throw new GatewayError('not_found');
-  const allow = [...allowed, 'OPTIONS'].join(', ');
-  if (ctx.method !== 'OPTIONS') throw new GatewayError('method_not_allowed', { headers: { allow } });
-  ctx.set('allow', allow);
-  ctx.status = 204;
 }

@@ -1,6 +1,5 @@
 import type { Kysely, Transaction } from 'kysely';
-import { storeError } from '../database/database-error.js';
-import { patiently } from '../database/patiently.js';
+import { ask } from '../database/patiently.js';
 import type { ConnectHandle, ConnectTables } from './tables.js';
 
 /** The site's way to its tables: tries again where another process holds a lock, and says so where nothing answers. */
@@ -18,19 +17,11 @@ const PATIENCE_MS = 5_000;
 export function createConnectDatabase(handle: ConnectHandle, kind: 'sqlite' | 'postgres'): ConnectDatabase {
   const db: Kysely<ConnectTables> = handle;
 
-  async function trying<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await patiently(work, PATIENCE_MS);
-    } catch (error) {
-      throw storeError(error);
-    }
-  }
-
   return {
     kind,
     handle: db,
-    run: (work) => trying(() => work(db)),
-    change: (work) => trying(() => db.transaction().execute(work)),
+    run: (work) => ask(() => work(db), PATIENCE_MS),
+    change: (work) => ask(() => db.transaction().execute(work), PATIENCE_MS),
   };
 }
 

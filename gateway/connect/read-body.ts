@@ -1,4 +1,5 @@
 import { HttpMethodEnum, koaBody } from 'koa-body';
+import { decodeUtf8, hasBody } from '../body-text.js';
 import { GatewayError } from '../errors.js';
 import type { SiteContext } from './state.js';
 
@@ -12,14 +13,13 @@ const read = koaBody({
   textTypes: ['application/json', 'application/x-www-form-urlencoded'],
   textLimit: MAX_BYTES,
   parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE],
-  // One character a byte, so that what is not UTF-8 can be told from what is.
+  // For decodeUtf8.
   encoding: 'binary',
 });
 
 /** The text of a request's body, empty where there is none; it must be of media type `type`, whole and UTF-8. */
 export async function readText(ctx: SiteContext, type: string): Promise<string> {
-  const { 'content-length': length, 'transfer-encoding': transfer } = ctx.req.headers;
-  if (transfer === undefined && (length === undefined || length === '0')) return '';
+  if (!hasBody(ctx.req.headers)) return '';
   const encoding = ctx.get('content-encoding');
   if ((encoding && encoding !== 'identity') || !ctx.is(type)) {
     throw new GatewayError('unsupported_media_type', { message: `Send ${type}, not compressed.` });
@@ -31,12 +31,8 @@ export async function readText(ctx: SiteContext, type: string): Promise<string> 
     if ((error as { status?: number }).status === 413) throw tooLarge();
     throw new GatewayError('bad_request', { message: 'The body did not arrive whole.', cause: error });
   }
-  try {
-    const { body } = ctx.request as { body?: unknown };
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(String(body ?? ''), 'latin1'));
-  } catch {
-    throw new GatewayError('invalid_input', { details: [{ field: 'body', problem: 'must be UTF-8 text' }] });
-  }
+  const { body } = ctx.request as { body?: unknown };
+  return decodeUtf8(String(body ?? ''));
 }
 
 function tooLarge(): GatewayError {

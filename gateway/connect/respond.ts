@@ -1,7 +1,6 @@
-import { discardBody } from '../discard-body.js';
+import { prepareErrorAnswer } from '../answer-error.js';
 import { failure } from '../envelope.js';
 import { GatewayError } from '../errors.js';
-import { toGatewayError } from '../pipeline/respond.js';
 import { errorPage } from './pages/error.js';
 import { sendAnswer } from './show.js';
 import type { Site } from './site.js';
@@ -14,14 +13,9 @@ export function respond(site: Site): SiteStage {
       await next();
       if (ctx.status === 404 && ctx.body == null) throw new GatewayError('not_found');
     } catch (thrown) {
-      const error = toGatewayError(thrown);
-      ctx.state.code = error.code;
-      if (error.status >= 500) ctx.state.fault = error.cause ?? error;
-      ctx.set(error.headers);
-      if (error.retryAfter !== undefined) ctx.set('retry-after', String(error.retryAfter));
+      const error = prepareErrorAnswer(ctx, thrown);
       if (ctx.state.answers === 'json') sendFailure(ctx, error);
       else sendAnswer(ctx, site, errorPage(error, ctx.state.requestId));
-      discardBody(ctx.req);
     }
   };
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isConflict } from './database-error.js';
+import { isConflict, storeError } from './database-error.js';
 
 /**
  * Runs `work` again, from its start, while it meets another's lock, for `patienceMs` at most; what it throws then, or
@@ -14,5 +14,14 @@ export async function patiently<T>(work: () => Promise<T>, patienceMs: number): 
       if (!isConflict(error) || performance.now() > deadline) throw error;
       await sleep(2 + Math.random() * 20);
     }
+  }
+}
+
+/** The same, for whoever answers a caller: what is not a bug of ours is thrown on as `keys_unavailable`. */
+export async function ask<T>(work: () => Promise<T>, patienceMs: number): Promise<T> {
+  try {
+    return await patiently(work, patienceMs);
+  } catch (error) {
+    throw storeError(error);
   }
 }

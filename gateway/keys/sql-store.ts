@@ -1,7 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../database/database.js';
-import { storeError } from '../database/database-error.js';
-import { patiently } from '../database/patiently.js';
+import { ask } from '../database/patiently.js';
 import type { AuditEntry } from './model.js';
 import { createSqlReads } from './sql-reads.js';
 import { createSqlTransaction } from './sql-transaction.js';
@@ -22,14 +21,7 @@ export function createKeyStore({ kind, db: all }: Pick<Database, 'kind' | 'db'>)
   const db: Kysely<Tables> = all;
   const listeners = new Set<Listener>();
 
-  async function attempt<T>(run: () => Promise<T>): Promise<T> {
-    try {
-      return await patiently(run, PATIENCE_MS[kind]);
-    } catch (error) {
-      throw storeError(error);
-    }
-  }
-
+  const attempt = <T>(run: () => Promise<T>): Promise<T> => ask(run, PATIENCE_MS[kind]);
   const reads = createSqlReads(db);
   return {
     kind,

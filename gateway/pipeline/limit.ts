@@ -1,8 +1,8 @@
+import { toGatewayError } from '../answer-error.js';
 import { GatewayError } from '../errors.js';
 import { scopeAllows } from '../keys/scopes.js';
 import type { Limiter } from '../limits/limiter.js';
 import { resolveLimits, type TenantLimits } from '../limits/tenant-limits.js';
-import { toGatewayError } from './respond.js';
 import type { Stage } from './state.js';
 
 /**

@@ -1,4 +1,5 @@
 import { koaBody } from 'koa-body';
+import { decodeUtf8, hasBody } from '../body-text.js';
 import { GatewayError } from '../errors.js';
 import { parseJsonObject } from './json-body.js';
 import { multipartOptions, readMultipart, tooManyParts } from './multipart-body.js';
@@ -32,7 +33,7 @@ export function readInput(limits: BodyLimits): Stage {
       textTypes: [json, form],
       multipart: true,
       textLimit: limits.maxTextBytes,
-      // One character a byte, so that what is not UTF-8 can be told from what is.
+      // For decodeUtf8.
       encoding: 'binary',
       formidable: multipartOptions(limits, keepsFile),
     });
@@ -77,11 +78,6 @@ function unlessAborted(reading: Promise<unknown>, signal: AbortSignal | undefine
   return Promise.race([reading, aborted]);
 }
 
-function hasBody(headers: NodeJS.Dict<string | string[]>): boolean {
-  if (headers['transfer-encoding'] !== undefined) return true;
-  return headers['content-length'] !== undefined && headers['content-length'] !== '0';
-}
-
 /** Bytes of a body that came in chunks and did not say: what was kept of it. */
 function sizeOf({ file, text, json }: BodyInput): number {
   const kept = text ? [...text.values].join() : JSON.stringify(json ?? '');
@@ -93,14 +89,6 @@ function takeBody(type: string, request: { body?: unknown; files?: unknown }): B
   const text = decodeUtf8(request.body as string);
   if (text.trim() === '') return {};
   return type === form ? { text: parseUrlencoded(text, 'body') } : { json: parseJsonObject(text) };
-}
-
-function decodeUtf8(binary: string): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(binary, 'latin1'));
-  } catch {
-    throw new GatewayError('invalid_input', { details: [{ field: 'body', problem: 'must be UTF-8 text' }] });
-  }
 }
 
 function tooLarge(type: string, { maxTextBytes, maxImageBytes }: BodyLimits): GatewayError {

@@ -1,6 +1,6 @@
-import { discardBody } from '../discard-body.js';
+import { prepareErrorAnswer } from '../answer-error.js';
 import { failure, type Meta, success } from '../envelope.js';
-import { GatewayError, isErrorCode } from '../errors.js';
+import { GatewayError } from '../errors.js';
 import type { Stage } from './state.js';
 
 /**
@@ -30,42 +30,20 @@ export function respond(): Stage {
       if (isBinary(result)) {
         ctx.type = result.type;
         ctx.body = Buffer.from(result.body.buffer, result.body.byteOffset, result.body.byteLength);
-      } else ctx.body = JSON.stringify(success(result, meta()));
-      if (!isBinary(result)) ctx.type = 'application/json; charset=utf-8';
+      } else {
+        ctx.type = 'application/json; charset=utf-8';
+        ctx.body = JSON.stringify(success(result, meta()));
+      }
     } catch (thrown) {
-      const error = toGatewayError(thrown);
-      ctx.state.code = error.code;
-      if (error.status >= 500) ctx.state.fault = error.cause ?? error;
+      const error = prepareErrorAnswer(ctx, thrown);
       ctx.status = error.status;
-      ctx.set(error.headers);
-      if (error.retryAfter !== undefined) ctx.set('retry-after', String(error.retryAfter));
       if (error.status === 401) ctx.set('www-authenticate', 'Bearer realm="helper-gateway"');
       ctx.type = 'application/json; charset=utf-8';
       ctx.body = JSON.stringify(failure(error, meta()));
-      discardBody(ctx.req);
     }
   };
 }
 
 function isBinary(result: object): result is { body: Uint8Array; type: string } {
   return 'body' in result && result.body instanceof Uint8Array && 'type' in result;
-}
-
-/** Codes that come from below the gateway, from a place in the pool or a picture, with a public message of their own. */
-const imageCodes = new Set(['bad_image', 'image_too_large']);
-
-/** Reads an error by shape, as plugins and the pool have no part in the gateway's classes. */
-export function toGatewayError(thrown: unknown): GatewayError {
-  if (thrown instanceof GatewayError) return thrown;
-  const { code, message, retryAfter } = (thrown ?? {}) as {
-    code?: unknown;
-    message?: unknown;
-    retryAfter?: number;
-  };
-  if (!isErrorCode(code)) return new GatewayError('internal', { cause: thrown });
-  return new GatewayError(code, {
-    cause: thrown,
-    ...(imageCodes.has(code) ? { message: String(message) } : {}),
-    ...(retryAfter === undefined ? {} : { retryAfter }),
-  });
 }

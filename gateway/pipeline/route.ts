@@ -1,5 +1,5 @@
 import type { RouterContext } from '@koa/router';
-import { GatewayError } from '../errors.js';
+import { answerUnrouted } from '../answer-unrouted.js';
 import type { Helper, Registry } from '../registry.js';
 import type { CallState, Stage } from './state.js';
 
@@ -16,21 +16,12 @@ export function route(helper: Helper): Stage {
   };
 }
 
-/**
- * Answers what no route took: 405 with `Allow` where the path is served for other methods, OPTIONS with the same header,
- * else 404.
- */
+/** Answers what no route took; whose helper it would have been stands in the answer. */
 export function refuse(registry: Registry): Stage {
   return async function refuse(ctx: RouterContext<CallState>) {
-    const layers = ctx.matched ?? [];
-    const allowed = [...new Set(layers.flatMap((layer) => layer.methods))].sort();
-    if (allowed.length === 0) throw new GatewayError('not_found');
-    const name = layers[0]?.name;
+    const name = ctx.matched?.[0]?.name;
     const helper = name ? registry.get(name) : undefined;
     if (helper) ctx.state.helper = helper;
-    const allow = [...allowed, 'OPTIONS'].join(', ');
-    if (ctx.method !== 'OPTIONS') throw new GatewayError('method_not_allowed', { headers: { allow } });
-    ctx.set('allow', allow);
-    ctx.status = 204;
+    answerUnrouted(ctx);
   };
 }
