@@ -1,7 +1,7 @@
 import nodeModule from 'node:module';
 
 /** The module that plugins import by name, wherever their folder lies. */
-export const helperSpecifier = 'helper-gateway/helper';
+const helperSpecifier = 'helper-gateway/helper';
 
 interface ResolveHooks {
   resolve: (

@@ -7,7 +7,7 @@ import type { BodyLimits } from './read-input.js';
 import type { BodyInput } from './state.js';
 
 /** The one file field: the picture. */
-export const fileField = 'file';
+const fileField = 'file';
 
 /** More text fields than any helper has parameters. */
 const maxFields = 100;

@@ -20,7 +20,7 @@ export function handle(route: ApiRoute, site: Site): SiteStage {
 }
 
 /** Answers with the envelope. */
-export function sendSuccess(ctx: SiteContext, data: object): void {
+function sendSuccess(ctx: SiteContext, data: object): void {
   ctx.type = 'application/json; charset=utf-8';
   ctx.body = JSON.stringify(success(data, { service: null, dryrun: false, request_id: ctx.state.requestId }));
 }

@@ -13,7 +13,7 @@ export interface ThrottleLimits {
   seconds: number;
 }
 
-export const SIGN_IN_LIMITS: ThrottleLimits = { pair: 5, account: 50, address: 30, seconds: 600 };
+const SIGN_IN_LIMITS: ThrottleLimits = { pair: 5, account: 50, address: 30, seconds: 600 };
 
 /** Slows down guessing of passwords and links. */
 export interface Throttle {

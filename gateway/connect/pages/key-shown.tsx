@@ -45,7 +45,7 @@ export function keyShown({ tenant, id, key, apiUrl, service, note }: ShownKey): 
 }
 
 /** Harmless wherever it is run: a dry run of the helper, with the key in a header so that it stays out of access logs. */
-export function curlLine(apiUrl: string, service: string, key: string): string {
+function curlLine(apiUrl: string, service: string, key: string): string {
   const base = apiUrl.replace(/\/$/, '');
   if (service === 'text/diff-two-strings') {
     return `curl -G '${base}/${service}' -H 'Authorization: Bearer ${key}' --data-urlencode 'a=one' --data-urlencode 'b=two'`;
