@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { Client, type Dispatcher } from 'undici';
-import { type Body, createBody } from './body.js';
+import { createGrowingBuffer, type GrowingBuffer } from '../http/growing-buffer.js';
 import { sourceFailed, sourceTooLarge } from './failure.js';
 import { judgeHead } from './response-head.js';
 
@@ -54,7 +54,7 @@ function createHandler(
   resolve: (answer: Answer) => void,
   reject: (error: unknown) => void,
 ): Dispatcher.DispatchHandler {
-  let body: Body | undefined;
+  let body: GrowingBuffer | undefined;
   // The promise is settled before the abort: the abort's own error, which comes back through
   // onResponseError, is then the second and counts for nothing.
   const stop = (controller: Dispatcher.DispatchController, error: Error) => {
@@ -76,7 +76,7 @@ function createHandler(
       try {
         const head = judgeHead(status, received, maxBytes);
         if (head.read) {
-          body = createBody(maxBytes, head.length);
+          body = createGrowingBuffer(maxBytes, head.length);
           return;
         }
         resolve({ location: head.location });

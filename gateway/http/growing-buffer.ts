@@ -1,5 +1,5 @@
-/** Gathers a download's chunks into one array of at most `maxBytes`. */
-export interface Body {
+/** Gathers chunks of bytes into one array of at most a given length. */
+export interface GrowingBuffer {
   /** False, and nothing taken, if the chunk would pass the limit. */
   add(chunk: Uint8Array): boolean;
   /** All bytes, alone in their ArrayBuffer (never a slice of a shared pool), so that it can be moved to a worker. */
@@ -10,11 +10,11 @@ const firstBytes = 256 * 1024;
 
 /**
  * Chunks are copied into one array and not kept: a million chunks of one byte would each hold an object of their own.
- * With an `expected` length (the content-length, at most `maxBytes`) the array is made once; a promise that is not kept
- * costs address space only, since the system gives zeroed pages when they are first written. Without one it doubles.
+ * With an `expected` length (a content-length that is believed, at most `maxBytes`) the array is made once; a promise that is
+ * not kept costs address space only, since the system gives zeroed pages when they are first written. Else it doubles.
  */
-export function createBody(maxBytes: number, expected?: number): Body {
-  let buffer = new Uint8Array(Math.min(expected ?? firstBytes, maxBytes));
+export function createGrowingBuffer(maxBytes: number, expected = firstBytes): GrowingBuffer {
+  let buffer = new Uint8Array(Math.min(expected, maxBytes));
   let length = 0;
   return {
     add(chunk) {

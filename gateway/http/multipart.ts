@@ -1,0 +1,88 @@
+import type { Readable } from 'node:stream';
+import { createFormParts, type MultipartBody, type MultipartLimits } from './form-parts.js';
+import { parseHeaderValue } from './header-parameters.js';
+import { malformedMultipart } from './malformed-multipart.js';
+import { createMultipartParser } from './multipart-parser.js';
+
+export { type MultipartBody, type MultipartLimits, maxFramingBytes } from './form-parts.js';
+
+export interface ReadMultipartOptions {
+  /** Whether a file's bytes are kept; else they are counted and dropped, for a helper that wants none. */
+  keepsFile: boolean;
+  /** The one field that may be a file; default `file`. */
+  fileField?: string;
+  /** Ends the reading at once; the promise is rejected with its reason. */
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Reads a multipart/form-data body from `request`, bounded in every direction as the bytes come, and keeps it in memory, where a
+ * fault can leave nothing behind on disk. Rejects with a `GatewayError`: `too_large` past the limits; `invalid_input` for what is
+ * malformed or breaks off, for more than 100 text fields or 2 files; or with `signal`'s reason. `request` is never destroyed:
+ * it is paused when the promise is rejected, with nothing kept of it, and what is left is the caller's to read and drop.
+ */
+export function readMultipart(
+  request: Readable,
+  contentType: string,
+  limits: MultipartLimits,
+  { keepsFile, fileField = 'file', signal }: ReadMultipartOptions,
+): Promise<MultipartBody> {
+  // Stays: a client may go away after the last byte that was wanted, and an error that nobody listens to ends the process.
+  request.on('error', ignore);
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    if (request.destroyed || request.readableEnded) throw brokenOff();
+    const parts = createFormParts(limits, { keepsFile, fileField });
+    const parser = createMultipartParser(readBoundary(contentType), parts.listener);
+
+    const leave = () => {
+      request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onError);
+      signal?.removeEventListener('abort', onAbort);
+    };
+    const fail = (error: unknown) => {
+      leave();
+      request.pause();
+      reject(error);
+    };
+    const onData = (chunk: Uint8Array) => {
+      try {
+        parser.write(chunk);
+      } catch (error) {
+        fail(error);
+      }
+    };
+    const onEnd = () => {
+      try {
+        parser.end();
+        leave();
+        resolve(parts.take());
+      } catch (error) {
+        fail(error);
+      }
+    };
+    const onClose = () => fail(brokenOff());
+    const onError = (error: Error) => fail(brokenOff(error));
+    const onAbort = () => fail(signal?.reason);
+
+    signal?.addEventListener('abort', onAbort, { once: true });
+    request.on('end', onEnd).on('close', onClose).on('error', onError).on('data', onData);
+  });
+}
+
+function ignore() {}
+
+function brokenOff(cause?: Error) {
+  return malformedMultipart('it breaks off', cause);
+}
+
+/** Of at most 70 printable characters (RFC 2046, 5.1.1), whatever they say: `json` is a boundary like any other. */
+const printable = /^[\x20-\x7e]{0,69}[\x21-\x7e]$/;
+
+function readBoundary(contentType: string): string {
+  const type = parseHeaderValue(contentType);
+  const boundary = type?.value === 'multipart/form-data' ? type.parameters.get('boundary') : undefined;
+  if (boundary === undefined || !printable.test(boundary)) {
+    throw malformedMultipart('its Content-Type must have a boundary of 1 to 70 characters');
+  }
+  return boundary;
+}
