@@ -1,5 +1,4 @@
 import type { Context } from 'koa';
-import { discardBody } from './discard-body.js';
 import { GatewayError, isErrorCode } from './errors.js';
 
 /** Codes that come from below the gateway, from a place in the pool or a picture, with a public message of their own. */
@@ -22,8 +21,8 @@ export function toGatewayError(thrown: unknown): GatewayError {
 }
 
 /**
- * Makes one error of the table of whatever was thrown and readies the answer for it: headers, what the log may know, and
- * the rest of the request's body. The status and the body of the answer are the caller's.
+ * Makes one error of the table of whatever was thrown and readies the answer for it: headers, and what the log may know.
+ * The status and the body of the answer are the caller's.
  */
 export function prepareErrorAnswer(ctx: Context, thrown: unknown): GatewayError {
   const error = toGatewayError(thrown);
@@ -31,6 +30,5 @@ export function prepareErrorAnswer(ctx: Context, thrown: unknown): GatewayError 
   if (error.status >= 500) ctx.state.fault = error.cause ?? error;
   ctx.set(error.headers);
   if (error.retryAfter !== undefined) ctx.set('retry-after', String(error.retryAfter));
-  discardBody(ctx.req);
   return error;
 }

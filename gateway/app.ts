@@ -4,13 +4,14 @@ import Koa from 'koa';
 import type { ImageLimits } from '../pool/image/engine.js';
 import type { Pool } from '../pool/pool.js';
 import type { KeyVerifier } from './keys/verifier.js';
+import type { Phase } from './lifecycle.js';
 import type { InFlight } from './limits/in-flight.js';
 import type { Limiter } from './limits/limiter.js';
 import type { TenantLimits } from './limits/tenant-limits.js';
 import { admit, admitUpload } from './pipeline/admit.js';
 import { authenticate } from './pipeline/authenticate.js';
 import { fetchSource } from './pipeline/fetch-source.js';
-import { alive, drain, type Readiness, ready } from './pipeline/health.js';
+import { alive, type Readiness, ready, refuseWhenClosing } from './pipeline/health.js';
 import { limit } from './pipeline/limit.js';
 import { type Observers, observe } from './pipeline/observe.js';
 import { type BodyLimits, readInput } from './pipeline/read-input.js';
@@ -36,8 +37,9 @@ export interface AppParts {
   imageLimits: ImageLimits;
   /** Origins whose pages may call the API, or `*`. */
   corsOrigins: readonly string[];
-  /** Undefined once the gateway shuts down. */
+  /** Undefined once the gateway is to end. */
   readiness: () => Readiness | undefined;
+  phase: () => Phase;
 }
 
 /** The API as a Koa application: a call's way through the gateway, one line a stage. */
@@ -64,7 +66,7 @@ export function createApp(parts: AppParts): Koa<CallState> {
   app.use(observe(parts.observers));
   app.use(respond());
   if (parts.corsOrigins.length > 0) app.use(allowOrigins(parts.corsOrigins));
-  app.use(drain(parts.readiness));
+  app.use(refuseWhenClosing(parts.phase));
   app.use(router.routes());
   app.use(refuse(parts.registry));
   app.on('error', (error) => parts.observers.logger.warn({ err: error }, 'answer not sent'));

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { createFontSet } from '../pool/image/fonts.js';
 import { createPool } from '../pool/pool.js';
@@ -12,6 +13,7 @@ import { openDatabase } from './database/database.js';
 import { createFirstTenant, type FirstKey } from './keys/first-start.js';
 import { createKeyStore } from './keys/sql-store.js';
 import { createKeyVerifier } from './keys/verifier.js';
+import { createLifecycle } from './lifecycle.js';
 import { createInFlight } from './limits/in-flight.js';
 import { createLimiter } from './limits/limiter.js';
 import { createMetrics } from './observe/metrics.js';
@@ -35,6 +37,11 @@ export interface Gateway {
   firstKey: FirstKey | undefined;
   /** The first operator's sign-in to the site, likewise. */
   firstOperator: Credentials | undefined;
+  /**
+   * Serves on for `HELPER_DRAIN_MS`, but `/readyz` is 503 and answers end their connections: a balancer has then noticed, and
+   * loses no call when the gateway closes.
+   */
+  drain(): Promise<void>;
   /** Takes no more calls, finishes those under way, frees everything. */
   close(): Promise<void>;
 }
@@ -117,9 +124,11 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
   });
   closers.add(() => source.close());
 
-  let open = true;
+  const lifecycle = createLifecycle();
   const readiness = (): Readiness | undefined =>
-    open ? { ...engineOf(engine), keys: keys.available() ? 'available' : 'unavailable' } : undefined;
+    lifecycle.phase() === 'open'
+      ? { ...engineOf(engine), keys: keys.available() ? 'available' : 'unavailable' }
+      : undefined;
   const app = createApp({
     registry,
     keys,
@@ -138,14 +147,16 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
     imageLimits,
     corsOrigins: config.corsOrigins,
     readiness,
+    phase: lifecycle.phase,
   });
-  const server = createHttpServer(app.callback());
+  const server = createHttpServer(lifecycle, app.callback());
   closers.add(() => closeServer(server, config.taskTimeoutMs + config.sourceTimeoutMs));
   const url = await listen(server, config.host, config.port);
   const site = await startSite({
     config,
     logger,
     closers,
+    lifecycle,
     database,
     store,
     usage,
@@ -167,8 +178,12 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
     engine,
     firstKey,
     firstOperator: site.firstOperator,
+    async drain() {
+      lifecycle.enter('draining');
+      await sleep(config.drainMs);
+    },
     async close() {
-      open = false;
+      lifecycle.enter('closing');
       await closers.close();
     },
   };

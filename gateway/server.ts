@@ -1,45 +1,31 @@
-import { randomUUID } from 'node:crypto';
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  STATUS_CODES,
-} from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { failure } from './envelope.js';
-import { type ErrorCode, GatewayError } from './errors.js';
+import type { Lifecycle } from './lifecycle.js';
+import { createLinger } from './linger.js';
+import { createFaultAnswer, refusal, refuse } from './refuse.js';
 import { originForm } from './request-target.js';
-
-/** Parser faults that have a code of their own; every other is `bad_request`. */
-const parserFaults: Record<string, ErrorCode> = {
-  HPE_HEADER_OVERFLOW: 'headers_too_large',
-  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
-};
-
-/** What is commonest in an address typed by hand is worth more than the table's text. */
-const parserHints: Record<string, string> = {
-  HPE_INVALID_URL:
-    'The address in the request line cannot be read: percent-encode all in it that is not plain ASCII (curl does with --get --data-urlencode).',
-};
 
 /**
  * An HTTP server with bounds that suit short calls, and whose parser's refusals are JSON like every other answer.
  * Node's own bounds (a minute for headers, five for a request) let few clients hold many connections.
  */
-export function createHttpServer(listener: RequestListener): Server {
+export function createHttpServer(lifecycle: Lifecycle, listener: RequestListener): Server {
   const server = createServer({
     headersTimeout: 10_000,
     requestTimeout: 60_000,
-    keepAliveTimeout: 10_000,
+    // Longer than the balancers in front, which keep idle connections for a minute: whoever closes first must be the one
+    // that sends, or a request may cross with the close.
+    keepAliveTimeout: 75_000,
     connectionsCheckingInterval: 2_000,
     maxHeaderSize: 16 * 1024,
     // Judged below, because Node's own answer to a missing one is not JSON.
     requireHostHeader: false,
   });
+  const linger = createLinger(server);
   const unused = closeUnusedConnections(server);
-  const answer: RequestListener = (request, response) => {
+  const answer = linger.wrap((request, response) => {
     unused.delete(request.socket);
+    lifecycle.watch(response);
     const target = originForm(request.url ?? '');
     if (target === undefined || !hasOneHost(request)) {
       const { status, headers, body } = refusal('bad_request');
@@ -48,7 +34,7 @@ export function createHttpServer(listener: RequestListener): Server {
     }
     request.url = target;
     listener(request, response);
-  };
+  });
   server.on('request', answer);
   server.maxConnections = 10_000;
   // A client that takes nothing of its answer for two minutes is gone.
@@ -58,11 +44,8 @@ export function createHttpServer(listener: RequestListener): Server {
   // Who waits with a body is told to go on when it is wanted (read-input), not before the key has been looked at.
   server.on('checkContinue', answer);
   // Node would hang up on whoever takes this for a proxy, without a word.
-  server.on('connect', (_, socket: Socket) => refuse(socket, 'method_not_allowed'));
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (error.code === 'ECONNRESET') socket.destroy();
-    else refuse(socket, parserFaults[error.code ?? ''] ?? 'bad_request', parserHints[error.code ?? '']);
-  });
+  server.on('connect', (_, socket: Socket) => refuse(linger, socket, 'method_not_allowed'));
+  server.on('clientError', createFaultAnswer(linger));
   return server;
 }
 
@@ -88,33 +71,6 @@ function closeUnusedConnections(server: Server): Set<Socket> {
 function hasOneHost({ httpVersion, rawHeaders }: IncomingMessage): boolean {
   const hosts = rawHeaders.filter((text, at) => at % 2 === 0 && text.toLowerCase() === 'host').length;
   return hosts === 1 || (hosts === 0 && httpVersion !== '1.1');
-}
-
-/** What a request is answered that never gets to the pipeline. */
-function refusal(code: ErrorCode, message?: string) {
-  const error = new GatewayError(code, message === undefined ? {} : { message });
-  const requestId = randomUUID();
-  const body = JSON.stringify(failure(error, { service: null, dryrun: false, request_id: requestId }));
-  const headers = {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(body),
-    'x-request-id': requestId,
-    ...(code === 'method_not_allowed' ? { allow: 'GET, HEAD, POST, OPTIONS' } : {}),
-    connection: 'close',
-  };
-  return { status: error.status, headers, body };
-}
-
-/** Answers where there is no response object to answer with, and hangs up. */
-function refuse(socket: Socket, code: ErrorCode, message?: string): void {
-  if (!socket.writable) return void socket.destroy();
-  const { status, headers, body } = refusal(code, message);
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  // A socket that Node has handed over has no listener for errors left, and an error without one ends the process.
-  socket.on('error', () => socket.destroy());
-  socket.setTimeout(5_000, () => socket.destroy());
-  socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'));
-  socket.resume();
 }
 
 const listenFaults: Record<string, string> = {

@@ -12,6 +12,7 @@ import { isLoopback } from './connect/protect.js';
 import type { Database } from './database/database.js';
 import { createKeyAdmin } from './keys/admin.js';
 import type { KeyStore } from './keys/store.js';
+import type { Lifecycle } from './lifecycle.js';
 import type { Metrics } from './observe/metrics.js';
 import type { Registry } from './registry.js';
 import { closeServer, createHttpServer, listen } from './server.js';
@@ -21,6 +22,7 @@ export interface SiteStart {
   config: Config;
   logger: Logger;
   closers: Closers;
+  lifecycle: Lifecycle;
   database: Database;
   store: KeyStore;
   usage: UsageMeter;
@@ -44,7 +46,9 @@ export interface StartedSite {
 export async function startSite(start: SiteStart): Promise<StartedSite> {
   const { config, database, store, registry, usage, metrics, logger } = start;
   let handle: ((request: IncomingMessage, response: ServerResponse) => unknown) | undefined;
-  const server: Server = createHttpServer((request, response) => handle?.(request, response));
+  const server: Server = createHttpServer(start.lifecycle, (request, response) =>
+    handle?.(request, response),
+  );
   start.closers.add(() => closeServer(server, 5_000));
   const url = await listen(server, config.connectHost, config.connectPort);
   const baseUrl = new URL(config.connectUrl ?? url).origin;

@@ -14,8 +14,9 @@ export function registerServe(program: Command): void {
       const config = loadConfig(process.env);
       const logger = pino({ level: config.logLevel });
       const gateway = await startGateway(config, logger);
-      console.log(json ? JSON.stringify(describe(gateway)) : greeting(gateway));
+      // First, for whoever reads the next line may send a signal at once.
       closeOnSignal(gateway, logger);
+      console.log(json ? JSON.stringify(describe(gateway)) : greeting(gateway));
     });
 }
 

@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.js';
+import type { Phase } from '../lifecycle.js';
 import type { Stage } from './state.js';
 
 /** What `/readyz` tells. */
@@ -17,7 +18,7 @@ export function alive(): Stage {
   };
 }
 
-/** `GET /readyz`: the gateway may take traffic; 503 `shutting_down` once it may not. */
+/** `GET /readyz`: the gateway may take traffic; 503 `shutting_down` once it is to end. */
 export function ready(readiness: () => Readiness | undefined): Stage {
   return async function ready(ctx) {
     const state = readiness();
@@ -26,18 +27,10 @@ export function ready(readiness: () => Readiness | undefined): Stage {
   };
 }
 
-/** Refuses calls on connections that were open when the gateway began to shut down, and closes these as they are answered. */
-export function drain(readiness: () => Readiness | undefined): Stage {
-  return async function drain(ctx, next) {
-    if (readiness()) {
-      try {
-        return await next();
-      } finally {
-        if (!readiness() && !ctx.headerSent) ctx.set('connection', 'close');
-      }
-    }
-    ctx.set('connection', 'close');
-    if (ctx.path === '/healthz') return next();
-    throw new GatewayError('shutting_down');
+/** Refuses calls that still come, on connections that are open, when the gateway has stopped to take any. */
+export function refuseWhenClosing(phase: () => Phase): Stage {
+  return async function refuseWhenClosing(ctx, next) {
+    if (phase() === 'closing' && ctx.path !== '/healthz') throw new GatewayError('shutting_down');
+    return next();
   };
 }

@@ -134,6 +134,14 @@ export const variables: readonly Variable[] = [
     'More fonts for watermarks, tried in order after the shipped one.',
   ),
   v(
+    'HELPER_DRAIN_MS',
+    'drainMs',
+    '2000',
+    'a whole number of milliseconds from 0 to 600000',
+    readNumber,
+    'How long calls are served on after SIGTERM, so that a balancer notices.',
+  ),
+  v(
     'HELPER_RATE',
     'rate',
     '50',

@@ -21,6 +21,7 @@ describe('loadConfig', () => {
       connectHost: '127.0.0.1',
       connectPort: 8081,
       dataDir: '.data',
+      drainMs: 2000,
       pluginDirs: [],
       poolThreads: Math.min(256, availableParallelism()),
       poolQueue: 64,

@@ -25,6 +25,8 @@ function environment(env: Record<string, string>): NodeJS.ProcessEnv {
     PORT: '0',
     CONNECT_PORT: '0',
     HELPER_POOL_THREADS: '1',
+    // Nothing balances calls here, and each stop would wait for it to notice.
+    HELPER_DRAIN_MS: '0',
     LOG_LEVEL: 'warn',
     ...env,
   };

@@ -30,6 +30,7 @@ describe('a gateway that npm started', () => {
         HELPER_PLUGINS: fixture('plugins/pool'),
         PORT: '0',
         CONNECT_PORT: '0',
+        HELPER_DRAIN_MS: '0',
         LOG_LEVEL: 'silent',
       },
     });

@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Debian puts it where only root's PATH leads. */
+export const haproxy = [...(process.env.PATH ?? '').split(':'), '/usr/sbin']
+  .map((folder) => join(folder, 'haproxy'))
+  .find(existsSync);
+
+/** Ports that are free now. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
+
+/** Runs HAProxy before gateways on these ports, with its own defaults but for times, and waits until it listens. */
+export async function startHaproxy({
+  folder,
+  port,
+  gateways,
+}: {
+  folder: string;
+  port: number;
+  gateways: number[];
+}): Promise<ChildProcess> {
+  const servers = gateways.map((each, at) => `  server gateway${at} 127.0.0.1:${each} check`);
+  const config = [
+    'defaults',
+    '  mode http',
+    '  timeout connect 5s',
+    '  timeout client 60s',
+    '  timeout server 60s',
+    'frontend api',
+    `  bind 127.0.0.1:${port}`,
+    '  default_backend gateways',
+    'backend gateways',
+    '  balance roundrobin',
+    '  option httpchk GET /readyz',
+    '  default-server inter 200ms fall 2 rise 1',
+    ...servers,
+    '',
+  ];
+  const file = join(folder, 'haproxy.cfg');
+  await writeFile(file, config.join('\n'));
+  const child = spawn(haproxy ?? 'haproxy', ['-db', '-q', '-f', file], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  while (!(await listens(port))) {
+    if (child.exitCode !== null) throw new Error(`haproxy ended with ${child.exitCode}`);
+    await sleep(50);
+  }
+  return child;
+}
+
+async function listens(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}

@@ -1,0 +1,57 @@
+import { connect, type Socket } from 'node:net';
+
+/** How a raw exchange ended: what came back, and the error where the connection broke. */
+export interface RawAnswer {
+  text: string;
+  /** Of the first answer; 0 where none came. */
+  status: number;
+  error: string | undefined;
+}
+
+/** Opens a connection to a gateway's address; each side closes its own half. */
+export function open(url: string): Socket {
+  const { hostname, port } = new URL(url);
+  return connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+}
+
+/**
+ * Sends a head and then `bytes` bytes of body, reads nothing before all is sent, as simple clients do, and gives what is
+ * there to be read then.
+ */
+export function sendAllThenRead(url: string, head: string, bytes: number): Promise<RawAnswer> {
+  const chunk = Buffer.alloc(64 * 1024, 'x');
+  return new Promise((resolve) => {
+    const socket = open(url).pause();
+    let text = '';
+    let error: string | undefined;
+    let left = bytes;
+    const send = () => {
+      while (left > 0) {
+        const part = chunk.subarray(0, Math.min(left, chunk.length));
+        left -= part.length;
+        if (!socket.write(part)) return void socket.once('drain', send);
+      }
+      socket.write('', () => {
+        socket.resume();
+        setTimeout(() => socket.end(), 200);
+      });
+    };
+    socket.once('connect', () => {
+      socket.write(head, 'latin1');
+      send();
+    });
+    socket.on('data', (data) => {
+      text += data.toString('latin1');
+    });
+    socket.on('error', (fault: NodeJS.ErrnoException) => {
+      error = fault.code ?? fault.message;
+    });
+    socket.setTimeout(30_000, () => socket.destroy());
+    socket.once('close', () => resolve({ text, status: statusOf(text), error }));
+  });
+}
+
+/** The status of an answer as it came; 0 where it is none. */
+export function statusOf(text: string): number {
+  return Number(/^HTTP\/1\.1 (\d{3}) /.exec(text)?.[1] ?? 0);
+}

@@ -1,0 +1,90 @@
+import type { ChildProcess } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { skipWithout } from '../needs.js';
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js';
+import { freePorts, haproxy, startHaproxy } from './haproxy.js';
+
+describe('a rolling restart behind HAProxy', function () {
+  this.timeout(60_000);
+  const CALLS = 8_000;
+  const CLIENTS = 16;
+  let dataDir: string;
+  let port: number;
+  let ports: number[];
+  let balancer: ChildProcess | undefined;
+  let key: string;
+  const gateways: GatewayProcess[] = [];
+  const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
+
+  const start = (each: number) =>
+    startGatewayProcess({
+      HELPER_DATA_DIR: dataDir,
+      PORT: String(each),
+      HELPER_RATE: '0',
+      HELPER_DRAIN_MS: '2000',
+    });
+
+  before(async function () {
+    if (!haproxy) skipWithout(this, 'haproxy');
+    dataDir = await mkdtemp(join(tmpdir(), 'helper-gateway-'));
+    [port = 0, ...ports] = await freePorts(3);
+    for (const each of ports) gateways.push(await start(each));
+    key = gateways[0]?.first_key?.key ?? '';
+    balancer = await startHaproxy({ folder: dataDir, port, gateways: ports });
+    await sleep(500);
+  });
+  after(async () => {
+    agent.destroy();
+    balancer?.kill('SIGKILL');
+    await Promise.all(gateways.map((gateway) => gateway.stop('SIGKILL')));
+    if (dataDir) await rm(dataDir, { recursive: true });
+  });
+
+  /** A GET or a POST, which no balancer may send twice; gives the status, or the error's code. */
+  function call(at: number): Promise<number | string> {
+    const path = `/text/remove-stopwords?ak=${key}`;
+    return new Promise((resolve) => {
+      const options = { host: '127.0.0.1', port, agent };
+      const sent =
+        at % 2 === 0
+          ? request({ ...options, path: `${path}&dryrun=1` })
+          : request({ ...options, path, method: 'POST', headers: { 'content-type': 'application/json' } });
+      sent.on('response', (answer) => {
+        answer.resume();
+        answer.once('end', () => resolve(answer.statusCode ?? 0));
+        answer.once('error', () => resolve('broken answer'));
+      });
+      sent.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+      sent.end(at % 2 === 0 ? undefined : '{"text":"the cat","dryrun":true}');
+    });
+  }
+
+  it('loses no call', async () => {
+    const outcomes = new Map<number | string, number>();
+    let restarting = true;
+    let calls = 0;
+    const client = async () => {
+      while (restarting || calls < CALLS) {
+        calls += 1;
+        const outcome = await call(calls);
+        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+        // The restarts take their time: the calls go on until the last is over.
+        if (calls > CALLS / 2) await sleep(CLIENTS / 2);
+      }
+    };
+    const clients = Promise.all(Array.from({ length: CLIENTS }, client));
+    for (const [at, each] of ports.entries()) {
+      expect(await gateways[at]?.stop()).to.equal(0);
+      gateways[at] = await start(each);
+      await sleep(500);
+    }
+    restarting = false;
+    await clients;
+    expect(Object.fromEntries(outcomes)).to.deep.equal({ 200: calls });
+  });
+});
