@@ -1,4 +1,5 @@
 import { type BetterAuthOptions, betterAuth } from 'better-auth';
+import { getSessionFromCtx } from 'better-auth/api';
 import { getAdapter } from 'better-auth/db/adapter';
 import { genericOAuth } from 'better-auth/plugins/generic-oauth';
 import type { Logger } from 'pino';
@@ -71,11 +72,22 @@ export function authOptions(options: Pick<SignInOptions, 'secret' | 'baseUrl' | 
     secret,
     baseURL: baseUrl,
     telemetry: { enabled: false },
-    user: { modelName: 'connect_users' },
+    user: {
+      modelName: 'connect_users',
+      // The cookie that leads back from the provider says whose account is to be connected, and the secret that seals it lies
+      // in the database: who reads a backup could connect an account of their own to an operator's.
+      async validateUserInfo({ user, source }, context) {
+        if (source.action !== 'link-account') return;
+        const session = await getSessionFromCtx(context);
+        if (session?.user.id !== user.id) return { error: 'unable_to_link_account' };
+      },
+    },
     basePath: '/auth',
     rateLimit: { enabled: false },
     account: {
       modelName: 'connect_accounts',
+      // Else everybody who asks for the way to the provider leaves a row behind, with the secret half of its PKCE pair in clear.
+      storeStateStrategy: 'cookie',
       // Connecting is done by who is signed in, and never by an e-mail that is the same: nobody has verified the e-mail of an
       // account here, so it could have been made in somebody else's name.
       accountLinking: {
