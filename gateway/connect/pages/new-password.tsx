@@ -1,4 +1,4 @@
-import { MAX_PASSWORD, MIN_PASSWORD } from '../auth/sign-in.js';
+import { MAX_PASSWORD, MIN_PASSWORD } from '../auth/auth-options.js';
 import type { FormState } from '../page.js';
 import type { Site } from '../site.js';
 import { Field } from './form.js';
