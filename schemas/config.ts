@@ -73,7 +73,7 @@ export const configSchema = {
     redisOutageShare: { type: 'number', exclusiveMinimum: 0, maximum: 1 },
     usageDays: { type: 'integer', minimum: 1, maximum: 36_500 },
     corsOrigins: origins,
-    operatorToken: { type: 'string', pattern: '^[\\x21-\\x7e]{1,1024}$' },
+    operatorToken: { type: 'string', pattern: '^[\\x21-\\x7e]{32,1024}$' },
     logLevel: { type: 'string', enum: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] },
   },
 } as const;

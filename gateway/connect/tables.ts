@@ -8,6 +8,8 @@ export interface ConnectTables {
   connect_invitations: InvitationRow;
   connect_settings: { name: string; value: string };
   connect_once: { id: string; at: number };
+  /** better-auth wants it; nothing is kept in it. */
+  connect_verifications: { id: string };
   connect_users: UserRow;
   connect_accounts: AccountRow;
   connect_sessions: SessionRow;
@@ -23,6 +25,7 @@ export interface InvitationRow {
   tenant_id: string | null;
   /** Whom it is for, in the operator's words. */
   note: string;
+  /** The inviter's e-mail, by which their right is checked; it is unique, and no account ever changes its own. */
   created_by: string;
   created_at: number;
   expires_at: number;

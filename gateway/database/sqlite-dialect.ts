@@ -1,13 +1,18 @@
-import { type DatabaseConnection, SqliteDialect, SqliteDriver } from 'kysely';
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type QueryResult,
+  SelectQueryNode,
+  SqliteDialect,
+  SqliteDriver,
+} from 'kysely';
 import type Database from 'libsql';
 
 /**
- * Kysely's SQLite dialect over libsql, with transactions as several processes need them.
- *
- * `begin immediate`: a transaction that reads first and then writes could otherwise meet another's lock half-way, where
- * waiting does not help. And through `exec`: a prepared statement that fails with SQLITE_BUSY stays in progress
- * in libsql 0.5.29 until it is garbage-collected, and until then every commit of the connection fails and leaves the
- * database locked (tursodatabase/libsql-js#238).
+ * Kysely's SQLite dialect over libsql, with locks taken as several processes need them: through `exec`, before any prepared
+ * statement. A prepared statement that fails with SQLITE_BUSY stays in progress in libsql 0.5.29 until it is
+ * garbage-collected (tursodatabase/libsql-js#238): until then every commit of the connection fails, and its next read
+ * keeps the database locked for the writers of all other processes.
  */
 export class LibsqlDialect extends SqliteDialect {
   readonly #database: Database.Database;
@@ -22,6 +27,11 @@ export class LibsqlDialect extends SqliteDialect {
   }
 }
 
+/** `immediate`: who reads first and then writes could otherwise meet another's lock half-way, where waiting does not help. */
+const BEGIN_WRITING = 'begin immediate';
+/** `begin` alone takes no lock; its first read does. */
+const BEGIN_READING = 'begin; select 1 from sqlite_schema limit 1';
+
 class LibsqlDriver extends SqliteDriver {
   readonly #database: Database.Database;
 
@@ -30,8 +40,12 @@ class LibsqlDriver extends SqliteDriver {
     this.#database = database;
   }
 
+  override async acquireConnection(): Promise<DatabaseConnection> {
+    return new LockingConnection(await super.acquireConnection(), this.#database);
+  }
+
   override async beginTransaction(_connection: DatabaseConnection): Promise<void> {
-    this.#database.exec('begin immediate');
+    this.#database.exec(BEGIN_WRITING);
   }
 
   override async commitTransaction(_connection: DatabaseConnection): Promise<void> {
@@ -39,7 +53,39 @@ class LibsqlDriver extends SqliteDriver {
   }
 
   override async rollbackTransaction(_connection: DatabaseConnection): Promise<void> {
-    // A full disk makes SQLite roll back by itself, and a second rollback would hide the reason.
-    if (this.#database.inTransaction) this.#database.exec('rollback');
+    rollback(this.#database);
   }
+}
+
+/** Runs a statement that is in no transaction as one of its own, so that it has its lock before it is prepared. */
+class LockingConnection implements DatabaseConnection {
+  readonly #connection: DatabaseConnection;
+  readonly #database: Database.Database;
+
+  constructor(connection: DatabaseConnection, database: Database.Database) {
+    this.#connection = connection;
+    this.#database = database;
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    if (this.#database.inTransaction) return this.#connection.executeQuery<R>(query);
+    try {
+      this.#database.exec(SelectQueryNode.is(query.query) ? BEGIN_READING : BEGIN_WRITING);
+      const result = await this.#connection.executeQuery<R>(query);
+      this.#database.exec('commit');
+      return result;
+    } catch (error) {
+      rollback(this.#database);
+      throw error;
+    }
+  }
+
+  streamQuery<R>(query: CompiledQuery, chunkSize?: number): AsyncIterableIterator<QueryResult<R>> {
+    return this.#connection.streamQuery<R>(query, chunkSize);
+  }
+}
+
+function rollback(database: Database.Database): void {
+  // A full disk makes SQLite roll back by itself, and a second rollback would hide the reason.
+  if (database.inTransaction) database.exec('rollback');
 }

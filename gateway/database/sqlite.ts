@@ -11,7 +11,6 @@ import { LibsqlDialect } from './sqlite-dialect.js';
 
 /** SQLite's own waiting blocks the event loop, so it is short, and whoever uses the database waits on without blocking. */
 const BUSY_TIMEOUT_MS = 20;
-const PATIENCE_MS = 10_000;
 
 /**
  * Opens `gateway.db` in `dataDir`, makes both where they are missing (for the owner's eyes only) and brings the tables up
@@ -28,7 +27,7 @@ export async function openSqlite(dataDir: string): Promise<Database> {
     createFile(file);
     const opened = new Libsql(file);
     database = opened;
-    const db = await patiently(() => prepare(opened), PATIENCE_MS);
+    const db = await patiently(() => prepare(opened));
     return { kind: 'sqlite', db, close: () => db.destroy() };
   } catch (error) {
     database?.close();

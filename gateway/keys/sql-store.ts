@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
+import { createAccess } from '../database/access.js';
 import type { Database } from '../database/database.js';
-import { ask } from '../database/patiently.js';
 import type { AuditEntry } from './model.js';
 import { createSqlReads } from './sql-reads.js';
 import { createSqlTransaction } from './sql-transaction.js';
@@ -9,31 +9,25 @@ import type { Tables } from './tables.js';
 
 type Listener = (changes: Omit<Change, 'id'>[]) => void;
 
-/** How long to go on after conflicts, ms: SQLite has one writer at a time, PostgreSQL its own waiting. */
-const PATIENCE_MS = { sqlite: 10_000, postgres: 5_000 };
 /** Any number that nothing else locks; ASCII for `hgkeys`. */
 const CHANGE_LOCK = 0x68676b657973;
 /** At most this many keys in one statement of `touch`: two parameters each, well below both databases' limits. */
 const TOUCH_ROWS = 500;
 
 /** The key store in the gateway's database, which its opener closes. */
-export function createKeyStore({ kind, db: all }: Pick<Database, 'kind' | 'db'>): KeyStore {
-  const db: Kysely<Tables> = all;
+export function createKeyStore({ kind, db }: Pick<Database, 'kind' | 'db'>): KeyStore {
   const listeners = new Set<Listener>();
-
-  const attempt = <T>(run: () => Promise<T>): Promise<T> => ask(run, PATIENCE_MS[kind]);
+  const { run, change } = createAccess<Tables>(db);
   const reads = createSqlReads(db);
   return {
     kind,
     async change(work) {
-      const { result, log } = await attempt(() =>
-        db.transaction().execute(async (tx) => {
-          if (kind === 'postgres') await lockChanges(tx);
-          const log: Omit<AuditEntry, 'id'>[] = [];
-          const result = await work(createSqlTransaction(tx, (entry) => log.push(entry)));
-          return { result, log };
-        }),
-      );
+      const { result, log } = await change(async (tx) => {
+        if (kind === 'postgres') await lockChanges(tx);
+        const log: Omit<AuditEntry, 'id'>[] = [];
+        const result = await work(createSqlTransaction(tx, (entry) => log.push(entry)));
+        return { result, log };
+      });
       for (const listener of listeners) listener(log);
       return result;
     },
@@ -41,20 +35,20 @@ export function createKeyStore({ kind, db: all }: Pick<Database, 'kind' | 'db'>)
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    tenants: (page) => attempt(() => reads.tenants(page)),
-    tenant: (name) => attempt(() => reads.tenant(name)),
-    keys: (tenant_id, page) => attempt(() => reads.keys(tenant_id, page)),
-    key: (id) => attempt(() => reads.key(id)),
-    find: (hashes) => attempt(() => reads.find(hashes)),
-    audit: (page) => attempt(() => reads.audit(page)),
-    lastChange: () => attempt(() => reads.lastChange()),
-    changesFrom: (id, limit) => attempt(() => reads.changesFrom(id, limit)),
+    tenants: (page) => run(() => reads.tenants(page)),
+    tenant: (name) => run(() => reads.tenant(name)),
+    keys: (tenant_id, page) => run(() => reads.keys(tenant_id, page)),
+    key: (id) => run(() => reads.key(id)),
+    find: (hashes) => run(() => reads.find(hashes)),
+    audit: (page) => run(() => reads.audit(page)),
+    lastChange: () => run(() => reads.lastChange()),
+    changesFrom: (id, limit) => run(() => reads.changesFrom(id, limit)),
     async touch(lastUsed) {
       // Sorted, so that two gateways take their row locks in one order and cannot wait for each other.
       const rows = [...lastUsed].sort(([a], [b]) => (a < b ? -1 : 1));
       for (let start = 0; start < rows.length; start += TOUCH_ROWS) {
         const part = rows.slice(start, start + TOUCH_ROWS);
-        await attempt(() => db.transaction().execute((tx) => touchRows(tx, part)));
+        await change((tx) => touchRows(tx, part));
       }
     },
     async close() {

@@ -1,5 +1,6 @@
+import { createAccess } from '../database/access.js';
 import type { BatchSource } from '../usage/batch-writer.js';
-import type { UsageDatabase } from '../usage/tables.js';
+import type { UsageDatabase, UsageTables } from '../usage/tables.js';
 import { addQuotaUse, readQuotaUse } from './quota-store.js';
 
 /** One tenant's calls of one month, as far as this gateway knows them. */
@@ -73,13 +74,14 @@ function createEntry(tenant: string, month: string): Entry {
 
 /** Only finished calls reach the database, so its sum never has to be taken back. */
 export function createQuotaLedger(db: UsageDatabase): QuotaLedger {
+  const access = createAccess<UsageTables>(db);
   const entries = new Map<string, Entry>();
   let current = '';
 
   async function load(entry: Entry): Promise<void> {
     try {
       // A batch may have been written while this was read: the sum only grows, so the larger one is the newer.
-      entry.total = Math.max(entry.total, await readQuotaUse(db, entry.tenant, entry.month));
+      entry.total = Math.max(entry.total, await readQuotaUse(access, entry.tenant, entry.month));
       entry.loaded = true;
       entry.loading = undefined;
     } catch {

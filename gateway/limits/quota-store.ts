@@ -1,17 +1,24 @@
-import type { Kysely, Transaction } from 'kysely';
+import type { Transaction } from 'kysely';
+import type { Access } from '../database/access.js';
 import type { QuotaTable, UsageTables } from '../usage/tables.js';
 
 // Rows of 3 values each: far below the parameters that SQLite takes.
 const ROWS_A_STATEMENT = 1000;
 
 /** Calls that a tenant has been charged for in a month, by all gateways together. */
-export async function readQuotaUse(db: Kysely<UsageTables>, tenant: string, month: string): Promise<number> {
-  const row = await db
-    .selectFrom('quota_use')
-    .select('used')
-    .where('tenant', '=', tenant)
-    .where('month', '=', month)
-    .executeTakeFirst();
+export async function readQuotaUse(
+  { run }: Access<UsageTables>,
+  tenant: string,
+  month: string,
+): Promise<number> {
+  const row = await run((db) =>
+    db
+      .selectFrom('quota_use')
+      .select('used')
+      .where('tenant', '=', tenant)
+      .where('month', '=', month)
+      .executeTakeFirst(),
+  );
   return Number(row?.used ?? 0);
 }
 

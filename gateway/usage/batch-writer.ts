@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import type { Logger } from 'pino';
+import { createAccess } from '../database/access.js';
 import type { UsageDatabase, UsageTables } from './tables.js';
 
 /** What one source has gathered, frozen: it may be written more than once, and counts once. */
@@ -40,7 +41,8 @@ export interface BatchWriterOptions {
  * its last batch, written in the same transaction: a batch that is tried again and is not newer is already there.
  */
 export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
-  const { db, logger, closeMs = 4000 } = options;
+  const { logger, closeMs = 4000 } = options;
+  const { change } = createAccess<UsageTables>(options.db);
   const id = randomUUID();
   const sources: BatchSource[] = [];
   let number = 0;
@@ -62,7 +64,7 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
   }
 
   async function writeBatch(): Promise<void> {
-    const written = await db.transaction().execute(async (trx) => {
+    const written = await change(async (trx) => {
       if (!(await isNew(trx))) return false;
       for (const part of batch) await part.write(trx);
       return true;

@@ -1,5 +1,6 @@
-import type { Kysely, Transaction } from 'kysely';
+import type { Transaction } from 'kysely';
 import type { Logger } from 'pino';
+import { createAccess } from '../database/access.js';
 import type { BatchSource, BatchWriter } from './batch-writer.js';
 import { readUsage, type UsagePage, type UsageQuery } from './report.js';
 import { pruneUsage } from './retention.js';
@@ -60,7 +61,7 @@ async function addRows(trx: Transaction<UsageTables>, rows: UsageTable[]): Promi
 /** Counts calls by UTC day, tenant, key and helper; several gateways on one database add to the same rows. */
 export function createUsageMeter(options: UsageMeterOptions): UsageMeter {
   const { writer, logger, retentionDays = 400, maxRows } = options;
-  const db: Kysely<UsageTables> = options.db;
+  const access = createAccess<UsageTables>(options.db);
   let tally = createTally(maxRows);
   let overflowed = false;
   let prunedOn: string | undefined;
@@ -81,7 +82,7 @@ export function createUsageMeter(options: UsageMeterOptions): UsageMeter {
     const today = dayOf(Date.now());
     if (prunedOn === today) return;
     try {
-      await pruneUsage(db, retentionDays, Date.now());
+      await pruneUsage(access, retentionDays, Date.now());
       prunedOn = today;
     } catch (error) {
       logger.warn({ err: error }, 'old usage figures could not be deleted; tried again in an hour');
@@ -102,7 +103,7 @@ export function createUsageMeter(options: UsageMeterOptions): UsageMeter {
         'too many rows of usage are waiting for the database; calls on further rows go uncounted',
       );
     },
-    usage: (tenant, query) => readUsage(db, tenant, query),
+    usage: (tenant, query) => readUsage(access, tenant, query),
     async close() {
       clearInterval(timer);
       await Promise.all([pruning, writer.flush()]);

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Access } from '../database/access.js';
 import { GatewayError } from '../errors.js';
 import { formatCursor, parseCursor } from './cursor.js';
 import type { UsageTable, UsageTables } from './tables.js';
@@ -78,35 +78,40 @@ function toRow(row: UsageTable): UsageRow {
   };
 }
 
-/** One page of a tenant's figures. Throws `invalid_input` naming `from`, `to`, `limit` or `after`. */
+/**
+ * One page of a tenant's figures. Throws `invalid_input` naming `from`, `to`, `limit` or `after`, and `keys_unavailable` where the
+ * database does not answer.
+ */
 export async function readUsage(
-  db: Kysely<UsageTables>,
+  { run }: Access<UsageTables>,
   tenant: string,
   { from, to, limit = 1000, after }: UsageQuery = {},
 ): Promise<UsagePage> {
   checkDay('from', from);
   checkDay('to', to);
   checkLimit(limit);
-  let query = db.selectFrom('usage_daily').selectAll().where('tenant', '=', tenant);
-  if (from) query = query.where('day', '>=', from);
-  if (to) query = query.where('day', '<=', to);
-  if (after !== undefined) {
-    const last = parseCursor(after);
-    query = query.where((eb) =>
-      eb.or([
-        eb('day', '<', last.day),
-        eb.and([eb('day', '=', last.day), eb('key_id', '>', last.key)]),
-        eb.and([eb('day', '=', last.day), eb('key_id', '=', last.key), eb('service', '>', last.service)]),
-      ]),
-    );
-  }
-  const found = await query
-    .orderBy('day', 'desc')
-    .orderBy('key_id')
-    .orderBy('service')
-    .limit(limit + 1)
-    .execute();
+  const last = after === undefined ? undefined : parseCursor(after);
+  const found = await run((db) => {
+    let query = db.selectFrom('usage_daily').selectAll().where('tenant', '=', tenant);
+    if (from) query = query.where('day', '>=', from);
+    if (to) query = query.where('day', '<=', to);
+    if (last) {
+      query = query.where((eb) =>
+        eb.or([
+          eb('day', '<', last.day),
+          eb.and([eb('day', '=', last.day), eb('key_id', '>', last.key)]),
+          eb.and([eb('day', '=', last.day), eb('key_id', '=', last.key), eb('service', '>', last.service)]),
+        ]),
+      );
+    }
+    return query
+      .orderBy('day', 'desc')
+      .orderBy('key_id')
+      .orderBy('service')
+      .limit(limit + 1)
+      .execute();
+  });
   const rows = found.slice(0, limit).map(toRow);
-  const last = rows.at(-1);
-  return found.length > limit && last ? { rows, next: formatCursor(last) } : { rows };
+  const end = rows.at(-1);
+  return found.length > limit && end ? { rows, next: formatCursor(end) } : { rows };
 }

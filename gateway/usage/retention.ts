@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Access } from '../database/access.js';
 import type { UsageTables } from './tables.js';
 import { DAY_MS, dayOf } from './tally.js';
 
@@ -8,8 +8,8 @@ const WRITER_DAYS = 30;
 const QUOTA_DAYS = 62;
 
 /** Deletes figures of days before the last `days` days, today included, and what else nobody will ask for. */
-export async function pruneUsage(db: Kysely<UsageTables>, days: number, now: number): Promise<void> {
-  await db.transaction().execute(async (trx) => {
+export async function pruneUsage({ change }: Access<UsageTables>, days: number, now: number): Promise<void> {
+  await change(async (trx) => {
     await trx
       .deleteFrom('usage_daily')
       .where('day', '<=', dayOf(now - days * DAY_MS))

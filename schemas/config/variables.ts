@@ -201,7 +201,7 @@ export const variables: readonly Variable[] = [
     'HELPER_OPERATOR_TOKEN',
     'operatorToken',
     undefined,
-    'printable ASCII characters without spaces (take 32 random ones)',
+    'at least 32 printable ASCII characters without spaces (openssl rand -hex 32)',
     readText,
     'Bearer token for the key site’s JSON API and /metrics.',
   ),

@@ -71,7 +71,7 @@ describe('loadConfig', () => {
     ['HELPER_RATE', '200', 'rate', 200],
     ['HELPER_RATE', '0', 'rate', 0],
     ['HELPER_CORS_ORIGINS', '*', 'corsOrigins', ['*']],
-    ['HELPER_OPERATOR_TOKEN', '0123456789abcdef', 'operatorToken', '0123456789abcdef'],
+    ['HELPER_OPERATOR_TOKEN', 'x'.repeat(32), 'operatorToken', 'x'.repeat(32)],
     ['LOG_LEVEL', 'silent', 'logLevel', 'silent'],
   ] as const) {
     it(`reads ${name}=${text}`, () => {
@@ -93,7 +93,8 @@ describe('loadConfig', () => {
     ['HELPER_MAX_PIXELS', '40Q'],
     ['HELPER_RATE', '-1'],
     ['HELPER_RATE', '0.5'],
-    ['HELPER_OPERATOR_TOKEN', 'secret with spaces'],
+    ['HELPER_OPERATOR_TOKEN', 'secret with spaces, but long enough'],
+    ['HELPER_OPERATOR_TOKEN', 'a-secret-of-only-31-characters.'],
     ['LOG_LEVEL', 'secret'],
   ] as const) {
     it(`refuses ${name}=${text} by its name and form, without the value`, () => {
@@ -103,6 +104,12 @@ describe('loadConfig', () => {
       expect(others).to.deep.equal([]);
     });
   }
+
+  it('says how long an operator token has to be, and how to make one', () => {
+    expect(problemsOf({ HELPER_OPERATOR_TOKEN: 'x' })).to.deep.equal([
+      'HELPER_OPERATOR_TOKEN must be at least 32 printable ASCII characters without spaces (openssl rand -hex 32)',
+    ]);
+  });
 
   it('names everything at once, a line each', () => {
     expect(() => loadConfig({ PORT: 'x', HELPER_RATE: 'x', HELPER_PLUGIN: '/a' })).to.throw(

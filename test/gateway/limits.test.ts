@@ -36,11 +36,14 @@ describe('limits of the API', () => {
     const { call, gateway } = await start({
       HELPER_RATE: '9',
       HELPER_MONTHLY_QUOTA: '5',
-      HELPER_OPERATOR_TOKEN: 'token-of-this-test',
+      HELPER_OPERATOR_TOKEN: 'token-of-this-test-of-32-characters',
     });
     const response = await fetch(new URL('/api/tenants/demo/keys', gateway.connectUrl), {
       method: 'POST',
-      headers: { authorization: 'Bearer token-of-this-test', 'content-type': 'application/json' },
+      headers: {
+        authorization: 'Bearer token-of-this-test-of-32-characters',
+        'content-type': 'application/json',
+      },
       body: '{"scopes":["media/*"]}',
     });
     const { data } = (await response.json()) as { data: { key: string } };

@@ -1,20 +1,29 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../../errors.js';
+import { createTries, networkOf } from '../auth/tries.js';
 import type { SiteStage } from '../state.js';
 
+const GUESSED = 'Too many wrong operator tokens came from this address; wait before the next one.';
 const bearer = /^Bearer +(\S+)$/i;
 
+/** Wrong tokens of one address in ten minutes. */
+const WRONG = { tries: 30, seconds: 600 };
+
 /**
- * Lets pass who sends the operator token, in a time that tells nothing of it. Where none is set nobody passes. Not the
+ * Lets pass who sends the operator token, in a time that tells nothing of it; wrong ones are slowed down by address, and right
+ * ones never: the programs behind one proxy share its address. Where none is set nobody passes. Not the
  * session's cookie either: what a browser adds by itself must not reach an API that has no form tokens.
  */
 export function authorize(token: string | undefined): SiteStage {
   const right = digest(token ?? '');
+  const wrong = createTries(WRONG.tries, WRONG.seconds);
   return async function authorize(ctx, next) {
     const given = bearer.exec(ctx.get('authorization'))?.[1];
     // Digests are of one length, so comparing them does not even tell how long the token is.
     const same = timingSafeEqual(digest(given ?? ''), right);
     if (!token || !given || !same) {
+      const wait = token && given ? await wrong.take(networkOf(ctx.ip)) : 0;
+      if (wait > 0) throw new GatewayError('rate_limited', { message: GUESSED, retryAfter: wait });
       throw new GatewayError('unauthorized', {
         message: token
           ? 'Send the operator token as Authorization: Bearer.'

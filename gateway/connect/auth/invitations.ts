@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { hashPassword } from 'better-auth/crypto';
-import type { Transaction } from 'kysely';
+import type { ExpressionBuilder, Transaction } from 'kysely';
 import { type ConnectDatabase, isDuplicate } from '../database.js';
 import type { ConnectTables, InvitationRow } from '../tables.js';
 import { addAccount, newId } from './account.js';
@@ -18,7 +18,7 @@ export interface NewAccount {
 /** What came of taking up an invitation. */
 export type Joined =
   | { state: 'joined'; userId: string; invitation: Invitation }
-  /** Used, cancelled, run out or never made: nobody is told which. */
+  /** Used, cancelled, run out, of somebody who is no operator any more, or never made: nobody is told which. */
   | { state: 'invalid' }
   /** There is an account with this e-mail: sign in first. */
   | { state: 'email_taken' };
@@ -39,14 +39,26 @@ export interface Invitations {
 }
 
 export function createInvitations(database: ConnectDatabase, now: () => number = Date.now): Invitations {
+  /** Those that were not used, have not run out, and whose inviter may still invite. */
+  function usable(eb: ExpressionBuilder<ConnectTables, 'connect_invitations'>) {
+    const inviters = eb
+      .selectFrom('connect_operators')
+      .innerJoin('connect_users', 'connect_users.id', 'connect_operators.user_id')
+      .select('connect_users.email');
+    return eb.and([
+      eb('connect_invitations.used_at', 'is', null),
+      eb('connect_invitations.expires_at', '>', now()),
+      eb('connect_invitations.created_by', 'in', inviters),
+    ]);
+  }
+
   /** Marks it used, in the statement that checks that it is not: of two who take it up at once, one does. */
   async function take(trx: Transaction<ConnectTables>, token: string): Promise<Invitation | undefined> {
     const row = await trx
       .updateTable('connect_invitations')
       .set({ used_at: now() })
       .where('token_hash', '=', hashOf(token))
-      .where('used_at', 'is', null)
-      .where('expires_at', '>', now())
+      .where(usable)
       .returningAll()
       .executeTakeFirst();
     return row && invitationOf(row);
@@ -91,8 +103,7 @@ export function createInvitations(database: ConnectDatabase, now: () => number =
           .selectFrom('connect_invitations')
           .selectAll()
           .where('tenant_id', tenantId === null ? 'is' : '=', tenantId)
-          .where('used_at', 'is', null)
-          .where('expires_at', '>', now())
+          .where(usable)
           .orderBy('created_at', 'desc')
           .limit(200)
           .execute(),
@@ -113,13 +124,12 @@ export function createInvitations(database: ConnectDatabase, now: () => number =
     async find(token) {
       const row = await database.run((db) =>
         db
-          .selectFrom('connect_invitations as invitation')
-          .leftJoin('tenants', 'tenants.id', 'invitation.tenant_id')
-          .selectAll('invitation')
+          .selectFrom('connect_invitations')
+          .leftJoin('tenants', 'tenants.id', 'connect_invitations.tenant_id')
+          .selectAll('connect_invitations')
           .select('tenants.name as tenant')
           .where('token_hash', '=', hashOf(token))
-          .where('used_at', 'is', null)
-          .where('expires_at', '>', now())
+          .where((eb) => usable(eb))
           .executeTakeFirst(),
       );
       return row && { ...invitationOf(row), tenant: row.tenant };

@@ -1,4 +1,6 @@
+import type { Transaction } from 'kysely';
 import type { ConnectDatabase } from '../database.js';
+import type { ConnectTables } from '../tables.js';
 
 export interface Person {
   id: string;
@@ -20,8 +22,9 @@ export interface People {
   rights(userId: string): Promise<Rights>;
   operators(): Promise<Person[]>;
   members(tenantId: string): Promise<Person[]>;
-  /** False where they are no operator, or the last one. */
+  /** Ends the invitations that they made, too. False where they are no operator, or the last one. */
   removeOperator(userId: string): Promise<boolean>;
+  /** Ends the invitations to this tenant that they made, too. */
   removeMember(tenantId: string, userId: string): Promise<boolean>;
   /** Names of tenants by id. */
   tenantNames(ids: readonly string[]): Promise<Map<string, string>>;
@@ -85,18 +88,20 @@ export function createPeople(database: ConnectDatabase): People {
         const all = await (database.kind === 'postgres' ? rows.forUpdate() : rows).execute();
         if (all.length < 2 || !all.some((row) => row.user_id === userId)) return false;
         await trx.deleteFrom('connect_operators').where('user_id', '=', userId).execute();
+        await endInvitations(trx, userId).execute();
         return true;
       });
     },
     async removeMember(tenantId, userId) {
-      const result = await database.run((db) =>
-        db
+      return database.change(async (trx) => {
+        const { numDeletedRows } = await trx
           .deleteFrom('connect_members')
           .where('tenant_id', '=', tenantId)
           .where('user_id', '=', userId)
-          .executeTakeFirst(),
-      );
-      return result.numDeletedRows > 0n;
+          .executeTakeFirst();
+        await endInvitations(trx, userId).where('tenant_id', '=', tenantId).execute();
+        return numDeletedRows > 0n;
+      });
     },
     async tenantNames(ids) {
       if (ids.length === 0) return new Map();
@@ -110,6 +115,16 @@ export function createPeople(database: ConnectDatabase): People {
       return new Map(rows.map(({ id, name }) => [id, name]));
     },
   };
+}
+
+/** Who was removed may have kept the link of an invitation for themselves. */
+function endInvitations(trx: Transaction<ConnectTables>, userId: string) {
+  return trx
+    .deleteFrom('connect_invitations')
+    .where('used_at', 'is', null)
+    .where('created_by', '=', (eb) =>
+      eb.selectFrom('connect_users').select('email').where('id', '=', userId),
+    );
 }
 
 /** PostgreSQL hands out its 64-bit integers as text where the driver is not told otherwise. */

@@ -1,15 +1,11 @@
-import { type BetterAuthOptions, betterAuth } from 'better-auth';
+import { betterAuth } from 'better-auth';
 import { getAdapter } from 'better-auth/db/adapter';
 import { genericOAuth } from 'better-auth/plugins/generic-oauth';
 import type { Logger } from 'pino';
 import { GatewayError } from '../../errors.js';
 import type { ConnectDatabase } from '../database.js';
+import { type AuthSettings, authOptions } from './auth-options.js';
 import { hashSessions } from './hashed-sessions.js';
-
-export const MIN_PASSWORD = 12;
-export const MAX_PASSWORD = 128;
-const SESSION_SECONDS = 24 * 3600;
-const REFRESH_SECONDS = 3600;
 
 export interface User {
   id: string;
@@ -53,49 +49,10 @@ export interface SignIn {
   fromProvider(query: string, cookie: string): Promise<WithCookies & { location: string }>;
 }
 
-export interface SignInOptions {
+export interface SignInOptions extends AuthSettings {
   database: ConnectDatabase;
-  secret: string;
-  baseUrl: string;
-  /** Whether cookies go over https alone. */
-  secureCookies: boolean;
   oidc?: OidcOptions | undefined;
   logger: Pick<Logger, 'debug'>;
-}
-
-/** better-auth's settings without its database. */
-export function authOptions(options: Pick<SignInOptions, 'secret' | 'baseUrl' | 'secureCookies'>) {
-  const { secret, baseUrl, secureCookies } = options;
-  return {
-    appName: 'helper-gateway',
-    secret,
-    baseURL: baseUrl,
-    telemetry: { enabled: false },
-    user: { modelName: 'connect_users' },
-    basePath: '/auth',
-    rateLimit: { enabled: false },
-    account: {
-      modelName: 'connect_accounts',
-      // Connecting is done by who is signed in, and never by an e-mail that is the same: nobody has verified the e-mail of an
-      // account here, so it could have been made in somebody else's name.
-      accountLinking: {
-        enabled: true,
-        disableImplicitLinking: true,
-        allowDifferentEmails: true,
-        trustedProviders: ['oidc'],
-      },
-    },
-    session: { modelName: 'connect_sessions', expiresIn: SESSION_SECONDS, updateAge: REFRESH_SECONDS },
-    verification: { modelName: 'connect_verifications' },
-    // Accounts are made from invitations alone.
-    emailAndPassword: {
-      enabled: true,
-      disableSignUp: true,
-      minPasswordLength: MIN_PASSWORD,
-      maxPasswordLength: MAX_PASSWORD,
-    },
-    advanced: { cookiePrefix: 'hg', useSecureCookies: secureCookies },
-  } satisfies BetterAuthOptions;
 }
 
 /**

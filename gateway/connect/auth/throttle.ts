@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
-import { isIPv6 } from 'node:net';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { LRUCache } from 'lru-cache';
+import { createTries, giveBackEach, networkOf, type Tries, takeEach } from './tries.js';
 
 export interface ThrottleLimits {
-  /** Failures of one account from one address. */
+  /** Failures of one account from one address, or from one of its own devices. */
   pair: number;
-  /** Failures of one account from anywhere: more, so that a stranger cannot easily lock its owner out. */
+  /** Failures of one account from all places that are strange to it; as many again from those that it knows. */
   account: number;
   /** Failures from one address with any account. */
   address: number;
@@ -15,74 +14,64 @@ export interface ThrottleLimits {
 
 const SIGN_IN_LIMITS: ThrottleLimits = { pair: 5, account: 50, address: 30, seconds: 600 };
 
-/** Slows down guessing of passwords and links. */
-export interface Throttle {
-  /**
-   * Takes one try out of the budget of an account and of an address; without an account, of the address alone. Returns the
-   * seconds to wait, 0 where the try may be made. Taken before the try, so that many at once do not all pass.
-   */
-  attempt(address: string, account?: string): Promise<number>;
-  /** Gives the try back after a success. */
-  succeed(address: string, account?: string): Promise<void>;
+/** Who tries. */
+export interface Tryer {
+  address: string;
+  /** What is tried: an account's e-mail. Without one, the address alone counts. */
+  account?: string | undefined;
+  /** The browser's mark from an earlier sign-in to this very account, as `Devices` recognised it. */
+  device?: string | undefined;
 }
 
-/** As many counters as there can be at most in each of the three: 65,536. */
-const BUCKETS = 65_536;
+/** Slows down guessing of passwords and links. */
+export interface Throttle {
+  /** Takes one try out of the budgets. Returns the seconds to wait, 0 where the try may be made. */
+  attempt(tryer: Tryer): Promise<number>;
+  /** Gives the try back after a success, and knows this address for the account's own from then on. */
+  succeed(tryer: Tryer): Promise<void>;
+}
+
+const KNOWN_ADDRESSES = 10_000;
+const KNOWN_MS = 30 * 86_400_000;
 
 /**
- * Counts in memory, for this process: two gateways allow twice as much, which is still far too little to guess with. What is
- * counted is hashed into a fixed number of counters, as invented e-mails and addresses of IPv6 have no end.
+ * An account is guessed at from many addresses too, so strangers have one budget of it together; and so that they cannot lock its
+ * owner out with that, who has signed in to it lately has a budget apart: by a browser's mark, or by address (OWASP, "Slow
+ * Down Online Guessing Attacks with Device Cookies"). By a mark, what others do from the same address does not count
+ * either: it may be the proxy's, and everybody's.
  */
 export function createThrottle(limits: ThrottleLimits = SIGN_IN_LIMITS): Throttle {
-  const limiter = (points: number, keyPrefix: string) =>
-    new RateLimiterMemory({ points, duration: limits.seconds, keyPrefix });
-  const pairs = limiter(limits.pair, 'pair');
-  const accounts = limiter(limits.account, 'account');
-  const addresses = limiter(limits.address, 'address');
+  const pairs = createTries(limits.pair, limits.seconds);
+  const addresses = createTries(limits.address, limits.seconds);
+  const strangers = createTries(limits.account, limits.seconds);
+  const owners = createTries(limits.account, limits.seconds);
+  const known = new LRUCache<string, true>({ max: KNOWN_ADDRESSES, ttl: KNOWN_MS });
 
-  function counters(address: string, account: string | undefined): [RateLimiterMemory, string][] {
+  function budgets({ address, account, device }: Tryer): [Tries, string][] {
     const network = networkOf(address);
-    const counted: [RateLimiterMemory, string][] = [[addresses, bucket(network)]];
-    if (account === undefined) return counted;
+    if (account === undefined) return [[addresses, network]];
     const name = account.trim().toLowerCase();
-    return [...counted, [pairs, bucket(`${network}\n${name}`)], [accounts, bucket(name)]];
+    if (device !== undefined) {
+      return [
+        [pairs, `device ${device} ${name}`],
+        [owners, name],
+      ];
+    }
+    const place = `${network} ${name}`;
+    return [
+      [pairs, place],
+      [addresses, network],
+      [known.has(place) ? owners : strangers, name],
+    ];
   }
 
   return {
-    async attempt(address, account) {
-      let wait = 0;
-      for (const [counter, key] of counters(address, account)) {
-        wait = Math.max(wait, await secondsToWait(counter, key));
+    attempt: (tryer) => takeEach(budgets(tryer)),
+    async succeed(tryer) {
+      await giveBackEach(budgets(tryer));
+      if (tryer.account !== undefined) {
+        known.set(`${networkOf(tryer.address)} ${tryer.account.trim().toLowerCase()}`, true);
       }
-      return wait;
-    },
-    async succeed(address, account) {
-      for (const [counter, key] of counters(address, account)) await counter.reward(key);
     },
   };
-}
-
-async function secondsToWait(counter: RateLimiterMemory, key: string): Promise<number> {
-  try {
-    await counter.consume(key);
-    return 0;
-  } catch (refused) {
-    if (!(refused instanceof RateLimiterRes)) throw refused;
-    return Math.max(1, Math.ceil(refused.msBeforeNext / 1000));
-  }
-}
-
-function bucket(text: string): string {
-  return String(createHash('sha256').update(text).digest().readUInt32BE(0) % BUCKETS);
-}
-
-/** One customer has a whole /64 of IPv6, so its addresses count as one. */
-function networkOf(address: string): string {
-  if (!isIPv6(address)) return address;
-  if (address.startsWith('::ffff:')) return address.slice(7);
-  const [head = '', tail = ''] = address.split('::');
-  const left = head.split(':').filter(Boolean);
-  const right = tail.split(':').filter(Boolean);
-  const zeros = address.includes('::') ? Array<string>(8 - left.length - right.length).fill('0') : [];
-  return [...left, ...zeros, ...right].slice(0, 4).join(':');
 }

@@ -7,8 +7,9 @@ import {
   userOf,
 } from '../page.js';
 import { Field, Form } from './form.js';
-import { NewPassword, passwordProblem } from './join.js';
+import { NewPassword, passwordProblem } from './new-password.js';
 import { Empty, Notice } from './parts.js';
+import { tooMany } from './too-many.js';
 
 export const accountPages: PageRoute[] = [
   {
@@ -24,23 +25,24 @@ export const accountPages: PageRoute[] = [
 
 async function changePassword(call: PageCall) {
   const { site, form, cookie, address } = call;
-  const { email } = userOf(call).user;
+  const { user } = userOf(call);
   const next = form.get('password') ?? '';
   const problems: Record<string, string> = {};
-  const problem = passwordProblem(next);
+  const problem = await passwordProblem(site, next, user);
   if (problem) problems.password = problem;
   else if (form.get('again') !== next) problems.again = 'must be the same password as above';
   if (Object.keys(problems).length > 0) return refused(call, problems, 400);
 
   // Whoever finds an open session may not guess the password through it either.
-  const wait = await site.throttle.attempt(address, email);
+  const tryer = { address, account: user.email, device: site.devices.recognise(cookie, user.email) };
+  const wait = await site.throttle.attempt(tryer);
   if (wait > 0) {
-    const answer = refused(call, { current: `Too many tries. Wait ${Math.ceil(wait / 60)} min.` }, 429);
+    const answer = refused(call, { current: tooMany(wait) }, 429);
     return { ...answer, headers: { 'retry-after': String(wait) } };
   }
   const changed = await site.signIn.changePassword(cookie, form.get('current') ?? '', next);
   if (!changed) return refused(call, { current: 'is not your password' }, 400);
-  await site.throttle.succeed(address, email);
+  await site.throttle.succeed(tryer);
   return { redirect: '/account?changed=1', cookies: changed.cookies };
 }
 

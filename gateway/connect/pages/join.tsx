@@ -1,10 +1,14 @@
 import { GatewayError } from '../../errors.js';
 import { isLine } from '../../keys/checks.js';
-import type { Invitation } from '../auth/invitations.js';
-import { MAX_PASSWORD, MIN_PASSWORD } from '../auth/sign-in.js';
+import type { Invitation, NewAccount } from '../auth/invitations.js';
 import { emptyForm, type FormState, type PageAnswer, type PageCall, type PageRoute } from '../page.js';
 import type { Site } from '../site.js';
 import { Field, Form } from './form.js';
+import { NewPassword, passwordProblem } from './new-password.js';
+import { tooMany } from './too-many.js';
+
+const NOT_NEW =
+  'No account can be made with this e-mail. If you have one, sign in with it, then open this link again.';
 
 type Offer = Invitation & { tenant: string | null };
 
@@ -22,11 +26,11 @@ export const joinPages: PageRoute[] = [
 ];
 
 async function findInvitation({ site, params, address }: PageCall): Promise<Offer> {
-  const wait = await site.throttle.attempt(address);
+  const wait = await site.throttle.attempt({ address });
   if (wait > 0) throw new GatewayError('rate_limited', { retryAfter: wait });
   const invitation = await site.invitations.find(params.token ?? '');
   if (!invitation) throw gone();
-  await site.throttle.succeed(address);
+  await site.throttle.succeed({ address });
   return invitation;
 }
 
@@ -45,18 +49,23 @@ async function join(call: PageCall) {
     name: (form.get('name') ?? '').trim(),
     password: form.get('password') ?? '',
   };
-  const problems = problemsOf(account, form.get('again') ?? '');
+  const problems = await problemsOf(site, account, form.get('again') ?? '');
   if (Object.keys(problems).length > 0) return refused(call, invitation, problems);
-  const joined = await site.invitations.joinAs(token, account);
-  if (joined.state === 'invalid') throw gone();
-  if (joined.state === 'email_taken') {
-    const email = 'There is an account with this e-mail. Sign in with it, then open this link again.';
-    return refused(call, invitation, { email });
+  const tryer = { address, account: invitation.id };
+  const wait = await site.joining.attempt(tryer);
+  if (wait > 0) {
+    const page = refused(call, invitation, { email: tooMany(wait) });
+    return { ...page, status: 429, headers: { 'retry-after': String(wait) } };
   }
+  const joined = await site.invitations.joinAs(token, account);
+  // The one answer that tells of others' accounts: it alone uses up a try.
+  if (joined.state === 'email_taken') return refused(call, invitation, { email: NOT_NEW });
+  await site.joining.succeed(tryer);
+  if (joined.state === 'invalid') throw gone();
   await note(site, invitation, account.email);
-  await site.throttle.succeed(address);
   const session = await site.signIn.signIn(account.email, account.password);
-  return { redirect: session ? '/' : '/sign-in', cookies: session?.cookies ?? [] };
+  if (!session) return { redirect: '/sign-in' };
+  return { redirect: '/', cookies: [...session.cookies, site.devices.remember(account.email)] };
 }
 
 function refused(call: PageCall, invitation: Offer, problems: Record<string, string>): PageAnswer {
@@ -85,10 +94,11 @@ function gone(): GatewayError {
   });
 }
 
-function problemsOf(account: { email: string; name: string; password: string }, again: string) {
+async function problemsOf(site: Site, account: NewAccount, again: string) {
   const problems: Record<string, string> = {};
   // As strict as what better-auth takes at sign-in, or an account could be made that cannot be used.
   if (
+    account.email.length > 254 ||
     !/^[a-z0-9_'+.-]*[a-z0-9_+-]@([a-z0-9][a-z0-9-]*\.)+[a-z]{2,}$/.test(account.email) ||
     /^\.|\.\./.test(account.email)
   ) {
@@ -97,16 +107,10 @@ function problemsOf(account: { email: string; name: string; password: string }, 
   if (!isLine(account.name, 100)) {
     problems.name = 'must be at most 100 characters without control characters';
   }
-  const problem = passwordProblem(account.password);
+  const problem = await passwordProblem(site, account.password, account);
   if (problem) problems.password = problem;
   else if (again !== account.password) problems.again = 'must be the same password as above';
   return problems;
-}
-
-/** What is wrong with a new password, if anything. */
-export function passwordProblem(password: string): string | undefined {
-  const fits = password.length >= MIN_PASSWORD && password.length <= MAX_PASSWORD;
-  return fits ? undefined : `must be ${MIN_PASSWORD} to ${MAX_PASSWORD} characters; a few words are fine`;
 }
 
 function joinPage({ visitor, params }: PageCall, invitation: Offer, state: FormState): PageAnswer {
@@ -146,22 +150,4 @@ function joinPage({ visitor, params }: PageCall, invitation: Offer, state: FormS
       </section>
     ),
   };
-}
-
-/** A new password, twice. */
-export function NewPassword({ state }: { state: FormState }) {
-  const common = { type: 'password', state, required: true, autocomplete: 'new-password' } as const;
-  return (
-    <>
-      <Field
-        {...common}
-        name="password"
-        label="New password"
-        minLength={MIN_PASSWORD}
-        maxLength={MAX_PASSWORD}
-        hint={`At least ${MIN_PASSWORD} characters. A few words are fine.`}
-      />
-      <Field {...common} name="again" label="New password again" />
-    </>
-  );
 }

@@ -1,6 +1,11 @@
 import { GatewayError } from '../../errors.js';
+import { networkOf } from '../auth/tries.js';
 import type { PageCall, PageRoute } from '../page.js';
 import { localPath } from './sign-in.js';
+
+const SIGN_IN_FAILED = '/sign-in?failed=1';
+const CONNECT_FAILED = '/account?connected=0';
+const FAILED = [SIGN_IN_FAILED, CONNECT_FAILED];
 
 /**
  * Signing in through an identity provider (OpenID Connect), for accounts that were connected with it. It makes no accounts:
@@ -11,10 +16,12 @@ export const providerPages: PageRoute[] = [
     method: 'GET',
     path: '/sign-in/oidc',
     access: 'anyone',
-    async run({ site }) {
+    async run(call) {
+      const { site } = call;
       nameOf(site);
+      await depart(call);
       const way = await site.signIn.toProvider();
-      if (!way) return { redirect: '/sign-in?failed=1' };
+      if (!way) return { redirect: SIGN_IN_FAILED };
       return { redirect: way.url, cookies: way.cookies };
     },
   },
@@ -23,20 +30,35 @@ export const providerPages: PageRoute[] = [
     method: 'GET',
     path: '/auth/callback/oidc',
     access: 'anyone',
-    async run({ site, search, cookie }) {
+    async run({ site, search, cookie, address }) {
       nameOf(site);
+      // Each answer that is not refused at once has the gateway ask the provider.
+      const wait = await site.throttle.attempt({ address });
+      if (wait > 0) throw new GatewayError('rate_limited', { retryAfter: wait });
       const { location, cookies } = await site.signIn.fromProvider(search, cookie);
       const local = location.startsWith(site.baseUrl) ? location.slice(site.baseUrl.length) : location;
-      return { redirect: withoutReason(localPath(local)), cookies };
+      const redirect = withoutReason(localPath(local));
+      if (!FAILED.includes(redirect)) {
+        await site.throttle.succeed({ address });
+        await site.departures.giveBack(networkOf(address));
+      }
+      return { redirect, cookies };
     },
   },
 ];
 
+async function depart({ site, address }: PageCall): Promise<void> {
+  const wait = await site.departures.take(networkOf(address));
+  if (wait > 0) throw new GatewayError('rate_limited', { retryAfter: wait });
+}
+
 /** Leads on by a link: the pages' policy lets no form end on another site. */
-async function connect({ site, cookie }: PageCall) {
+async function connect(call: PageCall) {
+  const { site, cookie } = call;
   const name = nameOf(site);
+  await depart(call);
   const way = await site.signIn.toProvider(cookie);
-  if (!way) return { redirect: '/account?connected=0' };
+  if (!way) return { redirect: CONNECT_FAILED };
   return {
     title: `Connect ${name}`,
     cookies: way.cookies,
@@ -62,7 +84,7 @@ function nameOf({ oidc }: PageCall['site']): string {
 /** What went wrong is better-auth's to know; its codes are no help to people. */
 function withoutReason(path: string | undefined): string {
   const url = new URL(path ?? '/', 'http://site.invalid');
-  if (url.pathname.startsWith('/auth')) return '/sign-in?failed=1';
+  if (url.pathname.startsWith('/auth')) return SIGN_IN_FAILED;
   for (const name of ['error', 'error_description', 'state']) url.searchParams.delete(name);
   return url.pathname + url.search;
 }

@@ -1,6 +1,7 @@
 import { emptyForm, type FormState, type PageAnswer, type PageCall, type PageRoute } from '../page.js';
 import { Field, Form } from './form.js';
 import { Notice } from './parts.js';
+import { tooMany } from './too-many.js';
 
 export const signInPages: PageRoute[] = [
   {
@@ -38,11 +39,11 @@ export const signInPages: PageRoute[] = [
 async function signIn({ site, form, cookie, address, visitor }: PageCall) {
   const email = (form.get('email') ?? '').trim();
   const next = localPath(form.get('next'));
-  const wait = await site.throttle.attempt(address, email);
+  const tryer = { address, account: email, device: site.devices.recognise(cookie, email) };
+  const wait = await site.throttle.attempt(tryer);
   if (wait > 0) {
-    const minutes = Math.ceil(wait / 60);
-    const problem = `Too many tries. Wait ${minutes} minute${minutes > 1 ? 's' : ''}, then try again.`;
-    const page = signInPage({ values: form, problems: {} }, { next, name: site.oidc?.name, problem });
+    const view = { next, name: site.oidc?.name, problem: tooMany(wait) };
+    const page = signInPage({ values: form, problems: {} }, view);
     return { ...page, status: 429, headers: { 'retry-after': String(wait) } };
   }
   const session = await site.signIn.signIn(email, form.get('password') ?? '');
@@ -51,10 +52,10 @@ async function signIn({ site, form, cookie, address, visitor }: PageCall) {
     const page = signInPage({ values: form, problems: {} }, { next, name: site.oidc?.name, problem });
     return { ...page, status: 401 };
   }
-  await site.throttle.succeed(address, email);
+  await site.throttle.succeed(tryer);
   // The session that this browser had is of no more use; left alone it would outlive the sign-out.
   if (visitor) await site.signIn.signOut(cookie);
-  return { redirect: next ?? '/', cookies: session.cookies };
+  return { redirect: next ?? '/', cookies: [...session.cookies, site.devices.remember(email)] };
 }
 
 interface SignInView {

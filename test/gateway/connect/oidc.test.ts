@@ -1,3 +1,5 @@
+import { hkdfSync } from 'node:crypto';
+import { symmetricDecrypt, symmetricEncrypt } from 'better-auth/crypto';
 import { expect } from 'chai';
 import { type BrowserLike, createBrowserLike, signedIn } from './browser-like.js';
 import { createIdentityProvider, type IdentityProvider } from './identity-provider.js';
@@ -71,6 +73,67 @@ describe('connect: signing in through an identity provider', () => {
       const page = await createBrowserLike(site.url).get(`/auth/callback/oidc${query}`);
       expect([page.status, page.location], query).to.deep.equal([303, '/sign-in?failed=1']);
     }
+  });
+
+  it('keeps nothing of a way to the provider, and gives one address so many of them', async () => {
+    const { issuer } = provider;
+    const oidc = { issuer, clientId: 'gateway', clientSecret: 'shh', name: 'Corp' };
+    const busy = await openTestSite({ oidc, proxies: 1 });
+    try {
+      const ask = (address: string) =>
+        fetch(`${busy.url}/sign-in/oidc`, { redirect: 'manual', headers: { 'x-forwarded-for': address } });
+      const answers = await Promise.all(Array.from({ length: 70 }, () => ask('192.0.2.1')));
+      expect(answers.filter(({ status }) => status === 303)).to.have.length(60);
+      const refused = answers.find(({ status }) => status === 429);
+      expect(Number(refused?.headers.get('retry-after'))).to.be.within(1, 600);
+      expect((await ask('192.0.2.2')).status).to.equal(303);
+      const rows = await busy.connect.run((db) =>
+        db.selectFrom('connect_verifications').selectAll().execute(),
+      );
+      expect(rows).to.deep.equal([]);
+      const cookies = answers.map(({ headers }) => headers.getSetCookie().join()).join();
+      expect(cookies).to.match(/oauth_state=[^;]+; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax/);
+      const callback = () =>
+        fetch(`${busy.url}/auth/callback/oidc?code=x&state=y`, {
+          redirect: 'manual',
+          headers: { 'x-forwarded-for': '192.0.2.3' },
+        });
+      const returns = await Promise.all(Array.from({ length: 40 }, callback));
+      expect(returns.filter(({ status }) => status === 429)).to.have.length(10);
+    } finally {
+      await busy.close();
+    }
+  });
+
+  it('connects an account in its own session alone, whoever could read the database', async () => {
+    const victim = await site.connect.run((db) =>
+      db.selectFrom('connect_users').selectAll().where('email', '=', site.operator.email).executeTakeFirst(),
+    );
+    const settings = await site.connect.run((db) =>
+      db.selectFrom('connect_settings').select('value').where('name', '=', 'secret').executeTakeFirst(),
+    );
+    provider.person = { sub: 'reader-of-a-backup', email: 'eve@evil.example', email_verified: true };
+    const browser = createBrowserLike(site.url);
+    const { location } = await browser.get('/sign-in/oidc');
+    const [name, sealed] = [...browser.cookies].find(([cookie]) => cookie.includes('oauth_state')) ?? [];
+    const key = Buffer.from(
+      hkdfSync(
+        'sha256',
+        settings?.value ?? '',
+        'better-auth:oauth-encryption:v1',
+        'better-auth:oauth-state-cookie:v1',
+        32,
+      ),
+    ).toString('hex');
+    const state = JSON.parse(await symmetricDecrypt({ key, data: decodeURIComponent(sealed ?? '') }));
+    const link = { userId: victim?.id, email: site.operator.email };
+    const forged = await symmetricEncrypt({ key, data: JSON.stringify({ ...state, link }) });
+    browser.cookies.set(name ?? '', encodeURIComponent(forged));
+    await visit(browser, location);
+    const rows = await site.connect.run((db) =>
+      db.selectFrom('connect_accounts').select(['accountId', 'userId']).execute(),
+    );
+    expect(rows.map(({ accountId }) => accountId)).not.to.include('reader-of-a-backup');
   });
 
   it('leaves the password as a way in while the provider does not answer', async () => {

@@ -107,6 +107,44 @@ describe('connect: signing in', () => {
     expect((await tryPassword('somebody.else@example.com', 'a password')).status).to.equal(401);
   });
 
+  it('lets the operator in with a browser that has signed in before, while strangers lock the account', async () => {
+    const guarded = await openTestSite({ proxies: 1 });
+    try {
+      const { email, password } = guarded.operator;
+      const own = await signedIn(guarded.url, guarded.operator);
+      await own.get('/account');
+      await own.submit('/sign-out');
+      async function tryFrom(address: string, guess: string, browser = createBrowserLike(guarded.url)) {
+        await browser.get('/sign-in');
+        const page = await browser.submit(
+          '/sign-in',
+          { email, password: guess },
+          { 'x-forwarded-for': address },
+        );
+        return page.status;
+      }
+      for (let n = 0; n < 50; n += 1) {
+        expect(await tryFrom(`198.51.100.${n >> 2}`, 'a wrong guess')).to.equal(401);
+      }
+      expect(await tryFrom('203.0.113.1', password), 'from a strange place').to.equal(429);
+      expect(await tryFrom('198.51.100.1', password, own), 'with the known browser').to.equal(303);
+      expect(await tryFrom('127.0.0.1', password), 'from the known address').to.equal(303);
+    } finally {
+      await guarded.close();
+    }
+  }).timeout(30_000);
+
+  it('takes no password that is easy to guess', async () => {
+    const browser = await signedIn(site.url, site.operator);
+    const current = site.operator.password;
+    for (const password of ['aaaaaaaaaaaa', 'password1234', 'operator@gateway.local']) {
+      await browser.get('/account');
+      const page = await browser.submit('/account/password', { current, password, again: password });
+      expect(page.status, password).to.equal(400);
+      expect(page.html).to.include('New password is easy to guess; take four words or more');
+    }
+  });
+
   it('leads back to where one was going, and to no other site', async () => {
     for (const [next, leads] of [
       ['/tenants?after=a', '/tenants?after=a'],

@@ -15,7 +15,7 @@ import type { KeyStore } from '../../../gateway/keys/store.js';
 import { createKeyVerifier, type KeyVerifier } from '../../../gateway/keys/verifier.js';
 import { createSqliteDatabase, type TestDatabase } from '../databases.js';
 
-export const TOKEN = 'operator-token-for-tests';
+export const TOKEN = 'operator-token-for-tests-of-32-characters';
 
 export const services = [
   { id: 'media/add-border', summary: 'Adds a solid border of one colour to an image.' },

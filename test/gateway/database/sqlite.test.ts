@@ -71,6 +71,19 @@ describe('database/sqlite', () => {
     other.close();
   });
 
+  it('keeps no lock on the database after a statement that had to wait', async () => {
+    const store = await database.open();
+    const other = new Database(file);
+    for (const work of [() => store.tenants({ limit: 1 }), () => store.touch(new Map([['key_1', 1]]))]) {
+      other.exec('begin exclusive');
+      setTimeout(() => other.exec('commit'), 100);
+      await work();
+      other.exec('begin exclusive');
+      other.exec('commit');
+    }
+    other.close();
+  });
+
   it('says which file cannot be opened, and why', async () => {
     await (await database.open()).close();
     writeFileSync(file, 'not a database, but something else of more than a hundred bytes. '.repeat(4));

@@ -6,10 +6,11 @@ import { createApiClient } from './api-client.js';
 
 describe('connect/api: who may use it', () => {
   let site: TestSite;
-  before(async () => {
+  // Each with tries of its own.
+  beforeEach(async () => {
     site = await openTestSite();
   });
-  after(() => site.close());
+  afterEach(() => site.close());
   const call = createApiClient(() => site);
 
   const protectedPaths = [
@@ -56,6 +57,29 @@ describe('connect/api: who may use it', () => {
       }
     } finally {
       await closed.close();
+    }
+  });
+
+  it('slows down wrong tokens by address, and never the right one', async () => {
+    const open = await openTestSite({ proxies: 1 });
+    try {
+      const ask = (authorization: string, address: string) =>
+        fetch(`${open.url}/metrics`, { headers: { authorization, 'x-forwarded-for': address } });
+      const guesses = await Promise.all(
+        Array.from({ length: 40 }, (_, n) => ask(`Bearer guess-${n}`, '192.0.2.1')),
+      );
+      expect(guesses.filter(({ status }) => status === 401)).to.have.length(30);
+      const refused = guesses.find(({ status }) => status === 429);
+      expect(Number(refused?.headers.get('retry-after'))).to.be.within(1, 600);
+      expect(refused?.headers.get('www-authenticate')).to.equal(null);
+      expect(await refused?.text()).to.include('"code":"rate_limited"');
+      expect((await ask('Bearer guess', '192.0.2.2')).status).to.equal(401);
+      expect((await ask('', '192.0.2.1')).status, 'no guess at all').to.equal(401);
+      for (const address of ['192.0.2.1', '192.0.2.2']) {
+        expect((await ask(`Bearer ${TOKEN}`, address)).status).to.equal(200);
+      }
+    } finally {
+      await open.close();
     }
   });
 });
