@@ -55,6 +55,7 @@ export function newId(): string {
   return randomBytes(16).toString('base64url');
 }
 
-function momentOf(kind: 'sqlite' | 'postgres', at: number): string | Date {
+/** A moment as better-auth keeps it in a column. */
+export function momentOf(kind: 'sqlite' | 'postgres', at: number): string | Date {
   return kind === 'postgres' ? new Date(at) : new Date(at).toISOString();
 }

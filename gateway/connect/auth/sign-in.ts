@@ -6,6 +6,7 @@ import { GatewayError } from '../../errors.js';
 import type { ConnectDatabase } from '../database.js';
 import { type AuthSettings, authOptions } from './auth-options.js';
 import { hashSessions } from './hashed-sessions.js';
+import { pruneSessions } from './prune-sessions.js';
 
 export interface User {
   id: string;
@@ -70,6 +71,9 @@ export async function createSignIn(options: SignInOptions): Promise<SignIn> {
     ...settings,
     plugins: options.oidc ? [providerPlugin(options.oidc)] : [],
     database: () => hashSessions(base, database),
+    databaseHooks: {
+      session: { create: { after: ({ userId }) => pruneSessions(database, userId) } },
+    },
     // better-auth's lines say what a wrong password was wrong about; the site logs its own.
     logger: { log: (level, message) => logger.debug({ level }, message) },
   });

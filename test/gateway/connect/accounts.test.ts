@@ -1,5 +1,6 @@
 import { getMigrations } from 'better-auth/db/migration';
 import { expect } from 'chai';
+import { momentOf } from '../../../gateway/connect/auth/account.js';
 import { authOptions } from '../../../gateway/connect/auth/auth-options.js';
 import {
   createFirstOperator,
@@ -66,6 +67,20 @@ describe('connect: accounts', () => {
       expect((await two.session(cookie))?.session.user.email).to.equal(FIRST_OPERATOR);
       await two.signOut(cookie);
       expect(await one.session(cookie)).to.equal(undefined);
+    });
+
+    it('keeps the newest sessions of an account, and none that has run out', async () => {
+      const operator = await createFirstOperator(connect);
+      const auth = await createSignIn({ ...settings, database: connect, logger: silent });
+      const signIn = () => auth.signIn(FIRST_OPERATOR, operator?.password ?? '');
+      const sessions = () => connect.run((db) => db.selectFrom('connect_sessions').selectAll().execute());
+      for (let n = 0; n < 21; n += 1) await signIn();
+      expect(await sessions()).to.have.length(20);
+      const past = momentOf(connect.kind, Date.now() - DAY);
+      await connect.run((db) => db.updateTable('connect_sessions').set({ expiresAt: past }).execute());
+      const newest = await signIn();
+      expect(await sessions()).to.have.length(1);
+      expect(await auth.session(newest?.cookies[0]?.split(';')[0] ?? '')).to.have.property('session');
     });
 
     it('gives an operator who forgot the password another, and ends their sessions', async () => {
