@@ -37,11 +37,19 @@ const maxFiles = 2;
 const maxNameBytes = 200;
 const firstTextBytes = 256;
 
-/** Gathers the parts of a form, each bounded in number and in bytes as they come; `take` gives them when all have come. */
+export interface FormParts {
+  listener: PartListener;
+  /** What was gathered, when all parts have come. */
+  take(): MultipartBody;
+  /** Lets go of it: an error keeps alive what its stack ran through until somebody reads it, and this must not be among that. */
+  drop(): void;
+}
+
+/** Gathers the parts of a form, bounded in number and in bytes as they come. */
 export function createFormParts(
   limits: MultipartLimits,
   { keepsFile, fileField }: FormPartsOptions,
-): { listener: PartListener; take(): MultipartBody } {
+): FormParts {
   const { maxFileBytes, maxTextBytes } = limits;
   const gathered = new Map<string, GrowingBuffer>();
   const seen = new Set<string>();
@@ -126,6 +134,11 @@ export function createFormParts(
     take() {
       const fields = new Map([...gathered].map(([name, value]) => [name, value.bytes()]));
       return { fields, problems, ...(file && { file: file.bytes() }) };
+    },
+    drop() {
+      gathered.clear();
+      file = undefined;
+      part = { kind: 'text' };
     },
   };
 }

@@ -41,6 +41,7 @@ export function readMultipart(
     };
     const fail = (error: unknown) => {
       leave();
+      parts.drop();
       request.pause();
       reject(error);
     };

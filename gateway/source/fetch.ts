@@ -3,6 +3,7 @@ import { startDeadline } from './deadline.js';
 import { createDial, type DialOptions } from './dial.js';
 import { exchange } from './exchange.js';
 import { sourceFailed, sourceRefused } from './failure.js';
+import { createFraming } from './framing.js';
 import { parseExemptOrigins } from './origins.js';
 import { createResolve, resolveExempt } from './resolve.js';
 import { parseSourceUrl, type Target } from './url.js';
@@ -21,6 +22,15 @@ export interface CheckedUrl {
   readonly href: string;
 }
 
+export interface FetchOptions {
+  /** Ends the download at once; the promise is rejected with its reason. */
+  signal?: AbortSignal | undefined;
+  /**
+   * Called with 0 when a final head that is taken has come, a redirect's too, then with the length of each piece of the file. It ends a download by `signal` and must not throw.
+   */
+  onProgress?: ((bytes: number) => void) | undefined;
+}
+
 /** Brings the bytes at a url that a stranger sent. */
 export interface Source {
   /**
@@ -33,7 +43,7 @@ export interface Source {
    * (`source_refused`, `source_failed`, `source_timeout`, `image_too_large`, `shutting_down`) or, when
    * `signal` is aborted, with its reason; the connection is closed by then.
    */
-  fetch(checked: CheckedUrl, options?: { signal?: AbortSignal }): Promise<Uint8Array<ArrayBuffer>>;
+  fetch(checked: CheckedUrl, options?: FetchOptions): Promise<Uint8Array<ArrayBuffer>>;
   /** Ends every download with `shutting_down` and resolves when all have ended. */
   close(): Promise<void>;
 }
@@ -70,31 +80,36 @@ export function createSource(options: SourceOptions): Source {
     const verdict = parseSourceUrl(location, origins, from);
     if (verdict.ok) return verdict;
     if (verdict.kind === 'refused') throw sourceRefused(`redirect: ${verdict.problem}`);
+    // Its fault, not that of who named the first url: the problem is said of the Location, never of a parameter.
     throw sourceFailed(
-      'The server behind the url redirects to what is not a url.',
-      new Error(verdict.problem),
+      `The server behind the url redirects to what cannot be followed: its Location ${verdict.problem}.`,
     );
   }
 
-  async function download(first: Target, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
+  async function download(
+    first: Target,
+    signal: AbortSignal,
+    onProgress: FetchOptions['onProgress'],
+  ): Promise<Uint8Array<ArrayBuffer>> {
+    const limits = { maxBytes, signal, framing: createFraming(), onProgress };
     let target = first;
     for (let redirects = 0; redirects <= maxRedirects; redirects++) {
-      const answer = await exchange(await dial(target, signal), target.url, maxBytes, signal);
+      const answer = await exchange(await dial(target, signal), target.url, limits);
       if ('body' in answer) return answer.body;
       target = judgeRedirect(answer.location, target.url);
     }
     throw sourceFailed(`The server behind the url redirects more than ${maxRedirects} times.`);
   }
 
-  async function fetchWithin(checked: CheckedUrl, caller?: AbortSignal) {
+  async function fetchWithin(checked: CheckedUrl, { signal, onProgress }: FetchOptions) {
     // Judged again: what dials must not depend on who called check, or on what became of its result.
     const target = judge(checked.href);
-    const deadline = startDeadline(timeoutMs, caller);
+    const deadline = startDeadline(timeoutMs, signal);
     const onClose = () => deadline.abort(closing.signal.reason);
     closing.signal.addEventListener('abort', onClose);
     if (closing.signal.aborted) onClose();
     try {
-      return await download(target, deadline.signal);
+      return await download(target, deadline.signal, onProgress);
     } catch (error) {
       // An abort surfaces as whatever it broke; its reason is the truth.
       throw deadline.signal.aborted ? deadline.signal.reason : error;
@@ -106,8 +121,8 @@ export function createSource(options: SourceOptions): Source {
 
   return {
     check,
-    fetch(checked, { signal } = {}) {
-      const download = fetchWithin(checked, signal);
+    fetch(checked, options = {}) {
+      const download = fetchWithin(checked, options);
       const settled = download.catch(() => {}).finally(() => running.delete(settled));
       running.add(settled);
       return download;

@@ -16,6 +16,7 @@ export type UrlVerdict =
   | { ok: false; kind: 'unparseable' | 'refused'; problem: string };
 
 const maxLength = 8192;
+const tooLong = `is longer than the ${maxLength} characters that are allowed, percent-encoded ones counted as three`;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
 const stripped = /[\u0000-\u001f\u007f-\u009f\\]/;
 const userInfo = /^[^/?#]*\/\/[^/?#]*@/;
@@ -35,6 +36,8 @@ export function parseSourceUrl(raw: string, exemptOrigins: ExemptOrigins, base?:
     return { ok: false, kind: 'unparseable', problem };
   }
   const url = new URL(raw, base);
+  // The parser's percent-encoding makes up to nine characters of one; what is fetched is judged again by this very limit.
+  if (url.href.length > maxLength) return { ok: false, kind: 'unparseable', problem: tooLong };
   if (url.username || url.password || userInfo.test(raw)) return refused('user name or password');
   if (exemptOrigins.has(url.origin)) return { ok: true, url, exempt: true };
   const reason = refusal(url);
@@ -48,7 +51,7 @@ export function hostOf(url: URL): string {
 
 function malformation(raw: string): string | undefined {
   if (raw === '') return 'is an empty string; allowed is an absolute url, e.g. https://example.com/photo.jpg';
-  if (raw.length > maxLength) return `is longer than the ${maxLength} characters that are allowed`;
+  if (raw.length > maxLength) return tooLong;
   if (raw !== raw.trim()) return 'has white space around it; send the url alone';
   if (!stripped.test(raw)) return undefined;
   return 'has a control character (tab, newline, …) or a backslash in it; percent-encode it as %09, %0A or %5C';

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import { readMultipart } from '../../../gateway/http/multipart.js';
+import { heldMemory } from '../../held-memory.js';
 import { rejection } from '../source/raw-server.js';
 import { close, limits, part } from './form-body.js';
 
@@ -66,6 +67,27 @@ describe('the request that readMultipart reads', () => {
     request.push(part('a', 'x'));
     request.destroy();
     expect(await rejection(reading)).to.have.property('code', 'invalid_input');
+  });
+
+  it('holds nothing of a refused upload, while its error lives on', async () => {
+    const before = heldMemory();
+    const errors: Error[] = [];
+    for (let at = 0; at < 5; at++) {
+      const request = open();
+      const reading = readMultipart(
+        request,
+        type,
+        { ...limits, maxFileBytes: 8_000_000 },
+        { keepsFile: true },
+      );
+      request.push(part('file', '', '; filename="x"').slice(0, -2));
+      for (let piece = 0; piece < 81; piece++) request.push(Buffer.alloc(100_000));
+      errors.push(await rejection(reading));
+      request.destroy();
+    }
+    await new Promise(setImmediate);
+    expect(heldMemory() - before).to.be.below(9_000_000);
+    for (const error of errors) expect(error).to.have.property('code', 'too_large');
   });
 
   it('has no listener left but one after success', async () => {

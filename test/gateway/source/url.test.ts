@@ -49,6 +49,7 @@ describe('parseSourceUrl', () => {
     'https://example.com/\u007f',
     'https://example.com/\u0085',
     `https://example.com/${'a'.repeat(8192)}`,
+    `https://example.com/${'ä'.repeat(1400)}`,
   ];
   for (const raw of unparseable) {
     it(`calls ${JSON.stringify(raw.slice(0, 50))} unparseable`, () =>
