@@ -14,6 +14,7 @@ export interface Helper {
   file: string;
   /** URL of the plugin's module, by which a worker imports it. */
   url: string;
+  /** Says in `runs` where, whether or not the plugin does. */
   declaration: HelperDeclaration;
   /** Compiled once, from the declaration's schema. */
   parameters: ParameterChecker;
@@ -83,6 +84,7 @@ async function loadHelper({ id, file }: FoundPlugin, ajv: Ajv): Promise<Helper> 
   const { url, declaration } = await importPlugin(file);
   const reasons = checkDeclaration(declaration);
   if (reasons.length > 0) throw new Error(reasons.join('\n'));
-  const helper = declaration as HelperDeclaration;
+  const given = declaration as HelperDeclaration;
+  const helper = { ...given, runs: given.runs ?? 'pool' } as HelperDeclaration;
   return { id, file, url, declaration: helper, parameters: compileParameters(ajv, helper) };
 }
