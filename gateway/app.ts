@@ -35,6 +35,8 @@ export interface AppParts {
   observers: Observers;
   bodyLimits: BodyLimits;
   imageLimits: ImageLimits;
+  /** Milliseconds that a handler may take on the main thread. */
+  taskTimeoutMs: number;
   /** Origins whose pages may call the API, or `*`. */
   corsOrigins: readonly string[];
   /** Undefined once the gateway is to end. */
@@ -57,7 +59,7 @@ export function createApp(parts: AppParts): Koa<CallState> {
       validate(),
       admit(parts.pool, parts.inFlight),
       fetchSource(parts.source, parts.imageLimits),
-      runHelper(),
+      runHelper(parts.taskTimeoutMs, parts.observers.logger),
     ];
     router.register(pathsOf(helper.id), ['GET', 'POST'], stages, { name: helper.id });
   }

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { createFontSet } from '../pool/image/fonts.js';
 import { createPool } from '../pool/pool.js';
 import type { WorkerReport } from '../pool/task.js';
+import { readThrown } from '../pool/thrown.js';
 import { createVocabulary } from '../schemas/vocabulary/vocabulary.js';
 import { createApp } from './app.js';
 import { Closers } from './closers.js';
@@ -18,7 +19,7 @@ import { createInFlight } from './limits/in-flight.js';
 import { createLimiter } from './limits/limiter.js';
 import { createMetrics } from './observe/metrics.js';
 import type { Readiness } from './pipeline/health.js';
-import { builtinPlugins, helperUrl, loadRegistry, type Registry } from './registry.js';
+import { builtinPlugins, helperUrl, loadRegistry, poolPlugins, type Registry } from './registry.js';
 import { closeServer, createHttpServer, listen } from './server.js';
 import { createSource } from './source/fetch.js';
 import { startSite } from './start-site.js';
@@ -65,10 +66,16 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
   const folders = [builtinPlugins, ...config.pluginDirs];
   const imageLimits = { maxPixels: config.maxPixels, maxFrames: config.maxFrames };
   const helperModule = helperUrl(folders);
+  const onLate = (service: string, error: unknown) =>
+    logger.error({ err: readThrown(error), service }, 'plugin failed after it was loaded');
+  const loading = createFontSet(config.fonts).then((fonts) =>
+    loadRegistry(folders, createVocabulary({ canDraw: (text) => fonts.missing(text) }), onLate),
+  );
   const pool = createPool({
     threads: config.poolThreads,
     queue: config.poolQueue,
     worker: {
+      plugins: loading.then(poolPlugins),
       engine: config.imageEngine,
       limits: imageLimits,
       fonts: config.fonts,
@@ -78,11 +85,9 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
     onFault: (error) => logger.error({ err: error }, 'worker thread failed'),
   });
   closers.add(() => pool.close());
-  const [engine, registry, database] = await Promise.all([
+  const [registry, engine, database] = await Promise.all([
+    loading,
     pool.start(),
-    createFontSet(config.fonts).then((fonts) =>
-      loadRegistry(folders, createVocabulary({ canDraw: (text) => fonts.missing(text) })),
-    ),
     openDatabase(config, {
       onConnectionLost: (error) => logger.debug({ err: error }, 'database connection lost'),
     }).then((opened) => {
@@ -127,7 +132,12 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
   const lifecycle = createLifecycle();
   const readiness = (): Readiness | undefined =>
     lifecycle.phase() === 'open'
-      ? { ...engineOf(engine), keys: keys.available() ? 'available' : 'unavailable' }
+      ? {
+          ...engineOf(engine),
+          keys: keys.available() ? 'available' : 'unavailable',
+          threads: pool.stats().threads,
+          missing: pool.missing(),
+        }
       : undefined;
   const app = createApp({
     registry,
@@ -145,6 +155,7 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
     observers: { logger, metrics, usage },
     bodyLimits: { maxTextBytes: config.maxTextBytes, maxImageBytes: config.maxImageBytes },
     imageLimits,
+    taskTimeoutMs: config.taskTimeoutMs,
     corsOrigins: config.corsOrigins,
     readiness,
     phase: lifecycle.phase,

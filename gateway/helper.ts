@@ -86,7 +86,10 @@ interface Common<S> {
 
 /** A helper that takes parameters only. */
 export interface TextHelper<S> extends Common<S> {
-  /** `inline` (default): on the main thread, for work under a millisecond. `pool`: in a worker thread. */
+  /**
+   * `pool` (default): in a worker thread. `inline`: on the main thread, for work that is known to stay under a millisecond;
+   * while it computes, nobody else is served.
+   */
   runs?: 'inline' | 'pool';
   source?: undefined;
   /** `run`: a dry run does what a real one does. A function: what a dry run answers as `data`. */
@@ -96,7 +99,7 @@ export interface TextHelper<S> extends Common<S> {
 
 /** A helper that gets a picture, from the parameter `url` or the multipart file `file`. */
 export interface ImageHelper<S> extends Common<S> {
-  runs: 'pool';
+  runs?: 'pool';
   source: 'image';
   dryrun?: (input: DryrunInputOf<S> & { url?: string }, context: HelperContext) => Record<string, unknown>;
   handler: (

@@ -1,16 +1,20 @@
 import { spawnSync } from 'node:child_process';
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { importPlugin } from '../pool/plugin-module.js';
+import type { FoundPlugin } from './discover.js';
 
 /** A plugin's module that could not be imported. `message` says why, for the operator. */
 export class PluginImportError extends Error {}
 
 /**
- * Imports a plugin's module and gives its default export. CommonJS counts too, also as TypeScript compiles it.
- * A module that ends the process while it loads, or never finishes loading, would end the start without a word:
- * then the file is named on stderr.
+ * Imports a plugin's declaration. A module that ends the process while it loads, or never finishes loading, would end the
+ * start without a word: then the file is named on stderr. What it lets escape later is told to `onLate`.
  */
-export async function importPlugin(file: string): Promise<{ url: string; declaration: unknown }> {
+export async function importDeclaration(
+  { id, file }: FoundPlugin,
+  options: { timeoutMs?: number; onLate?: (error: unknown) => void } = {},
+): Promise<{ url: string; declaration: unknown }> {
   const url = pathToFileURL(file).href;
   const name = () => {
     console.error(`helper-gateway: the process ended while loading the plugin ${file}`);
@@ -18,22 +22,17 @@ export async function importPlugin(file: string): Promise<{ url: string; declara
   };
   process.once('exit', name);
   try {
-    const module = (await import(url)) as { default?: unknown };
-    if (module.default === undefined) {
+    const declaration = await importPlugin({ service: id, url }, options);
+    if (declaration === undefined) {
       throw new PluginImportError('has no default export: write "export default { … }"');
     }
-    return { url, declaration: unwrap(module.default) };
+    return { url, declaration };
   } catch (error) {
     if (error instanceof PluginImportError) throw error;
     throw new PluginImportError(`cannot be loaded: ${describe(error, file)}`, { cause: error });
   } finally {
     process.off('exit', name);
   }
-}
-
-function unwrap(exported: unknown): unknown {
-  const isObject = typeof exported === 'object' && exported !== null;
-  return isObject && '__esModule' in exported && 'default' in exported ? exported.default : exported;
 }
 
 /** The message, with the place in the file where that can be told. */

@@ -1,11 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import type { Ajv } from 'ajv';
+import type { PluginModule } from '../pool/plugin-module.js';
 import { resolveHelperModule } from '../pool/resolve-helper.js';
 import { checkDeclaration } from '../schemas/declaration.js';
 import { compileParameters, type ParameterChecker } from '../schemas/parameters.js';
 import { discoverPlugins, type FoundPlugin, type PluginProblem } from './discover.js';
 import type { HelperDeclaration } from './helper.js';
-import { importPlugin } from './import-plugin.js';
+import { importDeclaration } from './import-plugin.js';
 
 /** A helper that is ready to be served. */
 export interface Helper {
@@ -14,6 +15,7 @@ export interface Helper {
   file: string;
   /** URL of the plugin's module, by which a worker imports it. */
   url: string;
+  /** Says in `runs` where, whether or not the plugin does. */
   declaration: HelperDeclaration;
   /** Compiled once, from the declaration's schema. */
   parameters: ParameterChecker;
@@ -50,9 +52,14 @@ const reserved = new Set(['healthz', 'readyz', 'img']);
 
 /**
  * Loads every plugin below `folders` and compiles its schema. Throws a `PluginError` that names every faulty file:
- * a gateway that starts with half its helpers is found out by its customers.
+ * a gateway that starts with half its helpers is found out by its customers. `onLate` is told of what a plugin's module
+ * lets escape once it is loaded; stderr where that is missing.
  */
-export async function loadRegistry(folders: string[], ajv: Ajv): Promise<Registry> {
+export async function loadRegistry(
+  folders: string[],
+  ajv: Ajv,
+  onLate?: (id: string, error: unknown) => void,
+): Promise<Registry> {
   const url = helperUrl(folders);
   if (url) resolveHelperModule(url);
   const registry = new Map<string, Helper>();
@@ -67,7 +74,7 @@ export async function loadRegistry(folders: string[], ajv: Ajv): Promise<Registr
         continue;
       }
       try {
-        registry.set(plugin.id, await loadHelper(plugin, ajv));
+        registry.set(plugin.id, await loadHelper(plugin, ajv, onLate));
       } catch (error) {
         problems.push({ file: plugin.file, reason: (error as Error).message });
       }
@@ -77,12 +84,25 @@ export async function loadRegistry(folders: string[], ajv: Ajv): Promise<Registr
   return registry;
 }
 
-async function loadHelper({ id, file }: FoundPlugin, ajv: Ajv): Promise<Helper> {
+async function loadHelper(
+  found: FoundPlugin,
+  ajv: Ajv,
+  onLate: ((id: string, error: unknown) => void) | undefined,
+): Promise<Helper> {
+  const { id, file } = found;
   const first = id.split('/')[0] as string;
   if (reserved.has(first)) throw new Error(`the route /${first} is the gateway's own`);
-  const { url, declaration } = await importPlugin(file);
+  const late = onLate && { onLate: (error: unknown) => onLate(id, error) };
+  const { url, declaration } = await importDeclaration(found, late);
   const reasons = checkDeclaration(declaration);
   if (reasons.length > 0) throw new Error(reasons.join('\n'));
-  const helper = declaration as HelperDeclaration;
+  const given = declaration as HelperDeclaration;
+  const helper = { ...given, runs: given.runs ?? 'pool' } as HelperDeclaration;
   return { id, file, url, declaration: helper, parameters: compileParameters(ajv, helper) };
+}
+
+/** What the workers have to import: the plugins whose handlers run there. */
+export function poolPlugins(registry: Registry): PluginModule[] {
+  const helpers = [...registry.values()].filter(({ declaration }) => declaration.runs === 'pool');
+  return helpers.map(({ id, url }) => ({ service: id, url }));
 }

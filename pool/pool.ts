@@ -31,6 +31,8 @@ export interface Pool {
   reserve(tenant: string, weight?: number): Place;
   /** Tasks running, places taken, and threads that could run one. */
   stats(): { running: number; places: number; threads: number };
+  /** Helpers whose plugins the last thread to fail could not load. */
+  missing(): readonly string[];
   /** Takes no more work, lets what has a place finish, ends the workers. */
   close(): Promise<void>;
 }
@@ -139,6 +141,7 @@ export function createPool(options: PoolOptions): Pool {
     },
     reserve,
     stats: () => ({ running, places: admission.size, threads: threads?.ready() ?? 0 }),
+    missing: () => threads?.missing() ?? [],
     async close() {
       closing = true;
       if (admission.size > 0) await new Promise<void>((resolve) => (drained = resolve));

@@ -1,4 +1,6 @@
 import type { ImageLimits } from './image/engine.js';
+import type { PluginModule } from './plugin-module.js';
+import type { Thrown } from './thrown.js';
 
 /** One call of a plugin's handler, as it travels to a worker. */
 export interface Task {
@@ -11,12 +13,12 @@ export interface Task {
 }
 
 /** What a worker sends back. Errors travel as data: of a thrown one only the message would arrive. */
-export type TaskOutcome =
-  | { ok: true; value: unknown; ms: number }
-  | { ok: false; code?: string; message: string; details?: unknown; stack?: string; ms: number };
+export type TaskOutcome = { ok: true; value: unknown; ms: number } | ({ ok: false; ms: number } & Thrown);
 
 /** What every worker is started with. */
 export interface WorkerSettings {
+  /** Imported before a worker takes tasks; the engines load meanwhile. Any other is imported by its first task. */
+  plugins?: Promise<readonly PluginModule[]>;
   engine: 'auto' | 'sharp' | 'jimp';
   limits: ImageLimits;
   /** Font files and folders besides the shipped one. */

@@ -1,7 +1,8 @@
-import { performance } from 'node:perf_hooks';
-import { Piscina } from 'piscina';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LoadError } from './load-error.js';
 import { PoolError } from './pool-error.js';
 import type { Task, TaskOutcome, WorkerReport, WorkerSettings } from './task.js';
+import { createThread, type Thread } from './thread.js';
 
 export interface ThreadsOptions {
   count: number;
@@ -14,89 +15,124 @@ export interface ThreadsOptions {
 
 /** Worker threads without a queue: whoever runs tasks on them sees to it that a thread is free. */
 export interface Threads {
-  /** Waits until every thread has loaded its engine and gives their report. Throws where one cannot start. */
+  /** Waits until every thread has loaded engine and plugins and gives their report. Throws where one cannot. */
   start(): Promise<WorkerReport>;
-  /** Threads that can run a task, busy ones included; one that is being replaced does not count. */
+  /** Threads that can run a task, busy ones included; one that loads or is being replaced does not count. */
   ready(): number;
+  /** Helpers that the last thread to fail could not load; none once a thread has loaded all. */
+  missing(): readonly string[];
   /** Runs a task on a free thread. Throws a `PoolError`: `helper_timeout`, or `internal` where the thread died. */
   run(task: Task): Promise<TaskOutcome>;
   close(): Promise<void>;
 }
 
-type ReadyWorker = { destroyed: boolean };
+/** Tries that a thread has at the start: what passes (too many open files) has passed by then, a fault of a plugin has not. */
+const startAttempts = 4;
+/** The pause before a thread is replaced that ended of itself; each further one in its place doubles it. */
+const firstPauseMs = 250;
+const longestPauseMs = 30_000;
+/** A thread that has lived this long did not end of its start: its place begins anew with the shortest pause. */
+const soundAfterMs = 60_000;
 
-const reviveAfterMs = 1000;
-
-/** Starts `count` worker threads under Piscina. */
+/** Keeps `count` worker threads: another takes the place of each that ends. */
 export function createThreads({ count, settings, onReady, onFault }: ThreadsOptions): Threads {
-  let workers: ReadyWorker[] = [];
-  let closed = false;
-  let piscina = createPiscina();
+  const open = new Set<Thread>();
+  const loaded = new Set<Thread>();
+  const idle: Thread[] = [];
+  const closing = new AbortController();
+  let report: WorkerReport | undefined;
+  let missing: readonly string[] = [];
+  // Judged by each thread that awaits it; a rejection must not end the process before that.
+  settings.plugins?.catch(() => undefined);
 
-  function createPiscina(): Piscina {
-    const created = new Piscina({
-      filename: new URL('./worker.js', import.meta.url).href,
-      workerData: settings,
-      minThreads: count,
-      maxThreads: count,
-      concurrentTasksPerWorker: 1,
-      // Without it a worker blocks between tasks, and what a plugin left running surfaces in somebody else's task.
-      atomics: 'disabled',
-      recordTiming: false,
-      resourceLimits: { maxOldGenerationSizeMb: 512 },
-    });
-    created.on('workerCreate', (worker: ReadyWorker) => {
-      workers.push(worker);
-      onReady();
-    });
-    created.on('workerDestroy', () => {
-      workers = workers.filter((worker) => !worker.destroyed);
-      setTimeout(reviveIfDead, reviveAfterMs, created).unref();
-    });
-    created.on('error', onFault);
-    return created;
-  }
-
-  /** Piscina starts no more workers once one has died while starting (its `workerFailsDuringBootstrap`). */
-  function reviveIfDead(watched: Piscina): void {
-    if (closed || watched !== piscina || watched.threads.length >= count) return;
-    onFault(new Error('worker threads died while starting; starting new ones'));
-    workers = [];
-    piscina = createPiscina();
-    void watched.close();
-  }
-
-  async function run(task: Task): Promise<TaskOutcome> {
-    const began = performance.now();
-    const timeout = new AbortController();
-    const timer = setTimeout(() => timeout.abort(), settings.taskTimeoutMs);
-    const transferList = task.source ? [task.source.buffer as ArrayBuffer] : [];
-    try {
-      return await piscina.run(task, { signal: timeout.signal, transferList });
-    } catch (cause) {
-      // Piscina ends the worker of an aborted task and starts another.
-      const ms = performance.now() - began;
-      if (timeout.signal.aborted)
-        throw new PoolError('helper_timeout', 'the task ran past its time', { ms, cause });
-      throw new PoolError('internal', 'the worker thread ended or its answer could not be sent', {
-        ms,
-        cause,
-      });
-    } finally {
-      clearTimeout(timer);
+  /** Starts a thread in one place, again and again until one is ready. `failures` is how many have ended there of themselves. */
+  async function fill(failures: number, attempts = Number.POSITIVE_INFINITY): Promise<WorkerReport> {
+    for (let tried = 1; ; tried += 1) {
+      try {
+        return await openThread(failures);
+      } catch (error) {
+        // Any other: which plugins there are is not known, and never will be.
+        if (!(error instanceof LoadError) || closing.signal.aborted) throw error;
+        missing = error.service === undefined ? [] : [error.service];
+        if (tried >= attempts) throw error;
+        onFault(error);
+        await pause(failures);
+        failures += 1;
+      }
     }
+  }
+
+  async function openThread(failures: number): Promise<WorkerReport> {
+    closing.signal.throwIfAborted();
+    const thread = createThread({ settings, onEnd, onFault });
+    open.add(thread);
+    let since = 0;
+
+    function onEnd(ofItself: boolean): void {
+      open.delete(thread);
+      if (!loaded.delete(thread)) return;
+      const at = idle.indexOf(thread);
+      if (at !== -1) idle.splice(at, 1);
+      const sound = Date.now() - since > soundAfterMs;
+      void replace(ofItself, sound ? 0 : failures);
+    }
+
+    try {
+      const found = await thread.load();
+      report ??= found;
+      // The engine may have been out of reach for a moment: a picture must not depend on the thread that it meets.
+      if (found.engine !== report.engine) throw new LoadError(`a worker thread found only ${found.engine}`);
+    } catch (error) {
+      open.delete(thread);
+      await thread.close();
+      throw error;
+    }
+    since = Date.now();
+    missing = [];
+    loaded.add(thread);
+    idle.push(thread);
+    onReady();
+    return report;
+  }
+
+  /** A task costs its thread, and the next is there at once. A thread that ends of itself would do so again in a tight loop. */
+  async function replace(ofItself: boolean, failures: number): Promise<void> {
+    try {
+      if (ofItself) {
+        onFault(new Error('a worker thread ended while it had no task'));
+        await pause(failures);
+      }
+      await fill(ofItself ? failures + 1 : failures);
+    } catch (error) {
+      if (!closing.signal.aborted) onFault(error as Error);
+    }
+  }
+
+  function pause(failures: number): Promise<void> {
+    const ms = Math.min(longestPauseMs, firstPauseMs * 2 ** failures);
+    return sleep(ms, undefined, { signal: closing.signal, ref: report === undefined });
   }
 
   return {
     async start() {
-      const reports = await Promise.all(Array.from({ length: count }, () => piscina.run(undefined)));
-      return reports[0] as WorkerReport;
+      const places = Array.from({ length: count }, () => fill(0, startAttempts));
+      const [first] = await Promise.all(places);
+      return first as WorkerReport;
     },
-    ready: () => workers.length,
-    run,
+    ready: () => loaded.size,
+    missing: () => missing,
+    async run(task) {
+      const thread = idle.pop();
+      if (!thread) throw new PoolError('internal', 'a task was run where no thread was free');
+      try {
+        return await thread.run(task);
+      } finally {
+        if (loaded.has(thread)) idle.push(thread);
+      }
+    },
     async close() {
-      closed = true;
-      await piscina.destroy();
+      closing.abort();
+      await Promise.all([...open].map((thread) => thread.close()));
     },
   };
 }

@@ -4,19 +4,20 @@
  */
 import { performance } from 'node:perf_hooks';
 import { move, transferableSymbol, valueSymbol, workerData } from 'piscina';
-import { createFaultGuard } from './fault-guard.js';
+import { guard } from './fault-guard.js';
 import type { Image } from './image/engine.js';
 import { createFontSet } from './image/fonts.js';
 import { freshBytes } from './image/operation.js';
 import { loadEngine } from './image/select.js';
+import { importPlugin, type PluginModule } from './plugin-module.js';
 import { resolveHelperModule } from './resolve-helper.js';
 import type { Task, TaskOutcome, WorkerReport, WorkerSettings } from './task.js';
+import { readThrown } from './thrown.js';
 
 interface Plugin {
   handler: (input: unknown, context: Record<string, unknown> & { image?: Image }) => unknown;
 }
 
-const guard = createFaultGuard();
 const settings = workerData as WorkerSettings;
 if (settings.helperUrl) resolveHelperModule(settings.helperUrl);
 
@@ -26,45 +27,45 @@ const engine = createFontSet(settings.fonts).then((fonts) =>
 // Judged where it is awaited; a rejection must not end the thread before that.
 engine.catch(() => undefined);
 
-/** Runs one handler and gives its outcome; never throws. Called by Piscina with a `Task`, or with nothing for a report. */
-export default async function work(task?: Task): Promise<unknown> {
-  if (!task) return report();
-  const start = performance.now();
-  try {
-    const module = (await import(task.plugin)) as { default: Plugin | { default: Plugin } };
-    const plugin = 'default' in module.default ? module.default.default : module.default;
-    const image = task.source && (await (await engine).engine.open(task.source, settings.limits));
-    const context = image ? { ...task.context, image } : { ...task.context };
-    const value = await guard(task.context.service, async () => plugin.handler(task.input, context));
-    return moved({ ok: true, value, ms: performance.now() - start });
-  } catch (error) {
-    return { ...failure(error), ms: performance.now() - start };
-  }
-}
+const plugins = new Map<string, Plugin>();
 
-async function report(): Promise<WorkerReport> {
-  const { engine: loaded, fallbackReason } = await engine;
+/** Says which engine was loaded; throws where none can be. Called by Piscina, by its name. */
+export async function report(): Promise<WorkerReport> {
+  const { engine: loaded, fallbackReason } = await engine.catch((error) => {
+    // Of an error only the message arrives.
+    throw new Error(readThrown(error).message);
+  });
   return fallbackReason === undefined ? { engine: loaded.name } : { engine: loaded.name, fallbackReason };
 }
 
-/** Reads an error by shape: a plugin may have its own copy of a class, or throw anything at all. */
-function failure(thrown: unknown): {
-  ok: false;
-  code?: string;
-  message: string;
-  details?: unknown;
-  stack?: string;
-} {
-  if (typeof thrown !== 'object' || thrown === null) return { ok: false, message: String(thrown) };
-  const { code, message, details, stack } = thrown as Record<string, unknown>;
-  const known = typeof code === 'string' ? { code } : {};
-  return {
-    ok: false,
-    ...known,
-    message: String(message),
-    ...(Array.isArray(details) ? { details: JSON.parse(JSON.stringify(details)) } : {}),
-    ...(typeof stack === 'string' ? { stack } : {}),
-  };
+/**
+ * Imports a plugin, so that no call waits for it, and says why that cannot be; then this thread is of no use, because Node
+ * keeps a failed import for good. Called by Piscina, by its name.
+ */
+export async function load(module: PluginModule): Promise<string | undefined> {
+  try {
+    plugins.set(module.url, (await importPlugin(module)) as Plugin);
+    return undefined;
+  } catch (error) {
+    const { message, stack } = readThrown(error);
+    return stack ?? message;
+  }
+}
+
+/** Runs one handler and gives its outcome; never throws. Called by Piscina. */
+export default async function work(task: Task): Promise<unknown> {
+  const start = performance.now();
+  const { service } = task.context;
+  try {
+    const plugin =
+      plugins.get(task.plugin) ?? ((await importPlugin({ service, url: task.plugin })) as Plugin);
+    const image = task.source && (await (await engine).engine.open(task.source, settings.limits));
+    const context = image ? { ...task.context, image } : { ...task.context };
+    const value = await guard({ name: service }, async () => plugin.handler(task.input, context));
+    return moved({ ok: true, value, ms: performance.now() - start });
+  } catch (error) {
+    return { ok: false, ...readThrown(error), ms: performance.now() - start };
+  }
 }
 
 /**

@@ -60,7 +60,7 @@ export function checkDeclaration(value: unknown): string[] {
     for (const { field, problem } of toProblems(validate.errors ?? []))
       reasons.push(reasonFor(value, field, problem));
   }
-  if (value.source === 'image' && value.runs !== 'pool') {
+  if (value.source === 'image' && value.runs === 'inline') {
     reasons.push('runs must be "pool" where source is "image"');
   }
   if (value.source === 'image' && value.dryrun === 'run') {

@@ -9,6 +9,10 @@ export interface Readiness {
   engine_fallback?: string;
   /** `unavailable`: the key database does not answer; only keys seen lately pass. */
   keys: 'available' | 'unavailable';
+  /** Worker threads that have loaded every plugin of the pool; calls wait while there is none. */
+  threads: number;
+  /** Helpers that the last thread to fail could not load. */
+  missing: readonly string[];
 }
 
 /** `GET /healthz`: the process is alive. */
@@ -18,13 +22,21 @@ export function alive(): Stage {
   };
 }
 
-/** `GET /readyz`: the gateway may take traffic; 503 `shutting_down` once it is to end. */
+/** `GET /readyz`: the gateway may take traffic; 503 `busy` while no thread is ready, `shutting_down` once it is to end. */
 export function ready(readiness: () => Readiness | undefined): Stage {
   return async function ready(ctx) {
     const state = readiness();
     if (!state) throw new GatewayError('shutting_down');
-    ctx.state.result = { status: 'ready', ...state };
+    const { missing, ...rest } = state;
+    if (state.threads === 0)
+      throw new GatewayError('busy', { message: `No worker thread is ready${whatIsMissing(missing)}.` });
+    ctx.state.result = { status: 'ready', ...rest, ...(missing.length > 0 ? { missing } : {}) };
   };
+}
+
+/** Names helpers, not files: anybody may ask. */
+function whatIsMissing(missing: readonly string[]): string {
+  return missing.length > 0 ? `: the plugin ${missing.join(', ')} cannot be loaded in one` : ' yet';
 }
 
 /** Refuses calls that still come, on connections that are open, when the gateway has stopped to take any. */

@@ -1,5 +1,8 @@
 import { isAnyArrayBuffer } from 'node:util/types';
+import type { Logger } from 'pino';
+import { guard } from '../../pool/fault-guard.js';
 import type { TaskOutcome } from '../../pool/task.js';
+import { readThrown, type Thrown } from '../../pool/thrown.js';
 import type { FieldProblem } from '../../schemas/problem.js';
 import { GatewayError } from '../errors.js';
 import type { HelperContext, HelperResult, TextHelper } from '../helper.js';
@@ -9,48 +12,37 @@ import type { CallState, Stage } from './state.js';
 /** Codes that a handler may throw: the input or the picture is at fault, or native code stopped itself in time. */
 const handlerCodes = ['invalid_input', 'bad_image', 'image_too_large', 'helper_timeout'] as const;
 
-/** Calls the handler where the plugin says, or gives a dry run's answer. */
-export function runHelper(): Stage {
+/** Calls the handler where the plugin says, or gives a dry run's answer. On the main thread it has `timeoutMs`. */
+export function runHelper(timeoutMs: number, logger: Pick<Logger, 'error'>): Stage {
+  /** What a plugin lets escape here would end the process for all, and what never settles would hold its call for ever. */
+  async function runHere(context: HelperContext, work: () => unknown): Promise<HelperResult> {
+    const { service, request_id } = context;
+    const onLate = (error: unknown) =>
+      logger.error({ err: readThrown(error), service, request_id }, 'helper failed after its answer');
+    try {
+      return checkResult(await guard({ name: service, timeoutMs, onLate }, async () => work()));
+    } catch (error) {
+      throw handlerError(readThrown(error));
+    }
+  }
+
   return async function runHelper(ctx) {
     const { helper, input = {}, dryrun } = ctx.state;
     if (!helper) throw new GatewayError('not_found');
     const context: HelperContext = { service: helper.id, request_id: ctx.state.requestId };
     const { declaration } = helper;
-    if (dryrun && declaration.dryrun !== 'run') {
-      ctx.state.result = await rehearse(helper, input, context);
+    if (dryrun && declaration.dryrun === undefined) {
+      ctx.state.result = { operation: helper.id.slice(helper.id.lastIndexOf('/') + 1) };
+    } else if (dryrun && typeof declaration.dryrun === 'function') {
+      const { dryrun: rehearse } = declaration;
+      ctx.state.result = await runHere(context, () => rehearse.call(declaration, input, context));
     } else if (declaration.runs === 'pool') {
       ctx.state.result = await runInPool(ctx.state, helper, input, context);
     } else {
-      ctx.state.result = await runInline(declaration as TextHelper<unknown>, input, context);
+      const { handler } = declaration as TextHelper<unknown>;
+      ctx.state.result = await runHere(context, () => handler.call(declaration, input, context));
     }
   };
-}
-
-async function rehearse(
-  helper: Helper,
-  input: Record<string, unknown>,
-  context: HelperContext,
-): Promise<HelperResult> {
-  const { dryrun } = helper.declaration;
-  if (typeof dryrun !== 'function') return { operation: helper.id.slice(helper.id.lastIndexOf('/') + 1) };
-  try {
-    // A plugin's own code may well be async, whatever the types say.
-    return checkResult(await dryrun(input, context));
-  } catch (error) {
-    throw handlerError(error);
-  }
-}
-
-async function runInline(
-  declaration: TextHelper<unknown>,
-  input: Record<string, unknown>,
-  context: HelperContext,
-): Promise<HelperResult> {
-  try {
-    return checkResult(await declaration.handler(input, context));
-  } catch (error) {
-    throw handlerError(error);
-  }
 }
 
 async function runInPool(
@@ -96,16 +88,12 @@ function checkResult(value: unknown): HelperResult {
 }
 
 /** Reads a handler's error by shape; anything but a fault of the input is the plugin's bug, told to the log alone. */
-function handlerError(thrown: unknown): GatewayError {
-  const { code, message, details } = (thrown ?? {}) as {
-    code?: unknown;
-    message?: unknown;
-    details?: unknown;
-  };
+function handlerError(thrown: Thrown): GatewayError {
+  const { code, message, details } = thrown;
   const known = handlerCodes.find((candidate) => candidate === code);
   if (!known) return new GatewayError('internal', { cause: thrown });
   if (known === 'helper_timeout') return new GatewayError(known, { cause: thrown });
-  if (known !== 'invalid_input') return new GatewayError(known, { message: String(message), cause: thrown });
+  if (known !== 'invalid_input') return new GatewayError(known, { message, cause: thrown });
   return Array.isArray(details) && details.every(isProblem)
     ? new GatewayError(known, { details, cause: thrown })
     : new GatewayError('internal', { cause: thrown });

@@ -82,7 +82,7 @@ export const variables: readonly Variable[] = [
     '10000',
     milliseconds,
     readNumber,
-    'Wall clock of one task in the pool.',
+    'Wall clock of one handler’s call.',
   ),
   v(
     'HELPER_SOURCE_ORIGINS',

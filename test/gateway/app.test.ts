@@ -122,7 +122,12 @@ describe('the API', () => {
   it('needs no key for its health', async () => {
     expect((await api.call('/healthz', { key: null })).json.data).to.deep.equal({ status: 'alive' });
     const ready = await api.call('/readyz', { key: null });
-    expect(ready.json.data).to.deep.equal({ status: 'ready', engine: 'sharp', keys: 'available' });
+    expect(ready.json.data).to.deep.equal({
+      status: 'ready',
+      engine: 'sharp',
+      keys: 'available',
+      threads: 2,
+    });
     expect((await api.call('/readyz', { method: 'POST', key: null })).status).to.equal(405);
   });
 });

@@ -15,6 +15,8 @@ export interface Started {
 /** A gateway in a process of its own, as people run it. */
 export interface GatewayProcess extends Started {
   child: ChildProcess;
+  /** What it has written so far, on both streams. */
+  written(): string;
   /** Sends a signal and waits for the end; gives the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
@@ -39,8 +41,13 @@ export async function startGatewayProcess(env: Record<string, string>): Promise<
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let errors = '';
+  let output = '';
   child.stderr.on('data', (chunk) => {
     errors += chunk;
+    output += chunk;
+  });
+  child.stdout.on('data', (chunk) => {
+    output += chunk;
   });
   const lines = createInterface({ input: child.stdout });
   const started = await new Promise<Started>((resolve, reject) => {
@@ -53,6 +60,7 @@ export async function startGatewayProcess(env: Record<string, string>): Promise<
   return {
     ...started,
     child,
+    written: () => output,
     async stop(signal = 'SIGTERM') {
       if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
       const ended = once(child, 'exit');

@@ -21,6 +21,7 @@ describe('checkDeclaration', () => {
     };
     expect(checkDeclaration(full)).to.deep.equal([]);
     expect(checkDeclaration({ ...good, dryrun: 'run' })).to.deep.equal([]);
+    expect(checkDeclaration({ ...good, source: 'image' })).to.deep.equal([]);
   });
 
   for (const [what, value, reason] of [
@@ -54,7 +55,7 @@ describe('checkDeclaration', () => {
     ],
     [
       'a picture on the main thread',
-      { ...good, source: 'image' },
+      { ...good, runs: 'inline', source: 'image' },
       'runs must be "pool" where source is "image"',
     ],
     [

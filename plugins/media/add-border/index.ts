@@ -8,7 +8,6 @@ export default defineHelper({
     'to sRGB, and its metadata is dropped. Transparent pictures keep a transparent inside, except in JPEG, which is ' +
     'laid on white. An animation stays one in WebP and gives its first frame otherwise. With `dryrun` nothing is ' +
     'downloaded or drawn: the answer tells the border, with the colour as #rrggbb.',
-  runs: 'pool',
   source: 'image',
   input: {
     type: 'object',

@@ -9,7 +9,6 @@ export default defineHelper({
     'is shrunk where it would not fit. The picture is turned upright and brought to sRGB, and its metadata is ' +
     'dropped. An animation stays one in WebP and gives its first frame otherwise. With `dryrun` nothing is ' +
     'downloaded or drawn, `text` may be missing, and the answer tells the parameters as they were understood.',
-  runs: 'pool',
   source: 'image',
   input: {
     type: 'object',

@@ -10,8 +10,6 @@ export default defineHelper({
     '"\\ No newline at end of file" follows the last line of a text that lacks the final newline which the other text has. ' +
     'The diff is a shortest one unless the texts are so long and so unlike that it would take too much time to find; ' +
     'then it may be longer, and still turns a into b. A dry run returns the diff too.',
-  // A small diff takes a fraction of a millisecond, the worst one hundreds: it must not hold up other requests.
-  runs: 'pool',
   dryrun: 'run',
   input: {
     type: 'object',

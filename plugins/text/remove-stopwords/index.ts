@@ -19,8 +19,6 @@ export default defineHelper({
     'around it stay, so two spaces may follow each other. The English list is that of the npm package stopword completed ' +
     'with the Snowball list and contractions. Chinese, Japanese, Thai and Burmese, which are written without spaces, are ' +
     'taken apart into words by the dictionaries of Unicode (ICU).',
-  // A megabyte takes tens of milliseconds and more: it must not hold up other requests.
-  runs: 'pool',
   input: {
     type: 'object',
     properties: {

@@ -1,0 +1,96 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { fixture } from '../fixtures.js';
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js';
+
+/** In a process of its own: the test runner would take a fault that escapes for its own. */
+describe('helpers on the main thread', function () {
+  this.timeout(30_000);
+  let gateway: GatewayProcess;
+  let dataDir: string;
+
+  before(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'helper-gateway-'));
+    gateway = await startGatewayProcess({
+      HELPER_DATA_DIR: dataDir,
+      HELPER_PLUGINS: fixture('plugins/inline'),
+      HELPER_TASK_TIMEOUT_MS: '1500',
+      HELPER_RATE: '0',
+    });
+  });
+
+  after(async () => {
+    expect(await gateway.stop()).to.equal(0);
+    await rm(dataDir, { recursive: true });
+  });
+
+  async function call(path: string): Promise<string> {
+    const answer = await fetch(`${gateway.url}${path}&ak=${gateway.first_key?.key}`);
+    const text = await answer.text();
+    expect(text).not.to.include('secret');
+    return `${answer.status} ${JSON.parse(text).error?.code ?? 'ok'}`;
+  }
+
+  /** Waits for a line that has this text, beyond what there was `before`. */
+  async function logged(text: string, before = 0): Promise<string> {
+    const found = () =>
+      gateway
+        .written()
+        .slice(before)
+        .split('\n')
+        .find((line) => line.includes(text));
+    for (let tries = 0; tries < 250 && found() === undefined; tries += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(found(), text).to.be.a('string');
+    return found() as string;
+  }
+
+  for (const dryrun of ['', '&dryrun=1']) {
+    for (const how of ['reject', 'timer', 'microtask', 'event']) {
+      it(`cost their own call alone for what they let escape: ${how}${dryrun}`, async () => {
+        const before = gateway.written().length;
+        expect(await call(`/escape?how=${how}${dryrun}`)).to.equal('500 internal');
+        expect(await logged('secret stray', before)).to.include('"path":"/escape"');
+        const answered = gateway.written().length;
+        expect(await call(`/escape?how=${how}&answer=1${dryrun}`)).to.equal('200 ok');
+        expect(await logged('secret stray', answered)).to.include('failed after its answer');
+        expect(await call('/escape?how=nothing&answer=1')).to.equal('200 ok');
+      });
+    }
+
+    it(`have the time of a task${dryrun}`, async () => {
+      expect(await call(`/escape?how=nothing${dryrun}`)).to.equal('504 helper_timeout');
+    });
+  }
+
+  for (const where of ['nasty', 'nasty-pool']) {
+    for (const how of [
+      'getter',
+      'proxy',
+      'thenable',
+      'toJSON',
+      'bigint',
+      'cycle',
+      'throws a trap',
+      'throws a symbol',
+      'throws no text',
+      'rejects a trap',
+    ]) {
+      it(`and in the pool fail by name for what cannot be answered: ${where}, ${how}`, async () => {
+        const before = gateway.written().length;
+        expect(await call(`/${where}?how=${encodeURIComponent(how)}`)).to.equal('500 internal');
+        await logged(`"service":"${where}"`, before);
+        expect(await call('/escape?how=nothing&answer=1')).to.equal('200 ok');
+      });
+    }
+  }
+
+  it('may fail in what they started while they were loaded', async () => {
+    const line = await logged('secret late import');
+    expect(line).to.include('late-import');
+    expect(await call('/late-import?')).to.equal('200 ok');
+  });
+});

@@ -1,0 +1,39 @@
+import { expect } from 'chai';
+import { type Readiness, ready } from '../../../gateway/pipeline/health.js';
+
+const sound: Readiness = { engine: 'sharp', keys: 'available', threads: 1, missing: [] };
+
+async function answer(readiness: Readiness | undefined): Promise<unknown> {
+  const ctx = { state: {} as { result?: unknown } };
+  const stage = ready(() => readiness);
+  try {
+    await stage(ctx as unknown as Parameters<typeof stage>[0], async () => undefined);
+    return ctx.state.result;
+  } catch (error) {
+    const { status, code, message } = error as { status: number; code: string; message: string };
+    return `${status} ${code}: ${message}`;
+  }
+}
+
+describe('/readyz', () => {
+  it('is ready where one thread is, and names what the others cannot load', async () => {
+    expect(await answer(sound)).to.deep.equal({
+      status: 'ready',
+      engine: 'sharp',
+      keys: 'available',
+      threads: 1,
+    });
+    expect(await answer({ ...sound, missing: ['text/x'] })).to.deep.include({ missing: ['text/x'] });
+  });
+
+  it('is busy while no thread can take calls, and says what is missing', async () => {
+    expect(await answer({ ...sound, threads: 0 })).to.equal('503 busy: No worker thread is ready yet.');
+    expect(await answer({ ...sound, threads: 0, missing: ['text/x'] })).to.equal(
+      '503 busy: No worker thread is ready: the plugin text/x cannot be loaded in one.',
+    );
+  });
+
+  it('is shutting down at the end', async () => {
+    expect(await answer(undefined)).to.match(/^503 shutting_down/);
+  });
+});

@@ -1,0 +1,47 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { guard } from '../../pool/fault-guard.js';
+
+const child = fileURLToPath(new URL('./fault-child.js', import.meta.url));
+
+function run(when: string): { status: number | null; stdout: string; stderr: string } {
+  return spawnSync(process.execPath, [child, when], { encoding: 'utf8', timeout: 20_000 });
+}
+
+describe('the fault guard', function () {
+  this.timeout(30_000);
+
+  it('fails work for whatever it lets escape', () => {
+    const { status, stdout } = run('early');
+    expect(status).to.equal(0);
+    expect(new Set(Object.values(JSON.parse(stdout)))).to.deep.equal(new Set(['failed']));
+  });
+
+  it('tells what escapes after the end, and nothing more happens', () => {
+    const { status, stdout } = run('late');
+    expect(status).to.equal(0);
+    expect(new Set(Object.values(JSON.parse(stdout)))).to.deep.equal(new Set(['ended, told']));
+  });
+
+  it('leaves alone what comes from no work: it ends the process', () => {
+    const { status, stderr } = run('own');
+    expect(status).to.be.above(0);
+    expect(stderr).to.include('escaped');
+  });
+
+  it('fails work that does not settle in time', async () => {
+    const keepAlive = setInterval(() => undefined, 1000);
+    const error = await guard({ name: 'text/x', timeoutMs: 20 }, () => new Promise(() => undefined)).catch(
+      (thrown) => thrown,
+    );
+    clearInterval(keepAlive);
+    expect(error).to.include({ code: 'helper_timeout', message: 'text/x did not settle within 20 ms' });
+  });
+
+  it('gives what the work gives, and throws what it throws', async () => {
+    expect(await guard({ name: 'x' }, async () => 7)).to.equal(7);
+    const thrown = { not: 'an error' };
+    expect(await guard({ name: 'x' }, () => Promise.reject(thrown)).catch((error) => error)).to.equal(thrown);
+  });
+});

@@ -1,0 +1,106 @@
+import { pathToFileURL } from 'node:url';
+import { expect } from 'chai';
+import { importPlugin } from '../../pool/plugin-module.js';
+import { createPool, type Pool } from '../../pool/pool.js';
+import { fixture } from '../fixtures.js';
+
+const module = (service: string) => ({
+  service,
+  url: pathToFileURL(fixture(`plugins/loading/${service}.mjs`)).href,
+});
+
+async function until(condition: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 500 && !condition(); tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  expect(condition()).to.equal(true);
+}
+
+describe('a pool’s plugins', function () {
+  this.timeout(30_000);
+  let pool: Pool | undefined;
+  let faults: string[];
+
+  function poolOf(service: string, taskTimeoutMs = 10_000): Pool {
+    faults = [];
+    pool = createPool({
+      threads: 2,
+      queue: 9,
+      worker: {
+        plugins: Promise.resolve([module(service)]),
+        engine: 'sharp',
+        limits: { maxPixels: 1e6, maxFrames: 10 },
+        fonts: [],
+        taskTimeoutMs,
+      },
+      onFault: ({ message }) => faults.push(message),
+    });
+    return pool;
+  }
+
+  const run = (service: string) =>
+    (pool as Pool).reserve('a').run({
+      plugin: module(service).url,
+      input: {},
+      context: { service, request_id: 'r' },
+    });
+
+  afterEach(async () => {
+    delete process.env.TEST_FLAKY;
+    delete process.env.TEST_DIES;
+    await pool?.close();
+  });
+
+  it('are loaded before they are called: that is no task’s time', async () => {
+    await poolOf('slow', 300).start();
+    expect((pool as Pool).stats().threads).to.equal(2);
+    expect((await run('slow')).ok).to.equal(true);
+  });
+
+  it('that cannot be loaded for a moment are loaded by the next thread', async () => {
+    process.env.TEST_FLAKY = '1';
+    const started = poolOf('flaky').start();
+    await until(() => faults.length > 0);
+    // A thread is given the variables as they are when it starts.
+    delete process.env.TEST_FLAKY;
+    await started;
+    expect((await run('flaky')).ok).to.equal(true);
+    expect(faults[0]).to.match(/cannot load the plugin flaky: Error: too many open files/);
+    expect((pool as Pool).missing()).to.deep.equal([]);
+  });
+
+  it('that no thread can load stop the start, by name', async () => {
+    process.env.TEST_FLAKY = '1';
+    const error = await poolOf('flaky')
+      .start()
+      .catch((thrown) => thrown);
+    expect(error.message).to.match(/the plugin flaky/);
+    expect((pool as Pool).stats().threads).to.equal(0);
+    expect((pool as Pool).missing()).to.deep.equal(['flaky']);
+  });
+
+  it('that end the thread while they load stop the start, by name', async () => {
+    process.env.TEST_DIES = 'import';
+    const error = await poolOf('dies')
+      .start()
+      .catch((thrown) => thrown);
+    expect(error.message).to.match(/ended while it loaded the plugin dies/);
+  });
+
+  it('that end each thread later are told, and the threads replaced with a pause', async () => {
+    process.env.TEST_DIES = 'later';
+    await poolOf('dies').start();
+    await until(() => faults.length >= 2);
+    delete process.env.TEST_DIES;
+    await until(() => (pool as Pool).stats().threads === 2);
+    expect((await run('dies')).ok).to.equal(true);
+    expect(faults.length).to.be.below(20);
+  });
+
+  it('are told of where loading never ends', async () => {
+    const keepAlive = setInterval(() => undefined, 1000);
+    const error = await importPlugin(module('never'), { timeoutMs: 50 }).catch((thrown) => thrown);
+    clearInterval(keepAlive);
+    expect((error as Error).message).to.match(/never did not settle within 50 ms/);
+  });
+});

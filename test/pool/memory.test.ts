@@ -1,0 +1,58 @@
+import { pathToFileURL } from 'node:url';
+import { expect } from 'chai';
+import { createPool, type Pool } from '../../pool/pool.js';
+import { fixture } from '../fixtures.js';
+
+function call(plugin: string, input: Record<string, unknown> = {}) {
+  return {
+    plugin: pathToFileURL(fixture(`plugins/pool/${plugin}.mjs`)).href,
+    input,
+    context: { service: plugin, request_id: 'r' },
+  };
+}
+
+describe('memory outside the heap', function () {
+  this.timeout(60_000);
+  let pool: Pool;
+  let faults: string[];
+
+  beforeEach(async () => {
+    faults = [];
+    pool = createPool({
+      threads: 1,
+      queue: 9,
+      worker: { engine: 'sharp', limits: { maxPixels: 1, maxFrames: 1 }, fonts: [], taskTimeoutMs: 50_000 },
+      onFault: ({ message }) => faults.push(message),
+    });
+    await pool.start();
+  });
+
+  afterEach(() => pool.close());
+
+  const run = (plugin: string, input: Record<string, unknown> = {}) =>
+    pool.reserve('a').run(call(plugin, input));
+
+  for (const how of ['sync', 'async']) {
+    it(`ends the thread that fills it, and its call alone: ${how}`, async () => {
+      const error = await run('buffers', { how }).catch((thrown) => thrown);
+      expect(error).to.include({ code: 'internal' });
+      expect(error.message).to.match(/ran past its memory/);
+      expect((await run('echo', { value: 'x' })).ok).to.equal(true);
+    });
+  }
+
+  it('is watched over many short tasks, too', async () => {
+    const outcomes = new Set<string>();
+    for (let count = 0; count < 120 && outcomes.size < 2; count += 1) {
+      outcomes.add(
+        await run('buffers', { how: 'leak' }).then(
+          () => 'fine',
+          () => 'ended',
+        ),
+      );
+      if (faults.length > 0) break;
+    }
+    expect(outcomes.has('ended') || faults.some((fault) => /left behind/.test(fault))).to.equal(true);
+    expect((await run('echo', { value: 'x' })).ok).to.equal(true);
+  });
+});
