@@ -3,21 +3,23 @@ import Router from '@koa/router';
 import Koa from 'koa';
 import type { ImageLimits } from '../pool/image/engine.js';
 import type { Pool } from '../pool/pool.js';
+import type { Arrivals } from './flow/arrivals.js';
+import type { Departures } from './flow/departures.js';
+import type { MultipartLimits } from './http/multipart.js';
 import type { KeyVerifier } from './keys/verifier.js';
 import type { Phase } from './lifecycle.js';
-import type { InFlight } from './limits/in-flight.js';
 import type { Limiter } from './limits/limiter.js';
 import type { TenantLimits } from './limits/tenant-limits.js';
-import { admit, admitUpload } from './pipeline/admit.js';
+import { admit } from './pipeline/admit.js';
 import { authenticate } from './pipeline/authenticate.js';
 import { fetchSource } from './pipeline/fetch-source.js';
 import { alive, type Readiness, ready, refuseWhenClosing } from './pipeline/health.js';
 import { limit } from './pipeline/limit.js';
 import { type Observers, observe } from './pipeline/observe.js';
-import { type BodyLimits, readInput } from './pipeline/read-input.js';
+import { readInput } from './pipeline/read-input.js';
 import { respond } from './pipeline/respond.js';
 import { pathsOf, refuse, route } from './pipeline/route.js';
-import { runHelper } from './pipeline/run-helper.js';
+import { type RunOptions, runHelper } from './pipeline/run-helper.js';
 import type { CallState, Stage } from './pipeline/state.js';
 import { validate } from './pipeline/validate.js';
 import type { Registry } from './registry.js';
@@ -31,12 +33,14 @@ export interface AppParts {
   limiter: Limiter;
   /** What a tenant may use for which nothing else is set. */
   limits: TenantLimits;
-  inFlight: InFlight;
+  /** Bodies and downloads on their way. */
+  arrivals: Arrivals;
+  /** Answers until they are taken. */
+  departures: Departures;
   observers: Observers;
-  bodyLimits: BodyLimits;
+  bodyLimits: MultipartLimits;
   imageLimits: ImageLimits;
-  /** Milliseconds that a handler may take on the main thread. */
-  taskTimeoutMs: number;
+  inline: RunOptions;
   /** Origins whose pages may call the API, or `*`. */
   corsOrigins: readonly string[];
   /** Undefined once the gateway is to end. */
@@ -54,19 +58,18 @@ export function createApp(parts: AppParts): Koa<CallState> {
       route(helper),
       authenticate(parts.keys),
       limit(parts.limiter, parts.limits),
-      admitUpload(parts.pool, parts.inFlight),
-      readInput(parts.bodyLimits),
+      admit(parts.pool),
+      readInput(parts.arrivals, parts.bodyLimits),
       validate(),
-      admit(parts.pool, parts.inFlight),
-      fetchSource(parts.source, parts.imageLimits),
-      runHelper(parts.taskTimeoutMs, parts.observers.logger),
+      fetchSource(parts.source, parts.arrivals, parts.imageLimits),
+      runHelper(parts.inline),
     ];
     router.register(pathsOf(helper.id), ['GET', 'POST'], stages, { name: helper.id });
   }
 
   const app = new Koa<CallState>();
   app.use(observe(parts.observers));
-  app.use(respond());
+  app.use(respond(parts.departures));
   if (parts.corsOrigins.length > 0) app.use(allowOrigins(parts.corsOrigins));
   app.use(refuseWhenClosing(parts.phase));
   app.use(router.routes());

@@ -11,11 +11,13 @@ import { Closers } from './closers.js';
 import type { Config } from './config.js';
 import type { Credentials } from './connect/auth/first-operator.js';
 import { openDatabase } from './database/database.js';
+import { createArrivals } from './flow/arrivals.js';
+import { createDepartures } from './flow/departures.js';
+import { largestUpload } from './http/multipart.js';
 import { createFirstTenant, type FirstKey } from './keys/first-start.js';
 import { createKeyStore } from './keys/sql-store.js';
 import { createKeyVerifier } from './keys/verifier.js';
 import { createLifecycle } from './lifecycle.js';
-import { createInFlight } from './limits/in-flight.js';
 import { createLimiter } from './limits/limiter.js';
 import { createMetrics } from './observe/metrics.js';
 import type { Readiness } from './pipeline/health.js';
@@ -65,6 +67,17 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
   const started = performance.now();
   const folders = [builtinPlugins, ...config.pluginDirs];
   const imageLimits = { maxPixels: config.maxPixels, maxFrames: config.maxFrames };
+  const bodyLimits = { maxTextBytes: config.maxTextBytes, maxFileBytes: config.maxImageBytes };
+  const arrivals = createArrivals({
+    most: config.arriving,
+    bytes: config.inputBytes,
+    largest: largestUpload(bodyLimits),
+  });
+  // An answer grows with its text: escaped, and in a diff said twice.
+  const maxJsonBytes = 4 * config.maxTextBytes;
+  closers.add(() => arrivals.close());
+  const departures = createDepartures({ bytes: config.outputBytes, onRoom: () => pool.look() });
+  closers.add(() => departures.close());
   const helperModule = helperUrl(folders);
   const onLate = (service: string, error: unknown) =>
     logger.error({ err: readThrown(error), service }, 'plugin failed after it was loaded');
@@ -80,9 +93,11 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
       limits: imageLimits,
       fonts: config.fonts,
       taskTimeoutMs: config.taskTimeoutMs,
+      maxJsonBytes,
       ...(helperModule ? { helperUrl: helperModule } : {}),
     },
     onFault: (error) => logger.error({ err: error }, 'worker thread failed'),
+    mayStart: (tenant) => departures.mayStart(tenant),
   });
   closers.add(() => pool.close());
   const [registry, engine, database] = await Promise.all([
@@ -121,7 +136,7 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
     outageShare: config.redisOutageShare,
   });
   closers.add(() => limiter.close());
-  const metrics = createMetrics({ pool, keysAvailable: () => keys.available() });
+  const metrics = createMetrics({ pool, arrivals, departures, keysAvailable: () => keys.available() });
   const source = createSource({
     origins: config.sourceOrigins,
     timeoutMs: config.sourceTimeoutMs,
@@ -151,11 +166,12 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
       monthlyQuota: config.monthlyQuota ?? null,
       inFlight: config.inFlight ?? null,
     },
-    inFlight: createInFlight(),
+    arrivals,
+    departures,
     observers: { logger, metrics, usage },
-    bodyLimits: { maxTextBytes: config.maxTextBytes, maxImageBytes: config.maxImageBytes },
+    bodyLimits,
     imageLimits,
-    taskTimeoutMs: config.taskTimeoutMs,
+    inline: { timeoutMs: config.taskTimeoutMs, maxJsonBytes, logger },
     corsOrigins: config.corsOrigins,
     readiness,
     phase: lifecycle.phase,

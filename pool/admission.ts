@@ -1,84 +1,168 @@
-/** Why a place was refused or taken back: `busy`, everyone's load; `tenant_busy`, this tenant's own. */
+/** Why work is not taken on: `busy`, everyone's load; `tenant_busy`, this tenant's own. */
 export type Refusal = 'busy' | 'tenant_busy';
 
-interface Entry {
+/** Whose work it is. */
+export interface Asker {
   tenant: string;
+  /** The tenant's share relative to the others', above 0. */
   weight: number;
-  /** A running task cannot be sent away any more. */
-  running: boolean;
-  evict: () => void;
+  /** Places that the tenant may hold at a time, or null for no limit of its own. */
+  most: number | null;
 }
 
-/** A place taken in the queue. */
-export interface Ticket {
-  /** Says that the work has started: from now on the place cannot be taken back. */
-  start(): void;
-  /** Gives the place back; calling it twice is harmless. */
-  release(): void;
+/** A right to a place for work whose input is still on its way. */
+export interface Expected {
+  /** The input is complete: takes the place, whatever has become of the others meanwhile. */
+  arrive(): Release;
+  /** The input will not come. */
+  cancel(): void;
 }
+
+/** Gives a place back; to be called once. */
+export type Release = () => void;
+
+interface Lane {
+  weight: number;
+  held: number;
+  expected: number;
+}
+
+interface Holding {
+  asker: Asker;
+  decide: (verdict: 'now' | Refusal) => void;
+}
+
+/** How long input that is on its way counts as good as here, and how long a newcomer waits to see whether it is. */
+const soonMs = 500;
 
 /**
- * Bounds how much work is accepted at all, fairly: while there is room everybody gets a place, and when there is none,
- * a tenant with less than the largest holder takes the place of that holder's newest work that has not started.
- * This is longest-queue-drop with push-out (McKenney, "Stochastic fairness queueing", 1990): a flood from one tenant
- * fills only room that nobody else wants.
+ * Bounds how much work is accepted at all, fairly. While there is room everybody gets a place; when there is none, a tenant
+ * still gets up to its share of all places (by weight, among the tenants that have any), so a flood from one fills only
+ * room that nobody else wants. What has a place keeps it: input that has arrived whole is never thrown away.
+ *
+ * Input that is on its way (a body, a download) holds no place, for it may never come. It is expected for half a second:
+ * newcomers beyond what the places and the expected fill are held back that long before anything is fetched for them, so
+ * that a burst of downloads is refused where it cannot be worked on, and a crowd of stalled ones refuses nobody.
  */
 export class Admission {
   readonly #capacity: number;
-  readonly #entries = new Set<Entry>();
+  readonly #lanes = new Map<string, Lane>();
+  readonly #holding = new Set<Holding>();
+  #held = 0;
+  #expected = 0;
 
   constructor(capacity: number) {
     this.#capacity = capacity;
   }
 
-  /** Places taken, waiting and running. */
+  /** Places taken by complete work, waiting and running. */
   get size(): number {
-    return this.#entries.size;
+    return this.#held;
   }
 
-  /** Takes a place or says why there is none. `evict` is called, at once or later, if the place is taken back. */
-  take(tenant: string, weight: number, evict: () => void): Ticket | Refusal {
-    if (this.#entries.size >= this.#capacity) {
-      const refusal = this.#makeRoom(tenant, weight);
-      if (refusal) return refusal;
+  /** Takes a place for work that is complete, or says why there is none. */
+  take(asker: Asker): Release | Refusal {
+    const verdict = this.#judge(asker);
+    return verdict === 'now' || verdict === 'later' ? this.#hold(asker) : verdict;
+  }
+
+  /** Asks, before a body is read or a download begun, whether the work would be accepted; resolves within half a second. */
+  expect(asker: Asker): Promise<Expected | Refusal> {
+    const verdict = this.#judge(asker);
+    if (verdict !== 'later') return Promise.resolve(verdict === 'now' ? this.#expect(asker) : verdict);
+    return new Promise((resolve) => {
+      const decide = (now: 'now' | Refusal) => {
+        clearTimeout(timer);
+        this.#holding.delete(holding);
+        resolve(now === 'now' ? this.#expect(asker) : now);
+      };
+      const holding: Holding = { asker, decide };
+      const timer = setTimeout(() => {
+        const late = this.#judge(asker);
+        // What it was held back for has not come: that is slow, and no reason to wait.
+        decide(late === 'later' ? 'now' : late);
+      }, soonMs);
+      this.#holding.add(holding);
+    });
+  }
+
+  #judge({ tenant, weight, most }: Asker): 'now' | 'later' | Refusal {
+    const { held, expected } = this.#lanes.get(tenant) ?? { held: 0, expected: 0 };
+    if (most !== null && held >= most) return 'tenant_busy';
+    const full = this.#held + this.#expected >= this.#capacity;
+    const share = full ? this.#shareOf(tenant, weight) : this.#capacity;
+    if (this.#held >= this.#capacity && held >= share) {
+      return this.#lanes.size > 1 && held > share ? 'tenant_busy' : 'busy';
     }
-    const entry: Entry = { tenant, weight, running: false, evict };
-    this.#entries.add(entry);
-    return {
-      start: () => {
-        entry.running = true;
-      },
-      release: () => {
-        this.#entries.delete(entry);
-      },
+    if (most !== null && held + expected >= most) return 'later';
+    return full && held + expected >= share ? 'later' : 'now';
+  }
+
+  #shareOf(tenant: string, weight: number): number {
+    let weights = this.#lanes.has(tenant) ? 0 : weight;
+    for (const lane of this.#lanes.values()) weights += lane.weight;
+    return (this.#capacity * weight) / weights;
+  }
+
+  #hold({ tenant, weight }: Asker): Release {
+    const lane = this.#lane(tenant, weight);
+    lane.held += 1;
+    this.#held += 1;
+    return () => {
+      lane.held -= 1;
+      this.#held -= 1;
+      this.#changed(tenant);
     };
   }
 
-  #makeRoom(tenant: string, weight: number): Refusal | undefined {
-    const shares = new Map<string, number>();
-    for (const entry of this.#entries) {
-      shares.set(entry.tenant, (shares.get(entry.tenant) ?? 0) + 1 / entry.weight);
-    }
-    const own = shares.get(tenant) ?? 0;
-    const largest = Math.max(0, ...shares.values());
-    if (own + 1 / weight < largest) {
-      const victim = this.#newestWaitingOf(shares, largest);
-      if (victim) {
-        this.#entries.delete(victim);
-        victim.evict();
-        return undefined;
-      }
-    }
-    const alone = shares.size === (shares.has(tenant) ? 1 : 0);
-    const average = [...shares.values()].reduce((sum, share) => sum + share, 0) / Math.max(1, shares.size);
-    return !alone && own > average ? 'tenant_busy' : 'busy';
+  #expect(asker: Asker): Expected {
+    const lane = this.#lane(asker.tenant, asker.weight);
+    lane.expected += 1;
+    this.#expected += 1;
+    let counts = true;
+    const forget = () => {
+      if (!counts) return;
+      counts = false;
+      clearTimeout(timer);
+      lane.expected -= 1;
+      this.#expected -= 1;
+    };
+    const cancel = () => {
+      if (!counts) return;
+      forget();
+      this.#changed(asker.tenant);
+    };
+    const timer = setTimeout(cancel, soonMs);
+    return {
+      arrive: () => {
+        forget();
+        return this.#hold(asker);
+      },
+      cancel,
+    };
   }
 
-  #newestWaitingOf(shares: Map<string, number>, share: number): Entry | undefined {
-    let newest: Entry | undefined;
-    for (const entry of this.#entries) {
-      if (!entry.running && shares.get(entry.tenant) === share) newest = entry;
+  #lane(tenant: string, weight: number): Lane {
+    let lane = this.#lanes.get(tenant);
+    if (!lane) {
+      lane = { weight, held: 0, expected: 0 };
+      this.#lanes.set(tenant, lane);
     }
-    return newest;
+    lane.weight = weight;
+    return lane;
+  }
+
+  /** Looks again at who is held back, in the order in which they came. */
+  #changed(tenant: string): void {
+    const lane = this.#lanes.get(tenant);
+    if (lane && lane.held + lane.expected === 0) this.#lanes.delete(tenant);
+    const waiting = new Set<string>();
+    for (const { asker, decide } of this.#holding) {
+      // Tenants are alike to themselves: where one call has to wait, the later ones do too.
+      if (waiting.has(asker.tenant)) continue;
+      const verdict = this.#judge(asker);
+      if (verdict === 'later') waiting.add(asker.tenant);
+      else decide(verdict);
+    }
   }
 }

@@ -33,11 +33,17 @@ export class FairQueue<T> {
     this.#size += 1;
   }
 
-  /** Takes the next item and charges its tenant `estimate` milliseconds; undefined where nothing waits. */
-  shift(estimate: number): { tenant: string; item: T } | undefined {
+  /**
+   * Takes the next item of a tenant that `mayStart` and charges that tenant `estimate` milliseconds; undefined where nothing
+   * waits that may.
+   */
+  shift(
+    estimate: number,
+    mayStart: (tenant: string) => boolean = () => true,
+  ): { tenant: string; item: T } | undefined {
     let next: [string, Lane<T>] | undefined;
     for (const entry of this.#lanes) {
-      if (entry[1].waiting.length === 0) continue;
+      if (entry[1].waiting.length === 0 || !mayStart(entry[0])) continue;
       if (!next || entry[1].clock < next[1].clock) next = entry;
     }
     if (!next) return undefined;

@@ -107,7 +107,8 @@ export function createThread({ settings, onEnd, onFault }: ThreadOptions): Threa
     const began = performance.now();
     const control = new AbortController();
     const timer = setTimeout(() => control.abort('time' satisfies Verdict), settings.taskTimeoutMs);
-    const transferList = task.source ? [task.source.buffer as ArrayBuffer] : [];
+    const source = task.kind === 'call' ? task.source : undefined;
+    const transferList = source ? [source.buffer as ArrayBuffer] : [];
     running = control;
     watch?.begin();
     try {

@@ -4,6 +4,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import { move, transferableSymbol, valueSymbol, workerData } from 'piscina';
+import { type Answer, makeAnswer } from './answer.js';
 import { guard } from './fault-guard.js';
 import type { Image } from './image/engine.js';
 import { createFontSet } from './image/fonts.js';
@@ -11,7 +12,7 @@ import { freshBytes } from './image/operation.js';
 import { loadEngine } from './image/select.js';
 import { importPlugin, type PluginModule } from './plugin-module.js';
 import { resolveHelperModule } from './resolve-helper.js';
-import type { Task, TaskOutcome, WorkerReport, WorkerSettings } from './task.js';
+import type { CallTask, Task, WorkerReport, WorkerSettings } from './task.js';
 import { readThrown } from './thrown.js';
 
 interface Plugin {
@@ -21,16 +22,23 @@ interface Plugin {
 const settings = workerData as WorkerSettings;
 if (settings.helperUrl) resolveHelperModule(settings.helperUrl);
 
-const engine = createFontSet(settings.fonts).then((fonts) =>
+const fontSet = createFontSet(settings.fonts);
+const engine = fontSet.then((fonts) =>
   loadEngine(settings.engine, { fonts, timeoutSeconds: Math.ceil(settings.taskTimeoutMs / 1000) }),
 );
-// Judged where it is awaited; a rejection must not end the thread before that.
+const judge = import('./judge.js').then(async ({ createJudge }) => {
+  const fonts = await fontSet;
+  return createJudge((text) => fonts.missing(text));
+});
+// Looked at where they are awaited; a rejection must not end the thread before that.
 engine.catch(() => undefined);
+judge.catch(() => undefined);
 
 const plugins = new Map<string, Plugin>();
 
-/** Says which engine was loaded; throws where none can be. Called by Piscina, by its name. */
+/** Says which engine was loaded, when all but the plugins has been; throws where none can be. Called by Piscina, by its name. */
 export async function report(): Promise<WorkerReport> {
+  await judge;
   const { engine: loaded, fallbackReason } = await engine.catch((error) => {
     // Of an error only the message arrives.
     throw new Error(readThrown(error).message);
@@ -52,32 +60,35 @@ export async function load(module: PluginModule): Promise<string | undefined> {
   }
 }
 
-/** Runs one handler and gives its outcome; never throws. Called by Piscina. */
+/** Does one task and gives its outcome; never throws. Called by Piscina. */
 export default async function work(task: Task): Promise<unknown> {
   const start = performance.now();
-  const { service } = task.context;
   try {
-    const plugin =
-      plugins.get(task.plugin) ?? ((await importPlugin({ service, url: task.plugin })) as Plugin);
-    const image = task.source && (await (await engine).engine.open(task.source, settings.limits));
-    const context = image ? { ...task.context, image } : { ...task.context };
-    const value = await guard({ name: service }, async () => plugin.handler(task.input, context));
-    return moved({ ok: true, value, ms: performance.now() - start });
+    const value = task.kind === 'judge' ? (await judge)(task) : await call(task);
+    const outcome = { ok: true, value, ms: performance.now() - start };
+    if (!('kind' in value)) return outcome;
+    return move({ [transferableSymbol]: value.bytes.buffer, [valueSymbol]: outcome });
   } catch (error) {
     return { ok: false, ...readThrown(error), ms: performance.now() - start };
   }
 }
 
+async function call(task: CallTask): Promise<Answer> {
+  const { service } = task.context;
+  const plugin = plugins.get(task.plugin) ?? ((await importPlugin({ service, url: task.plugin })) as Plugin);
+  const image = task.source && (await (await engine).engine.open(task.source, settings.limits));
+  const context = image ? { ...task.context, image } : { ...task.context };
+  const result = await guard({ name: service }, async () => plugin.handler(task.input, context));
+  const answer = makeAnswer(result, settings.maxJsonBytes);
+  return { ...answer, bytes: ownBytes(answer) };
+}
+
 /**
- * Moves a picture's bytes to the main thread. Any others are copied: a plugin may keep what it answers with, and
- * moved memory would be gone from its next answer.
+ * Bytes that may be moved to the main thread: a picture's and JSON's are. Any others are copied, for a plugin may keep what it
+ * answers with, and moved memory would be gone from its next answer.
  */
-function moved(outcome: TaskOutcome & { ok: true }): unknown {
-  const value = outcome.value as { body?: unknown } | undefined;
-  if (!(value?.body instanceof Uint8Array)) return outcome;
-  const { body } = value;
-  const owned = freshBytes.delete(body) && body.byteLength === body.buffer.byteLength;
-  const bytes = owned ? body : new Uint8Array(body);
-  const answer = { ...outcome, value: { ...value, body: bytes } };
-  return move({ [transferableSymbol]: bytes.buffer, [valueSymbol]: answer });
+function ownBytes({ kind, bytes }: Answer): Uint8Array<ArrayBuffer> {
+  const mine = freshBytes.delete(bytes) || kind === 'json';
+  const alone = mine && bytes.byteLength === bytes.buffer.byteLength;
+  return alone ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes);
 }

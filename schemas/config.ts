@@ -5,6 +5,7 @@ const milliseconds = { type: 'integer', minimum: 1, maximum: 3_600_000 } as cons
 const paths = { type: 'array', items: text, maxItems: 1000 } as const;
 const origins = { type: 'array', items: text, maxItems: 1000 } as const;
 const bytes = { type: 'integer', minimum: 1, maximum: 1024 ** 3 } as const;
+const held = { type: 'integer', minimum: 1, maximum: 1024 ** 4 } as const;
 
 /** JSON Schema of the gateway's configuration, once the environment's texts have been read. */
 export const configSchema = {
@@ -30,6 +31,9 @@ export const configSchema = {
     'maxPixels',
     'maxFrames',
     'maxTextBytes',
+    'arriving',
+    'inputBytes',
+    'outputBytes',
     'fonts',
     'rate',
     'burst',
@@ -65,6 +69,9 @@ export const configSchema = {
     maxPixels: { type: 'integer', minimum: 1, maximum: 1_000_000_000 },
     maxFrames: { type: 'integer', minimum: 1, maximum: 100_000 },
     maxTextBytes: bytes,
+    arriving: { type: 'integer', minimum: 2, maximum: 100_000 },
+    inputBytes: held,
+    outputBytes: held,
     fonts: paths,
     rate: { type: 'integer', minimum: 0, maximum: 1_000_000 },
     burst: { type: 'integer', minimum: 0, maximum: 1_000_000 },
@@ -73,7 +80,7 @@ export const configSchema = {
     redisOutageShare: { type: 'number', exclusiveMinimum: 0, maximum: 1 },
     usageDays: { type: 'integer', minimum: 1, maximum: 36_500 },
     corsOrigins: origins,
-    operatorToken: { type: 'string', pattern: '^[\\x21-\\x7e]{32,1024}$' },
+    operatorToken: { type: 'string', pattern: '^[\\x21-\\x7e]{16,1024}$' },
     logLevel: { type: 'string', enum: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] },
   },
 } as const;

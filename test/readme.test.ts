@@ -32,7 +32,10 @@ describe('README', () => {
 
   it('names every metric, and no other', async () => {
     const pool = { stats: () => ({ running: 0, places: 0, threads: 0 }) } as Pool;
-    const { body } = await createMetrics({ pool, keysAvailable: () => true }).text();
+    const arrivals = { stats: () => ({ arriving: 0, bytes: 0 }) };
+    const departures = { stats: () => ({ bytes: 0 }) };
+    const metrics = createMetrics({ pool, arrivals, departures, keysAvailable: () => true });
+    const { body } = await metrics.text();
     const real = [...body.matchAll(/^# TYPE (helper_gateway_\w+) /gm)].map((match) => match[1]);
     expect(firstCells(/^helper_gateway_/)).to.have.members(real);
   });

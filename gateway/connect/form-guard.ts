@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { parseUrlencoded } from '../../schemas/input/urlencoded.js';
 import { GatewayError } from '../errors.js';
-import { parseUrlencoded } from '../pipeline/query.js';
 import { readText } from './read-body.js';
 import type { SiteContext, SiteStage } from './state.js';
 

@@ -1,5 +1,5 @@
+import { parseUrlencoded } from '../../schemas/input/urlencoded.js';
 import { GatewayError } from '../errors.js';
-import { parseUrlencoded } from '../pipeline/query.js';
 import type { PageAnswer, PageRoute, Redirect } from './page.js';
 import { renderDocument } from './pages/document.js';
 import type { Site } from './site.js';

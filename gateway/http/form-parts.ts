@@ -30,7 +30,18 @@ export interface FormPartsOptions {
 }
 
 /** Bytes of boundaries and headers of a multipart body at most, on top of what its parts may hold. */
-export const maxFramingBytes = 64 * 1024;
+const maxFramingBytes = 64 * 1024;
+/** Bytes of the largest body that these limits allow. */
+export function largestUpload({ maxFileBytes, maxTextBytes }: MultipartLimits): number {
+  return maxFileBytes + maxTextBytes + maxFramingBytes;
+}
+
+export function uploadTooLarge({ maxFileBytes, maxTextBytes }: MultipartLimits): GatewayError {
+  return new GatewayError('too_large', {
+    message: `The upload is larger than this gateway accepts: ${maxFileBytes} bytes of file and ${maxTextBytes} of text.`,
+  });
+}
+
 /** More text fields than any helper has parameters. */
 const maxFields = 100;
 const maxFiles = 2;
@@ -60,9 +71,7 @@ export function createFormParts(
 
   const count = (kind: 'text' | 'file' | 'framing', bytes: number, max: number) => {
     taken[kind] += bytes;
-    if (taken[kind] <= max) return;
-    const message = `The upload is larger than this gateway accepts: ${maxFileBytes} bytes of file and ${maxTextBytes} of text.`;
-    throw new GatewayError('too_large', { message });
+    if (taken[kind] > max) throw uploadTooLarge(limits);
   };
 
   const tell = (field: string, problem: string) => {

@@ -4,7 +4,12 @@ import { parseHeaderValue } from './header-parameters.js';
 import { malformedMultipart } from './malformed-multipart.js';
 import { createMultipartParser } from './multipart-parser.js';
 
-export { type MultipartBody, type MultipartLimits, maxFramingBytes } from './form-parts.js';
+export {
+  largestUpload,
+  type MultipartBody,
+  type MultipartLimits,
+  uploadTooLarge,
+} from './form-parts.js';
 
 export interface ReadMultipartOptions {
   /** Whether a file's bytes are kept; else they are counted and dropped, for a helper that wants none. */

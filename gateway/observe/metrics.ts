@@ -1,5 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Pool } from '../../pool/pool.js';
+import type { Arrivals } from '../flow/arrivals.js';
+import type { Departures } from '../flow/departures.js';
 
 /** One answered call, as the metrics see it: no tenant and no key, whose number has no bound. */
 export interface ObservedCall {
@@ -20,13 +22,15 @@ export interface Metrics {
 
 export interface MetricsOptions {
   pool: Pool;
+  arrivals: Pick<Arrivals, 'stats'>;
+  departures: Pick<Departures, 'stats'>;
   keysAvailable: () => boolean;
 }
 
 const prefix = 'helper_gateway_';
 
 /** The gateway's metrics, in a registry of their own; Node's and the process's come with them. */
-export function createMetrics({ pool, keysAvailable }: MetricsOptions): Metrics {
+export function createMetrics({ pool, arrivals, departures, keysAvailable }: MetricsOptions): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -62,8 +66,19 @@ export function createMetrics({ pool, keysAvailable }: MetricsOptions): Metrics 
   gauge('pool_running', 'Tasks that run.', () => pool.stats().running);
   gauge(
     'pool_places',
-    'Places taken in the pool: tasks that run, wait or fetch their input.',
+    'Places taken in the pool: calls whose work runs or waits.',
     () => pool.stats().places,
+  );
+  gauge('arriving', 'Bodies and downloads on their way.', () => arrivals.stats().arriving);
+  gauge(
+    'input_bytes',
+    'Bytes held of bodies and downloads, on their way and waiting.',
+    () => arrivals.stats().bytes,
+  );
+  gauge(
+    'output_bytes',
+    'Bytes held of answers that clients have not taken yet.',
+    () => departures.stats().bytes,
   );
   gauge('keys_available', 'Whether the key database answers.', () => (keysAvailable() ? 1 : 0));
 

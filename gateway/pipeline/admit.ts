@@ -1,57 +1,27 @@
-import type { Place, Pool } from '../../pool/pool.js';
-import { GatewayError } from '../errors.js';
-import type { InFlight } from '../limits/in-flight.js';
-import type { CallState, Stage } from './state.js';
+import type { Pool } from '../../pool/pool.js';
+import { lightBytes } from '../../schemas/input/weigh.js';
+import { hasBody } from '../http/text-body.js';
+import type { Stage } from './state.js';
 
 /**
- * Takes a place in the pool for a call that needs one, before anything is downloaded for it: a call that cannot be
- * worked on must not cost a download, and a backlog of downloads must not overtake the queue.
+ * Gives the call its turn in the pool, and asks at once whether it would be accepted where it brings a body that is not known
+ * to be small: a call that cannot be worked on must cost no upload. Without a body it asks before its download, or when its
+ * work is to begin.
  */
-export function admit(pool: Pool, inFlight: InFlight): Stage {
+export function admit(pool: Pick<Pool, 'turn'>): Stage {
   return async function admit(ctx, next) {
-    const { helper, dryrun } = ctx.state;
-    const works = !dryrun || helper?.declaration.dryrun === 'run';
-    if (ctx.state.place || helper?.declaration.runs !== 'pool' || !works) return next();
-    return inPlace({ pool, inFlight }, ctx.state, next);
+    const { helper, tenant, limits, gone } = ctx.state;
+    if (!helper || !tenant || !limits) throw new Error('a call is admitted for a tenant');
+    const turn = pool.turn({ tenant: tenant.id, weight: tenant.weight, most: limits.inFlight });
+    ctx.state.turn = turn;
+    // A client that has gone must not keep its place in the line.
+    gone.addEventListener('abort', turn.leave);
+    try {
+      const brings = ctx.method === 'POST' && hasBody(ctx.req.headers);
+      if (brings && (ctx.request.length ?? Number.POSITIVE_INFINITY) > lightBytes) await turn.expect();
+      await next();
+    } finally {
+      turn.leave();
+    }
   };
-}
-
-/**
- * The same for an upload, before its body is read: uploads are held in memory, and places bound how many there are and
- * share them fairly, so that slow uploads of one tenant crowd out nobody else's.
- */
-export function admitUpload(pool: Pool, inFlight: InFlight): Stage {
-  return async function admitUpload(ctx, next) {
-    const { helper } = ctx.state;
-    const uploads = ctx.method === 'POST' && ctx.is('multipart/form-data');
-    if (!uploads || helper?.declaration.source === undefined) return next();
-    return inPlace({ pool, inFlight }, ctx.state, next);
-  };
-}
-
-async function inPlace(
-  { pool, inFlight }: { pool: Pool; inFlight: InFlight },
-  state: CallState,
-  next: () => Promise<unknown>,
-): Promise<void> {
-  const { tenant, limits } = state;
-  if (!tenant || !limits) throw new Error('a call is admitted for a tenant');
-  const leave = inFlight.enter({ id: tenant.id, limits });
-  if (!leave) throw new GatewayError('tenant_busy');
-  try {
-    await withPlace(pool.reserve(tenant.id, tenant.weight), state, next);
-  } finally {
-    leave();
-  }
-}
-
-async function withPlace(place: Place, state: CallState, next: () => Promise<unknown>): Promise<void> {
-  state.place = place;
-  // A client that has gone must not keep its place in the queue.
-  state.gone.addEventListener('abort', place.release);
-  try {
-    await next();
-  } finally {
-    place.release();
-  }
 }

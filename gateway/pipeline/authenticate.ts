@@ -1,6 +1,6 @@
+import { parseUrlencoded } from '../../schemas/input/urlencoded.js';
 import { GatewayError } from '../errors.js';
 import type { KeyVerifier } from '../keys/verifier.js';
-import { parseUrlencoded } from './query.js';
 import type { Stage } from './state.js';
 
 const refusals = {

@@ -1,3 +1,4 @@
+import { jsonAnswer } from '../../pool/answer.js';
 import { GatewayError } from '../errors.js';
 import type { Phase } from '../lifecycle.js';
 import type { Stage } from './state.js';
@@ -18,7 +19,7 @@ export interface Readiness {
 /** `GET /healthz`: the process is alive. */
 export function alive(): Stage {
   return async function alive(ctx) {
-    ctx.state.result = { status: 'alive' };
+    ctx.state.result = jsonAnswer({ status: 'alive' });
   };
 }
 
@@ -30,7 +31,7 @@ export function ready(readiness: () => Readiness | undefined): Stage {
     const { missing, ...rest } = state;
     if (state.threads === 0)
       throw new GatewayError('busy', { message: `No worker thread is ready${whatIsMissing(missing)}.` });
-    ctx.state.result = { status: 'ready', ...rest, ...(missing.length > 0 ? { missing } : {}) };
+    ctx.state.result = jsonAnswer({ status: 'ready', ...rest, ...(missing.length > 0 ? { missing } : {}) });
   };
 }
 

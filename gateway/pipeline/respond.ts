@@ -1,13 +1,17 @@
 import { prepareErrorAnswer } from '../answer-error.js';
-import { failure, type Meta, success } from '../envelope.js';
+import { failure, type Meta, successText } from '../envelope.js';
 import { GatewayError } from '../errors.js';
-import type { Stage } from './state.js';
+import type { Departures } from '../flow/departures.js';
+import { inPieces, pieceBytes } from '../flow/pieces.js';
+import type { CallContext, Stage } from './state.js';
+
+const json = 'application/json; charset=utf-8';
 
 /**
  * The one place where a call is answered: bytes, or the JSON envelope, or the error's. Whatever was thrown below
  * becomes one error of the table; what it was in truth goes to the log alone.
  */
-export function respond(): Stage {
+export function respond(departures: Departures): Stage {
   return async function respond(ctx, next) {
     // Helpers send what a customer uploaded: no browser may take it for a page of this host.
     ctx.set({
@@ -27,23 +31,24 @@ export function respond(): Stage {
         if (ctx.status === 404 && ctx.body == null) throw new GatewayError('not_found');
         return;
       }
-      if (isBinary(result)) {
-        ctx.type = result.type;
-        ctx.body = Buffer.from(result.body.buffer, result.body.byteOffset, result.body.byteLength);
-      } else {
-        ctx.type = 'application/json; charset=utf-8';
-        ctx.body = JSON.stringify(success(result, meta()));
-      }
+      if (result.kind === 'bytes') send(ctx, result.type, asBuffer(result.bytes));
+      else send(ctx, json, successText(result.bytes, meta()));
     } catch (thrown) {
       const error = prepareErrorAnswer(ctx, thrown);
       ctx.status = error.status;
       if (error.status === 401) ctx.set('www-authenticate', 'Bearer realm="helper-gateway"');
-      ctx.type = 'application/json; charset=utf-8';
-      ctx.body = JSON.stringify(failure(error, meta()));
+      send(ctx, json, Buffer.from(JSON.stringify(failure(error, meta()))));
     }
   };
+
+  function send(ctx: CallContext, type: string, body: Buffer): void {
+    const departure = departures.track(ctx.res, ctx.state.tenant?.id ?? '', body.length);
+    ctx.type = type;
+    ctx.body = body.length > pieceBytes && ctx.method !== 'HEAD' ? inPieces(body, departure.sent) : body;
+    ctx.length = body.length;
+  }
 }
 
-function isBinary(result: object): result is { body: Uint8Array; type: string } {
-  return 'body' in result && result.body instanceof Uint8Array && 'type' in result;
+function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }

@@ -1,11 +1,12 @@
 import type { RouterContext } from '@koa/router';
 import type { Middleware } from 'koa';
-import type { Place } from '../../pool/pool.js';
-import type { HelperResult } from '../helper.js';
+import type { Answer } from '../../pool/answer.js';
+import type { Turn } from '../../pool/turn.js';
+import type { BodyText } from '../../schemas/input/judge-input.js';
+import type { QueryText } from '../../schemas/input/urlencoded.js';
 import type { ActiveKey } from '../keys/verifier.js';
 import type { TenantLimits } from '../limits/tenant-limits.js';
 import type { Helper } from '../registry.js';
-import type { QueryText } from './query.js';
 
 /** What the stages of one call hand on. Each part is there from the stage on that is named for it. */
 export interface CallState {
@@ -23,17 +24,17 @@ export interface CallState {
   scopes?: readonly string[] | null;
   /** limit: the tenant's own values over the defaults. */
   limits?: TenantLimits;
+  /** admit: the call's way through the pool. */
+  turn?: Turn;
   /** read-input: what the body holds, before it is judged. */
   body?: BodyInput;
   /** validate */
   dryrun: boolean;
   input?: Record<string, unknown>;
-  /** admit */
-  place?: Place;
   /** fetch-source */
   source?: Uint8Array;
   /** run-helper */
-  result?: HelperResult;
+  result?: Answer;
   /** read-input, fetch-source: bytes of the body and of what was fetched. */
   bytesIn: number;
   /** run-helper: milliseconds that a worker spent on the task. */
@@ -43,12 +44,14 @@ export interface CallState {
   fault?: unknown;
 }
 
-/** The input of a POST: JSON as it came, or text by name with the fields that came twice. */
+/** What a POST brought: its text as it came, and the file beside it. */
 export interface BodyInput {
-  json?: Record<string, unknown>;
-  text?: QueryText;
+  text: BodyText;
   file?: Uint8Array;
 }
 
+/** One call, as its stages see it. */
+export type CallContext = RouterContext<CallState>;
+
 /** A stage of the pipeline, as Koa middleware. */
-export type Stage = Middleware<CallState, RouterContext<CallState>>;
+export type Stage = Middleware<CallState, CallContext>;

@@ -1,3 +1,4 @@
+import { scanJson } from '../input/json-scan.js';
 import { asSchema, isObject, type JsonSchema, typesOf } from '../json-schema.js';
 
 /** Reads the text of a query or form value; text that does not fit stays a string, for validation to name. */
@@ -55,6 +56,8 @@ function listReader(schema: JsonSchema, root: JsonSchema): Coerce {
 }
 
 function readJson(text: string, fits: (value: unknown) => boolean): unknown {
+  // What is refused here stays text, which validation names.
+  if ('problem' in scanJson(text)) return undefined;
   try {
     const value: unknown = JSON.parse(text);
     return fits(value) ? value : undefined;

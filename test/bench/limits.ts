@@ -1,8 +1,8 @@
 /** Prints what asking the limiter costs a call: `node dist/test/bench/limits.js`; Redis only with REDIS_URL. */
-import { createInFlight } from '../../gateway/limits/in-flight.js';
 import { createLimiter } from '../../gateway/limits/limiter.js';
 import { createBatchWriter } from '../../gateway/usage/batch-writer.js';
 import { createUsageMeter } from '../../gateway/usage/meter.js';
+import { Admission } from '../../pool/admission.js';
 import { forget } from '../gateway/limits/redis-servers.js';
 import { databases } from '../gateway/usage/databases.js';
 
@@ -44,9 +44,12 @@ async function measureLimiter(where: string, calls: number, redisUrl?: string): 
 await measureLimiter('memory', 200_000);
 if (process.env.REDIS_URL) await measureLimiter('Redis', 5000, process.env.REDIS_URL);
 
-const inFlight = createInFlight();
-const tenant = { id: 't', limits: { rate: 0, burst: 0, monthlyQuota: null, inFlight: 8 } };
-await measure('in flight: enter and leave', 200_000, () => inFlight.enter(tenant)?.());
+const admission = new Admission(66);
+const asker = { tenant: 't', weight: 1, most: 8 };
+await measure('place in the pool: take and give back', 200_000, () => {
+  const taken = admission.take(asker);
+  if (typeof taken === 'function') taken();
+});
 
 const meter = createUsageMeter({ db, writer, logger });
 await measure('usage: record', 200_000, () =>

@@ -33,6 +33,9 @@ describe('loadConfig', () => {
       maxPixels: 40_000_000,
       maxFrames: 250,
       maxTextBytes: 1024 ** 2,
+      arriving: 2000,
+      inputBytes: 512 * 1024 ** 2,
+      outputBytes: 256 * 1024 ** 2,
       fonts: [],
       connectProxies: 0,
       oidcName: 'single sign-on',
@@ -71,7 +74,7 @@ describe('loadConfig', () => {
     ['HELPER_RATE', '200', 'rate', 200],
     ['HELPER_RATE', '0', 'rate', 0],
     ['HELPER_CORS_ORIGINS', '*', 'corsOrigins', ['*']],
-    ['HELPER_OPERATOR_TOKEN', 'x'.repeat(32), 'operatorToken', 'x'.repeat(32)],
+    ['HELPER_OPERATOR_TOKEN', 'x'.repeat(16), 'operatorToken', 'x'.repeat(16)],
     ['LOG_LEVEL', 'silent', 'logLevel', 'silent'],
   ] as const) {
     it(`reads ${name}=${text}`, () => {
@@ -107,7 +110,7 @@ describe('loadConfig', () => {
 
   it('says how long an operator token has to be, and how to make one', () => {
     expect(problemsOf({ HELPER_OPERATOR_TOKEN: 'x' })).to.deep.equal([
-      'HELPER_OPERATOR_TOKEN must be at least 32 printable ASCII characters without spaces (openssl rand -hex 32)',
+      'HELPER_OPERATOR_TOKEN must be at least 16 printable ASCII characters without spaces (openssl rand -hex 32)',
     ]);
   });
 

@@ -1,57 +1,136 @@
 import { expect } from 'chai';
-import { Admission, type Ticket } from '../../pool/admission.js';
+import { Admission, type Asker, type Expected, type Release } from '../../pool/admission.js';
 
-function take(admission: Admission, tenant: string, evicted: string[] = [], weight = 1): Ticket | string {
-  return admission.take(tenant, weight, () => evicted.push(tenant));
+function of(tenant: string, options: Partial<Asker> = {}): Asker {
+  return { tenant, weight: 1, most: null, ...options };
 }
 
-describe('Admission', () => {
+function fill(admission: Admission, asker: Asker, places: number): Release[] {
+  return Array.from({ length: places }, () => {
+    const taken = admission.take(asker);
+    if (typeof taken === 'string') throw new Error(taken);
+    return taken;
+  });
+}
+
+describe('Admission of complete work', () => {
   it('gives places until there are none, then says busy to a tenant that is alone', () => {
     const admission = new Admission(2);
-    take(admission, 'a');
-    take(admission, 'a');
-    expect(take(admission, 'a')).to.equal('busy');
+    fill(admission, of('a'), 2);
+    expect(admission.take(of('a'))).to.equal('busy');
   });
 
-  it('gives a released place to the next', () => {
+  it('gives a place that was given back to the next', () => {
     const admission = new Admission(1);
-    const ticket = take(admission, 'a') as Ticket;
-    ticket.release();
-    ticket.release();
-    expect(take(admission, 'b')).to.be.an('object');
+    const [release] = fill(admission, of('a'), 1);
+    release?.();
+    fill(admission, of('a'), 1);
     expect(admission.size).to.equal(1);
   });
 
-  it('takes a waiting place from the largest holder for a tenant that has less', () => {
-    const admission = new Admission(3);
-    const evicted: string[] = [];
-    for (let i = 0; i < 3; i += 1) take(admission, 'noisy', evicted);
-    expect(take(admission, 'quiet', evicted)).to.be.an('object');
-    expect(evicted).to.deep.equal(['noisy']);
-    expect(admission.size).to.equal(3);
-  });
-
-  it('tells the largest holder that it is its own load', () => {
+  it('gives a tenant its share of all places although another has taken them', () => {
     const admission = new Admission(4);
-    for (let i = 0; i < 3; i += 1) take(admission, 'noisy');
-    take(admission, 'quiet');
-    expect(take(admission, 'noisy')).to.equal('tenant_busy');
+    fill(admission, of('noisy'), 4);
+    fill(admission, of('quiet'), 2);
+    expect(admission.take(of('quiet'))).to.equal('busy');
+    expect(admission.size).to.equal(6);
   });
 
-  it('never takes a place whose work has started', () => {
+  it('tells a tenant with more than its share that it is its own load', () => {
+    const admission = new Admission(4);
+    fill(admission, of('noisy'), 4);
+    fill(admission, of('quiet'), 1);
+    expect(admission.take(of('noisy'))).to.equal('tenant_busy');
+  });
+
+  it('counts a heavier tenant’s share by its weight', () => {
+    const admission = new Admission(10);
+    fill(admission, of('light'), 10);
+    fill(admission, of('heavy', { weight: 4 }), 8);
+    expect(admission.take(of('heavy', { weight: 4 }))).to.equal('busy');
+  });
+
+  it('holds a tenant to its own limit', () => {
+    const admission = new Admission(10);
+    fill(admission, of('a', { most: 2 }), 2);
+    expect(admission.take(of('a', { most: 2 }))).to.equal('tenant_busy');
+    fill(admission, of('b', { most: 2 }), 2);
+  });
+});
+
+describe('Admission of what is on its way', () => {
+  async function expected(admission: Admission, asker: Asker): Promise<Expected> {
+    const answer = await admission.expect(asker);
+    if (typeof answer === 'string') throw new Error(answer);
+    return answer;
+  }
+
+  it('refuses at once what could not be worked on', async () => {
+    const admission = new Admission(1);
+    fill(admission, of('a'), 1);
+    expect(await admission.expect(of('a'))).to.equal('busy');
+  });
+
+  it('keeps no place from complete work', async () => {
+    const admission = new Admission(1);
+    await expected(admission, of('a'));
+    fill(admission, of('a'), 1);
+  });
+
+  it('accepts whatever has arrived, also where others were faster', async () => {
+    const admission = new Admission(1);
+    const first = await expected(admission, of('a'));
+    fill(admission, of('a'), 1);
+    first.arrive();
+    expect(admission.size).to.equal(2);
+  });
+
+  it('holds newcomers back while what is expected would fill the places, and lets them in when it does not come', async () => {
+    const admission = new Admission(1);
+    const first = await expected(admission, of('a'));
+    let in_ = false;
+    const second = expected(admission, of('a')).then(() => {
+      in_ = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(in_).to.equal(false);
+    first.cancel();
+    await second;
+  });
+
+  it('refuses them when it has come', async () => {
+    const admission = new Admission(1);
+    const first = await expected(admission, of('a'));
+    const second = admission.expect(of('a'));
+    first.arrive();
+    expect(await second).to.equal('busy');
+  });
+
+  it('waits half a second for what is slow, and no longer', async () => {
     const admission = new Admission(2);
-    const evicted: string[] = [];
-    for (let i = 0; i < 2; i += 1) (take(admission, 'noisy', evicted) as Ticket).start();
-    expect(take(admission, 'quiet', evicted)).to.equal('busy');
-    expect(evicted).to.deep.equal([]);
+    await expected(admission, of('a'));
+    await expected(admission, of('a'));
+    await Promise.all([expected(admission, of('a')), expected(admission, of('a'))]);
   });
 
-  it('counts a heavier tenant as holding less', () => {
-    const admission = new Admission(4);
-    const evicted: string[] = [];
-    for (let i = 0; i < 2; i += 1) take(admission, 'light', evicted, 1);
-    for (let i = 0; i < 2; i += 1) take(admission, 'heavy', evicted, 4);
-    expect(take(admission, 'heavy', evicted, 4)).to.be.an('object');
-    expect(evicted).to.deep.equal(['light']);
+  it('lets a tenant with less than its share in at once', async () => {
+    const admission = new Admission(2);
+    await expected(admission, of('noisy'));
+    await expected(admission, of('noisy'));
+    let in_ = false;
+    void expected(admission, of('quiet')).then(() => {
+      in_ = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(in_).to.equal(true);
+  });
+
+  it('counts a tenant’s own limit in what is expected, too', async () => {
+    const admission = new Admission(10);
+    const asker = of('a', { most: 1 });
+    const first = await expected(admission, asker);
+    const second = admission.expect(asker);
+    first.arrive();
+    expect(await second).to.equal('tenant_busy');
   });
 });

@@ -32,6 +32,7 @@ describe('a pool’s plugins', function () {
         limits: { maxPixels: 1e6, maxFrames: 10 },
         fonts: [],
         taskTimeoutMs,
+        maxJsonBytes: 1e6,
       },
       onFault: ({ message }) => faults.push(message),
     });
@@ -39,7 +40,8 @@ describe('a pool’s plugins', function () {
   }
 
   const run = (service: string) =>
-    (pool as Pool).reserve('a').run({
+    (pool as Pool).turn({ tenant: 'a', weight: 1, most: null }).run({
+      kind: 'call',
       plugin: module(service).url,
       input: {},
       context: { service, request_id: 'r' },

@@ -5,6 +5,7 @@ import { fixture } from '../fixtures.js';
 
 function call(plugin: string, input: Record<string, unknown> = {}) {
   return {
+    kind: 'call' as const,
     plugin: pathToFileURL(fixture(`plugins/pool/${plugin}.mjs`)).href,
     input,
     context: { service: plugin, request_id: 'r' },
@@ -21,7 +22,13 @@ describe('memory outside the heap', function () {
     pool = createPool({
       threads: 1,
       queue: 9,
-      worker: { engine: 'sharp', limits: { maxPixels: 1, maxFrames: 1 }, fonts: [], taskTimeoutMs: 50_000 },
+      worker: {
+        engine: 'sharp',
+        limits: { maxPixels: 1, maxFrames: 1 },
+        fonts: [],
+        taskTimeoutMs: 50_000,
+        maxJsonBytes: 1e6,
+      },
       onFault: ({ message }) => faults.push(message),
     });
     await pool.start();
@@ -29,8 +36,10 @@ describe('memory outside the heap', function () {
 
   afterEach(() => pool.close());
 
-  const run = (plugin: string, input: Record<string, unknown> = {}) =>
-    pool.reserve('a').run(call(plugin, input));
+  const run = (plugin: string, input: Record<string, unknown> = {}) => {
+    const turn = pool.turn({ tenant: 'a', weight: 1, most: null });
+    return turn.run(call(plugin, input)).finally(turn.leave);
+  };
 
   for (const how of ['sync', 'async']) {
     it(`ends the thread that fills it, and its call alone: ${how}`, async () => {

@@ -1,40 +1,45 @@
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
-import { createPool, type Place, type Pool } from '../../pool/pool.js';
+import { createPool, type Pool, type PoolOptions } from '../../pool/pool.js';
 import { fixture } from '../fixtures.js';
 
 function task(plugin: string, input: Record<string, unknown> = {}) {
   return {
+    kind: 'call' as const,
     plugin: pathToFileURL(fixture(`plugins/pool/${plugin}.mjs`)).href,
     input,
     context: { service: plugin, request_id: 'r' },
   };
 }
 
+const options: PoolOptions = {
+  threads: 1,
+  queue: 9,
+  worker: {
+    engine: 'auto',
+    limits: { maxPixels: 1e6, maxFrames: 10 },
+    fonts: [],
+    taskTimeoutMs: 5000,
+    maxJsonBytes: 4e6,
+  },
+};
+
 describe('the pool', () => {
   let pool: Pool;
 
   beforeEach(async () => {
-    pool = createPool({
-      threads: 1,
-      queue: 9,
-      worker: {
-        engine: 'auto',
-        limits: { maxPixels: 1e6, maxFrames: 10 },
-        fonts: [],
-        taskTimeoutMs: 5000,
-      },
-    });
+    pool = createPool(options);
     await pool.start();
   });
 
   afterEach(() => pool.close());
 
+  const turn = (tenant: string) => pool.turn({ tenant, weight: 1, most: null });
+
   it('lets a quiet tenant pass the line of a noisy one', async () => {
     const order: string[] = [];
     const run = async (tenant: string) => {
-      const place = pool.reserve(tenant);
-      await place.run(task('sleep', { ms: 20 }));
+      await turn(tenant).run(task('sleep', { ms: 20 }));
       order.push(tenant);
     };
     await Promise.all([...Array.from({ length: 8 }, () => run('noisy')), run('quiet')]);
@@ -42,50 +47,82 @@ describe('the pool', () => {
     expect(order.indexOf('quiet')).to.be.at.most(1);
   });
 
-  it('takes a waiting place from the noisy tenant where none is left, and says so', async () => {
-    const places: Place[] = [];
-    const running = Array.from({ length: 10 }, () => {
-      const place = pool.reserve('noisy');
-      places.push(place);
-      return place.run(task('sleep', { ms: 50 })).then(
-        () => 'done',
-        (error) => error.code,
-      );
-    });
-    const quiet = pool.reserve('quiet');
-    expect(places.at(-1)?.signal.aborted).to.equal(true);
-    expect((await quiet.run(task('echo'))).ok).to.equal(true);
-    expect(await Promise.all(running)).to.deep.equal([...Array(9).fill('done'), 'tenant_busy']);
+  it('takes a quiet tenant’s work although a noisy one has every place, and finishes all of it', async () => {
+    const noisy = Array.from({ length: 10 }, () => turn('noisy').run(task('sleep', { ms: 20 })));
+    expect((await turn('quiet').run(task('echo'))).ok).to.equal(true);
+    expect((await Promise.all(noisy)).every(({ ok }) => ok)).to.equal(true);
   });
 
-  it('holds a running task’s place to its end', async () => {
-    const place = pool.reserve('a');
-    const done = place.run(task('sleep', { ms: 50 }));
-    place.release();
+  it('takes what was expected and has arrived, also past its bound', async () => {
+    const late = turn('a');
+    await late.expect();
+    const others = Array.from({ length: 10 }, () => turn('a').run(task('sleep', { ms: 10 })));
+    expect((await late.run(task('echo'))).ok).to.equal(true);
+    await Promise.all(others);
+  });
+
+  it('runs a second task in the same turn when there is no place for others', async () => {
+    const first = turn('a');
+    await first.run(task('echo'));
+    const others = Array.from({ length: 9 }, () => turn('a').run(task('sleep', { ms: 10 })));
+    expect((await first.run(task('echo'))).ok).to.equal(true);
+    await Promise.all(others);
+  });
+
+  it('holds a running task’s place to its end, and gives up one that waits', async () => {
+    const running = turn('a');
+    const waiting = turn('a');
+    const done = running.run(task('sleep', { ms: 50 }));
+    const given = waiting.run(task('sleep', { ms: 50 })).catch((error) => error.message);
+    running.leave();
+    waiting.leave();
+    expect(await given).to.equal('the call was given up before its turn');
     expect(pool.stats()).to.include({ running: 1, places: 1 });
     await done;
     expect(pool.stats()).to.include({ running: 0, places: 0 });
   });
 
   it('finishes what has a place when it closes, and takes nothing more', async () => {
-    const done = pool.reserve('a').run(task('sleep', { ms: 50 }));
+    const done = turn('a').run(task('sleep', { ms: 50 }));
     const closing = pool.close();
-    expect(() => pool.reserve('a'))
-      .to.throw()
-      .with.property('code', 'shutting_down');
+    const refused = await turn('a')
+      .run(task('echo'))
+      .catch((error) => error.code);
+    expect(refused).to.equal('shutting_down');
     expect((await done).ok).to.equal(true);
     await closing;
   });
 
   it('moves the bytes of a source instead of copying them', async () => {
     const source = new Uint8Array([1, 2, 3]);
-    const outcome = await pool.reserve('a').run({ ...task('echo'), source });
+    const outcome = await turn('a').run({ ...task('echo'), source });
     expect(source.byteLength).to.equal(0);
     expect(outcome).to.include({ ok: false, code: 'bad_image' });
   });
 
   it('tells the time that a task took', async () => {
-    const outcome = await pool.reserve('a').run(task('sleep', { ms: 30 }));
+    const outcome = await turn('a').run(task('sleep', { ms: 30 }));
     expect(outcome.ms).to.be.within(25, 3000);
+  });
+});
+
+describe('a pool that may not start a tenant’s work', () => {
+  it('lets it wait in the line, runs the others’, and goes on when it may', async () => {
+    const stopped = new Set(['a']);
+    const pool = createPool({ ...options, mayStart: (tenant) => !stopped.has(tenant) });
+    await pool.start();
+    let ran = false;
+    const waiting = pool
+      .turn({ tenant: 'a', weight: 1, most: null })
+      .run(task('echo'))
+      .then(() => {
+        ran = true;
+      });
+    await pool.turn({ tenant: 'b', weight: 1, most: null }).run(task('echo'));
+    expect(ran).to.equal(false);
+    stopped.clear();
+    pool.look();
+    await waiting;
+    await pool.close();
   });
 });

@@ -1,7 +1,7 @@
+import { readJsonObject } from '../../../schemas/input/json-object.js';
+import { parseUrlencoded } from '../../../schemas/input/urlencoded.js';
 import { success } from '../../envelope.js';
 import { GatewayError } from '../../errors.js';
-import { parseJsonObject } from '../../pipeline/json-body.js';
-import { parseUrlencoded } from '../../pipeline/query.js';
 import { readText } from '../read-body.js';
 import type { Site } from '../site.js';
 import type { SiteContext, SiteStage } from '../state.js';
@@ -34,5 +34,8 @@ function readQuery(ctx: SiteContext): Record<string, string> {
 async function readJson(ctx: SiteContext): Promise<Record<string, unknown>> {
   if (ctx.method === 'GET' || ctx.method === 'HEAD') return {};
   const text = await readText(ctx, 'application/json');
-  return text.trim() === '' ? {} : parseJsonObject(text);
+  if (text.trim() === '') return {};
+  const read = readJsonObject(text);
+  if ('problems' in read) throw new GatewayError('invalid_input', { details: read.problems });
+  return read.value;
 }

@@ -1,14 +1,15 @@
 import { expect } from 'chai';
 import { type Readiness, ready } from '../../../gateway/pipeline/health.js';
+import type { Answer } from '../../../pool/answer.js';
 
 const sound: Readiness = { engine: 'sharp', keys: 'available', threads: 1, missing: [] };
 
 async function answer(readiness: Readiness | undefined): Promise<unknown> {
-  const ctx = { state: {} as { result?: unknown } };
+  const ctx = { state: {} as { result?: Answer } };
   const stage = ready(() => readiness);
   try {
     await stage(ctx as unknown as Parameters<typeof stage>[0], async () => undefined);
-    return ctx.state.result;
+    return JSON.parse(Buffer.from(ctx.state.result?.bytes ?? []).toString());
   } catch (error) {
     const { status, code, message } = error as { status: number; code: string; message: string };
     return `${status} ${code}: ${message}`;

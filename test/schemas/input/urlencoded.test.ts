@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { parseUrlencoded } from '../../../gateway/pipeline/query.js';
+import { parseUrlencoded } from '../../../schemas/input/urlencoded.js';
 
 describe('parseUrlencoded', () => {
   it('reads names and values, with + for a space', () => {

@@ -1,5 +1,5 @@
-import type { FieldProblem } from '../../schemas/problem.js';
-import { fieldName } from '../../schemas/quote.js';
+import type { FieldProblem } from '../problem.js';
+import { fieldName } from '../quote.js';
 
 /** Parameters that came as text, by name, and what was wrong with how they came. */
 export interface QueryText {

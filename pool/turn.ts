@@ -1,0 +1,91 @@
+import type { Admission, Asker, Expected, Refusal, Release } from './admission.js';
+import { PoolError } from './pool-error.js';
+import type { Task, TaskOutcome } from './task.js';
+
+/** One call's way through the pool: its input may be expected, it runs any number of tasks, it leaves. */
+export interface Turn {
+  /**
+   * To be awaited before the input is fetched: throws a `PoolError` (`busy`, `tenant_busy`, `shutting_down`) where the work
+   * could not be done. May take half a second. What has been let in is accepted when it has arrived. Twice is once.
+   */
+  expect(): Promise<void>;
+  /** Takes a place, waits for its time and runs the task. Throws a `PoolError`. The place is kept until `leave`. */
+  run(task: Task): Promise<TaskOutcome>;
+  /** Gives back what was taken; a task that waits is given up, one that runs holds its place to its end. Twice is once. */
+  leave(): void;
+}
+
+/** A task that waits for a thread. */
+export interface Job {
+  task: Task;
+  resolve: (outcome: TaskOutcome) => void;
+  reject: (error: unknown) => void;
+}
+
+export interface TurnParts {
+  admission: Admission;
+  /** Puts a task into the line; gives how to take it out, which is false for one that runs. */
+  enqueue(asker: Asker, job: Job): () => boolean;
+  /** The error of a refusal, with the time after which to come back. */
+  refusal(code: Refusal): PoolError;
+  /** Throws where the pool takes no more work. */
+  requireOpen(): void;
+}
+
+/** Makes the turn of one call of a tenant. */
+export function createTurn(asker: Asker, { admission, enqueue, refusal, requireOpen }: TurnParts): Turn {
+  let expected: Expected | undefined;
+  let release: Release | undefined;
+  let withdraw: (() => boolean) | undefined;
+  let left = false;
+
+  function takePlace(): void {
+    if (release) return;
+    if (expected) {
+      release = expected.arrive();
+      return;
+    }
+    requireOpen();
+    const taken = admission.take(asker);
+    if (typeof taken === 'string') throw refusal(taken);
+    release = taken;
+  }
+
+  function free(): void {
+    release?.();
+    release = undefined;
+  }
+
+  return {
+    async expect() {
+      if (expected || release) return;
+      requireOpen();
+      const answer = await admission.expect(asker);
+      if (typeof answer === 'string') throw refusal(answer);
+      expected = answer;
+      if (left) answer.cancel();
+    },
+    async run(task) {
+      takePlace();
+      try {
+        return await new Promise<TaskOutcome>((resolve, reject) => {
+          const out = enqueue(asker, { task, resolve, reject });
+          withdraw = () => {
+            if (!out()) return false;
+            reject(new PoolError('internal', 'the call was given up before its turn'));
+            return true;
+          };
+        });
+      } finally {
+        withdraw = undefined;
+        if (left) free();
+      }
+    },
+    leave() {
+      if (left) return;
+      left = true;
+      expected?.cancel();
+      if (!withdraw || withdraw()) free();
+    },
+  };
+}

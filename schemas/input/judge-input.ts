@@ -1,0 +1,81 @@
+import type { ParameterChecker } from '../parameters.js';
+import type { FieldProblem } from '../problem.js';
+import { boundProblems } from '../problems.js';
+import { fieldName } from '../quote.js';
+import { readJsonObject } from './json-object.js';
+import { parseUrlencoded, type QueryText } from './urlencoded.js';
+import { readUtf8 } from './utf8.js';
+
+/** The text of a body as it came: nothing of it has been decoded or judged. */
+export type BodyText =
+  | { kind: 'json' | 'form'; bytes: Uint8Array }
+  | { kind: 'fields'; fields: ReadonlyMap<string, Uint8Array>; problems: readonly FieldProblem[] };
+
+/** What a call brought, all in plain data that can be sent to another thread. */
+export interface RawInput {
+  query: QueryText;
+  body?: BodyText | undefined;
+  /** Whether a file came in the multipart field `file`. */
+  hasFile: boolean;
+}
+
+export interface JudgedInput {
+  /** In normal form, with defaults; to be used only where there is no problem. */
+  input: Record<string, unknown>;
+  dryrun: boolean;
+  /** Every problem at once, at most 51. */
+  problems: FieldProblem[];
+}
+
+/**
+ * Makes one input object of query and body, the body winning, and judges it by the helper's parameters. Text is read as the
+ * type that the schema wants; JSON stays as it is. Pure: it runs on the main thread for what is light, in a worker for what is
+ * not. `runsDry` says that a dry run does the work all the same, and so needs what it always needs.
+ */
+export function judgeInput(
+  parameters: Pick<ParameterChecker, 'coerce' | 'check'>,
+  { query, body, hasFile }: RawInput,
+  { runsDry }: { runsDry: boolean },
+): JudgedInput {
+  const read = readBody(body);
+  if ('refused' in read) return { input: {}, dryrun: false, problems: read.refused };
+  const raw = new Map<string, unknown>();
+  for (const text of [query, read.text]) {
+    for (const [name, value] of text?.values ?? []) raw.set(name, parameters.coerce(name, value));
+  }
+  for (const [name, value] of Object.entries(read.json ?? {})) raw.set(name, value);
+
+  const dryrun = raw.get('dryrun') === true;
+  const { input, problems } = parameters.check(Object.fromEntries(raw), {
+    dryrun: dryrun && !runsDry,
+    hasFile,
+  });
+  const unread = [...query.problems, ...(read.text?.problems ?? [])];
+  const named = new Set(unread.map(({ field }) => field));
+  // What was sent and could not be read is not missing too.
+  const all = [...unread, ...problems.filter(({ field }) => raw.has(field) || !named.has(field))];
+  return { input, dryrun, problems: boundProblems(all) };
+}
+
+type ReadBody = { refused: FieldProblem[] } | { text?: QueryText; json?: Record<string, unknown> };
+
+function readBody(body: BodyText | undefined): ReadBody {
+  if (!body) return {};
+  if (body.kind === 'fields') return { text: readFields(body.fields, body.problems) };
+  const text = readUtf8(body.bytes);
+  if ('problems' in text) return { refused: text.problems };
+  if (text.value.trim() === '') return {};
+  if (body.kind === 'form') return { text: parseUrlencoded(text.value, 'body') };
+  const json = readJsonObject(text.value);
+  return 'problems' in json ? { refused: json.problems } : { json: json.value };
+}
+
+function readFields(fields: ReadonlyMap<string, Uint8Array>, problems: readonly FieldProblem[]): QueryText {
+  const read: QueryText = { values: new Map(), problems: [...problems] };
+  for (const [name, bytes] of fields) {
+    const text = readUtf8(bytes, fieldName(name));
+    if ('problems' in text) read.problems.push(...text.problems);
+    else read.values.set(name, text.value);
+  }
+  return read;
+}

@@ -1,0 +1,63 @@
+import { expect } from 'chai';
+import { judgeInput, type RawInput } from '../../../schemas/input/judge-input.js';
+import { parseUrlencoded } from '../../../schemas/input/urlencoded.js';
+import { compileParameters } from '../../../schemas/parameters.js';
+import { createVocabulary } from '../../../schemas/vocabulary/vocabulary.js';
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const parameters = compileParameters(createVocabulary(), {
+  input: {
+    type: 'object',
+    properties: {
+      text: { type: 'string', maxLength: 10 },
+      count: { type: 'integer', minimum: 0, maximum: 9, default: 1 },
+    },
+    required: ['text'],
+  },
+});
+
+function judge(query: string, body?: RawInput['body']) {
+  return judgeInput(parameters, { query: parseUrlencoded(query), body, hasFile: false }, { runsDry: false });
+}
+
+describe('judgeInput', () => {
+  it('makes one object of query and body, the body winning', () => {
+    const { input, problems } = judge('text=q&count=2', { kind: 'json', bytes: bytes('{"text":"b"}') });
+    expect([input, problems]).to.deep.equal([{ text: 'b', count: 2 }, []]);
+  });
+
+  it('reads forms and fields by the declared type, and JSON to the letter', () => {
+    expect(judge('', { kind: 'form', bytes: bytes('text=b&count=3') }).input).to.deep.equal({
+      text: 'b',
+      count: 3,
+    });
+    const fields = new Map([
+      ['text', bytes('b')],
+      ['count', bytes('4')],
+    ]);
+    expect(judge('', { kind: 'fields', fields, problems: [] }).input).to.deep.equal({ text: 'b', count: 4 });
+    expect(judge('', { kind: 'json', bytes: bytes('{"text":"b","count":"4"}') }).problems).to.have.length(1);
+  });
+
+  it('lifts what is required in a dry run', () => {
+    expect(judge('dryrun=1')).to.deep.equal({ input: { count: 1 }, dryrun: true, problems: [] });
+  });
+
+  it('says where bytes are not UTF-8', () => {
+    const broken = new Uint8Array([0xff]);
+    expect(judge('', { kind: 'json', bytes: broken }).problems).to.deep.equal([
+      { field: 'body', problem: 'must be UTF-8 text' },
+    ]);
+    const fields = new Map([['text', broken]]);
+    expect(judge('', { kind: 'fields', fields, problems: [] }).problems).to.deep.equal([
+      { field: 'text', problem: 'must be UTF-8 text' },
+    ]);
+  });
+
+  it('takes an empty body for none', () => {
+    expect(judge('text=q', { kind: 'json', bytes: bytes('  ') }).input).to.deep.equal({
+      text: 'q',
+      count: 1,
+    });
+  });
+});
