@@ -6,9 +6,8 @@ export type Phase = 'open' | 'draining' | 'closing';
 /** Where the gateway stands between its start and its end, for all of its servers. */
 export interface Lifecycle {
   phase(): Phase;
-  /** Goes on to a later phase: answers that are not on their way yet, and all that follow, end their connection. */
   enter(phase: Exclude<Phase, 'open'>): void;
-  /** To be called with each answer before anything is sent of it. */
+  /** Has an answer end its connection where the gateway is no longer open when its head is sent. */
   watch(response: ServerResponse): void;
 }
 
@@ -18,22 +17,18 @@ export interface Lifecycle {
  */
 export function createLifecycle(): Lifecycle {
   let phase: Phase = 'open';
-  const awaited = new Set<ServerResponse>();
   return {
     phase: () => phase,
     enter(next) {
       phase = next;
-      for (const response of awaited) endConnection(response);
-      awaited.clear();
     },
     watch(response) {
-      if (phase !== 'open') return endConnection(response);
-      awaited.add(response);
-      response.once('close', () => awaited.delete(response));
+      const writeHead = response.writeHead;
+      // Node calls it for every answer, in the moment in which its head is made.
+      response.writeHead = function endingWriteHead(this: ServerResponse, ...head: unknown[]) {
+        if (phase !== 'open') this.setHeader('connection', 'close');
+        return writeHead.apply(this, head as Parameters<typeof writeHead>);
+      } as typeof writeHead;
     },
   };
-}
-
-function endConnection(response: ServerResponse): void {
-  if (!response.headersSent) response.setHeader('connection', 'close');
 }

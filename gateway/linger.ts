@@ -81,7 +81,7 @@ function createBoundedDrop(): (stream: Readable, socket: Socket) => void {
   const discard = createDiscard();
   const dropped = new WeakSet<Readable>();
   return function drop(stream, socket) {
-    if (dropped.has(stream)) return;
+    if (dropped.has(stream) || socket.destroyed) return;
     dropped.add(stream);
     let bytes = 0;
     const cut = () => void socket.destroy();

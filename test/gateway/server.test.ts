@@ -87,6 +87,11 @@ describe('the HTTP server', () => {
     expect(JSON.parse(body).error.message).to.include('percent-encode');
   });
 
+  it('keeps idle connections for longer than balancers do, and says so', async () => {
+    const { headers } = await fetch(`${api.url}/healthz`);
+    expect(headers.get('keep-alive')).to.equal('timeout=75');
+  });
+
   it('wants one Host header', async () => {
     for (const hosts of ['', 'host: a\r\nhost: b\r\n']) {
       const { head, body } = await raw(api.url, `GET /healthz HTTP/1.1\r\n${hosts}connection: close\r\n\r\n`);

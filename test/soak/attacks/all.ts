@@ -1,0 +1,24 @@
+import type { Scenario } from '../scenario.js';
+import { bodyFuzz } from './body-fuzz.js';
+import { goodput } from './goodput.js';
+import { headFuzz } from './head-fuzz.js';
+import { manyKeys } from './many-keys.js';
+import { quietTenant } from './quiet-tenant.js';
+import { costlyAtOnce, singleRequests } from './single-requests.js';
+import { slowArrivals } from './slow-arrivals.js';
+import { slowClients } from './slow-clients.js';
+import { unreadAnswers } from './unread-answers.js';
+
+/** What the soak goes through in a round, and how much of each. */
+export const rounds: readonly { scenario: Scenario; calls: number; seconds: number }[] = [
+  ...bodyFuzz.map((scenario) => ({ scenario, calls: 20_000, seconds: 0 })),
+  ...headFuzz.map((scenario) => ({ scenario, calls: 20_000, seconds: 0 })),
+  { scenario: slowClients, calls: 320, seconds: 20 },
+  { scenario: manyKeys, calls: 5_000, seconds: 0 },
+  { scenario: costlyAtOnce, calls: 0, seconds: 15 },
+  { scenario: singleRequests(), calls: 2, seconds: 0 },
+  { scenario: slowArrivals, calls: 0, seconds: 15 },
+  { scenario: unreadAnswers, calls: 700, seconds: 10 },
+  { scenario: quietTenant, calls: 0, seconds: 20 },
+  { scenario: goodput(), calls: 0, seconds: 8 },
+];

@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+
+export interface WatchOrder {
+  /** Of the gateway. */
+  pid: number;
+  /** Of the gateway, whose `/healthz` is asked. */
+  url: string;
+  /** The address of a server that does nothing else, asked at the same moments. */
+  control: string;
+  everyMs: number;
+}
+
+/** How long `/healthz` took, and how much of it the machine took rather than the gateway. */
+export interface HealthSample {
+  ms: number;
+  /** A server with nothing to do, asked at the same moment. */
+  controlMs: number;
+  /** For which the gateway's main thread could have gone on, had it had a processor. */
+  waitedMs: number;
+}
+
+/** What was seen of `/healthz`. */
+export interface HealthSeen {
+  samples: number;
+  maxMs: number;
+  /** The longest wait that was the gateway's own doing. */
+  maxExcessMs: number;
+}
+
+/** Asks for `/healthz` again and again from a thread of its own, which the attacker's work does not hold up. */
+export async function watchHealth(order: WatchOrder): Promise<{ stop(): Promise<HealthSeen> }> {
+  const worker = new Worker(new URL('./watch-worker.js', import.meta.url), { workerData: order });
+  await once(worker, 'message');
+  return {
+    async stop() {
+      worker.postMessage('stop');
+      const [samples] = (await once(worker, 'message')) as [HealthSample[]];
+      await worker.terminate();
+      return {
+        samples: samples.length,
+        maxMs: Math.max(0, ...samples.map(({ ms }) => ms)),
+        maxExcessMs: Math.max(0, ...samples.map(excess)),
+      };
+    },
+  };
+}
+
+function excess({ ms, controlMs, waitedMs }: HealthSample): number {
+  return ms - waitedMs - (Number.isFinite(controlMs) ? controlMs : 0);
+}

@@ -1,0 +1,97 @@
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Worker } from 'node:worker_threads';
+import { type GatewayProcess, startGatewayProcess } from '../gateway/gateway-process.js';
+
+/** A gateway as a process of its own, the source that attacks name, and keys. */
+export interface World {
+  url: string;
+  siteUrl: string;
+  pid: number;
+  /** Origin of the source, which the gateway may fetch from. */
+  source: string;
+  /** A small photograph. */
+  picture: Buffer;
+  /** The attacker's key; its tenant has no rate. */
+  key: string;
+  /** A key of another tenant. */
+  quietKey: string;
+  issueKey(tenant: string): Promise<string>;
+  alive(): boolean;
+  /** Has the gateway collect its garbage. */
+  collect(): void;
+  /** What the gateway said of its own faults, the last few. */
+  said(): string[];
+  close(): Promise<void>;
+}
+
+const operatorToken = 'Yq7Zk2Wm9Xc4Vb8Nj3Lh6Pd1Rf5Tg0Qs';
+
+export async function startWorld(env: Record<string, string> = {}): Promise<World> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'helper-gateway-'));
+  const picture = await readFile(new URL('../../../plugins/media/example.jpg', import.meta.url));
+  const source = new Worker(new URL('./source-worker.js', import.meta.url), { workerData: picture });
+  const [port] = (await once(source, 'message')) as [number];
+  const origin = `http://127.0.0.1:${port}`;
+  const gateway = await startGatewayProcess({
+    HELPER_DATA_DIR: dataDir,
+    HELPER_POOL_THREADS: '2',
+    HELPER_RATE: '0',
+    HELPER_SOURCE_ORIGINS: origin,
+    HELPER_OPERATOR_TOKEN: operatorToken,
+    NODE_OPTIONS: `--import=${new URL('./collect.js', import.meta.url)}`,
+    LOG_LEVEL: 'error',
+    ...env,
+  });
+  const faults = faultsOf(gateway);
+  await command(gateway, '/api/tenants', { name: 'quiet' });
+  const issueKey = async (tenant: string) =>
+    (await command(gateway, `/api/tenants/${tenant}/keys`, {})).key as string;
+  return {
+    url: gateway.url,
+    siteUrl: gateway.connect_url,
+    pid: gateway.child.pid ?? 0,
+    source: origin,
+    picture,
+    key: gateway.first_key?.key ?? '',
+    quietKey: await issueKey('quiet'),
+    issueKey,
+    alive: () => gateway.child.exitCode === null && gateway.child.signalCode === null,
+    collect: () => void gateway.child.kill('SIGUSR2'),
+    said: () => faults.slice(-3),
+    async close() {
+      await gateway.stop('SIGKILL');
+      await source.terminate();
+      await rm(dataDir, { recursive: true });
+    },
+  };
+}
+
+/** Lines of the log that tell of a bug, and what a dying process prints. */
+function faultsOf({ child }: GatewayProcess): string[] {
+  const faults: string[] = [];
+  const keep = (line: string) => {
+    const told = !line.startsWith('{') || (JSON.parse(line) as { code?: string }).code === 'internal';
+    if (told && line.trim() !== '') faults.push(line.slice(0, 500));
+  };
+  if (child.stdout) createInterface({ input: child.stdout }).on('line', keep);
+  if (child.stderr) createInterface({ input: child.stderr }).on('line', keep);
+  return faults;
+}
+
+async function command(
+  gateway: GatewayProcess,
+  path: string,
+  body: object,
+): Promise<Record<string, unknown>> {
+  const response = await fetch(`${gateway.connect_url}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+  return ((await response.json()) as { data: Record<string, unknown> }).data;
+}
