@@ -27,7 +27,7 @@ export function toGatewayError(thrown: unknown): GatewayError {
 export function prepareErrorAnswer(ctx: Context, thrown: unknown): GatewayError {
   const error = toGatewayError(thrown);
   ctx.state.code = error.code;
-  if (error.status >= 500) ctx.state.fault = error.cause ?? error;
+  if (error.isFault) ctx.state.fault = error.cause ?? error;
   ctx.set(error.headers);
   if (error.retryAfter !== undefined) ctx.set('retry-after', String(error.retryAfter));
   return error;

@@ -6,6 +6,9 @@ export type Discard = (stream: Readable, dropped: (bytes: number) => void) => vo
 /** What is dropped in a turn, of all streams together, and how far turns lie apart: 200 MB a second. */
 const turn = { bytes: 2 * 1024 * 1024, ms: 10 };
 
+/** Chunks of a few bytes cost as much to drop as larger ones. */
+const leastWeight = 1024;
+
 /** A stream that is resumed gives 64 KB before it can be stopped again. */
 const mostResumed = turn.bytes / (64 * 1024);
 
@@ -34,8 +37,9 @@ export function createDiscard(): Discard {
     stream.on('error', () => undefined);
     stream.once('close', () => waiting.delete(stream));
     stream.on('data', (chunk: Uint8Array) => {
-      dropped(chunk.byteLength);
-      left -= chunk.byteLength;
+      const weight = Math.max(chunk.byteLength, leastWeight);
+      dropped(weight);
+      left -= weight;
       if (!turns) setTimeout(nextTurn, turn.ms);
       turns = true;
       if (left > 0) return;

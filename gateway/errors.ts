@@ -6,6 +6,8 @@ interface ErrorEntry {
   message: string;
   /** Seconds for `Retry-After`, where trying again later is the right thing to do. */
   retryAfter?: number;
+  /** No fault of anybody's though 5xx: the log has a line as for any call, without a stack. */
+  routine?: true;
 }
 
 /** Every error the gateway answers with: its code, its status and its public message. No status stands elsewhere. */
@@ -109,11 +111,13 @@ export const errorTable = {
     status: 503,
     message: 'All workers are busy and the queue is full.',
     retryAfter: 1,
+    routine: true,
   },
   shutting_down: {
     status: 503,
     message: 'This gateway is shutting down.',
     retryAfter: 5,
+    routine: true,
   },
   keys_unavailable: {
     status: 503,
@@ -162,6 +166,12 @@ export class GatewayError extends Error {
 
   get status(): number {
     return errorTable[this.code].status;
+  }
+
+  /** Whether something is broken, here or behind a url, that the log has to tell of. */
+  get isFault(): boolean {
+    const entry: ErrorEntry = errorTable[this.code];
+    return entry.status >= 500 && !entry.routine;
   }
 }
 

@@ -5,6 +5,7 @@ import { createFontSet } from '../pool/image/fonts.js';
 import { createPool } from '../pool/pool.js';
 import type { WorkerReport } from '../pool/task.js';
 import { readThrown } from '../pool/thrown.js';
+import { loadColorNames } from '../schemas/vocabulary/color/names.js';
 import { createVocabulary } from '../schemas/vocabulary/vocabulary.js';
 import { createApp } from './app.js';
 import { Closers } from './closers.js';
@@ -65,6 +66,7 @@ export async function startGateway(config: Config, logger: Logger): Promise<Gate
 
 async function compose(config: Config, logger: Logger, closers: Closers): Promise<Gateway> {
   const started = performance.now();
+  loadColorNames();
   const folders = [builtinPlugins, ...config.pluginDirs];
   const imageLimits = { maxPixels: config.maxPixels, maxFrames: config.maxFrames };
   const bodyLimits = { maxTextBytes: config.maxTextBytes, maxFileBytes: config.maxImageBytes };

@@ -4,6 +4,7 @@ import type { Lifecycle } from './lifecycle.js';
 import { createLinger } from './linger.js';
 import { createFaultAnswer, refusal, refuse } from './refuse.js';
 import { originForm } from './request-target.js';
+import { takeTurns } from './take-turns.js';
 
 /**
  * An HTTP server with bounds that suit short calls, and whose parser's refusals are JSON like every other answer.
@@ -23,6 +24,7 @@ export function createHttpServer(lifecycle: Lifecycle, listener: RequestListener
   });
   const linger = createLinger(server);
   const unused = closeUnusedConnections(server);
+  const serve = takeTurns(listener);
   const answer = linger.wrap((request, response) => {
     unused.delete(request.socket);
     lifecycle.watch(response);
@@ -33,7 +35,7 @@ export function createHttpServer(lifecycle: Lifecycle, listener: RequestListener
       return;
     }
     request.url = target;
-    listener(request, response);
+    serve(request, response);
   });
   server.on('request', answer);
   server.maxConnections = 10_000;

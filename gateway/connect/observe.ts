@@ -27,7 +27,7 @@ export function observe(logger: Logger): SiteStage {
         ms: Math.round((performance.now() - start) * 10) / 10,
         err: fault,
       };
-      if (ctx.status >= 500) logger.error(line, 'site request failed');
+      if (fault !== undefined) logger.error(line, 'site request failed');
       else logger.info(line, 'site request');
     });
     await next();

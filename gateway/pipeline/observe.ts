@@ -76,6 +76,6 @@ function log(
     ms: Math.round(ms * 10) / 10,
     err: fault,
   };
-  if (status >= 500) logger.error(line, 'call failed');
+  if (fault !== undefined) logger.error(line, 'call failed');
   else logger.info(line, 'call');
 }

@@ -27,7 +27,7 @@ export interface CallState {
   /** admit: the call's way through the pool. */
   turn?: Turn;
   /** read-input: what the body holds, before it is judged. */
-  body?: BodyInput;
+  body?: BodyInput | undefined;
   /** validate */
   dryrun: boolean;
   input?: Record<string, unknown>;
@@ -44,9 +44,9 @@ export interface CallState {
   fault?: unknown;
 }
 
-/** What a POST brought: its text as it came, and the file beside it. */
+/** What a POST brought: its text as it came, until it is judged, and the file beside it. */
 export interface BodyInput {
-  text: BodyText;
+  text?: BodyText;
   file?: Uint8Array;
 }
 

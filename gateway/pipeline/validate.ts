@@ -12,6 +12,8 @@ export function validate(): Stage {
     ctx.state.dryrun = dryrun;
     if (problems.length > 0) throw new GatewayError('invalid_input', { details: problems });
     ctx.state.input = input;
+    // Waiting for its turn, a call holds what it was sent once: as input, no longer as bytes too.
+    ctx.state.body = body?.file ? { file: body.file } : undefined;
     await next();
   };
 }

@@ -137,7 +137,7 @@ export const variables: readonly Variable[] = [
   v(
     'HELPER_INPUT_BYTES',
     'inputBytes',
-    '512MB',
+    '256MB',
     heldSize,
     readBytes,
     'Memory for bodies and downloads, on their way and waiting; a tenant may hold half.',

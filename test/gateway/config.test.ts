@@ -34,7 +34,7 @@ describe('loadConfig', () => {
       maxFrames: 250,
       maxTextBytes: 1024 ** 2,
       arriving: 2000,
-      inputBytes: 512 * 1024 ** 2,
+      inputBytes: 256 * 1024 ** 2,
       outputBytes: 256 * 1024 ** 2,
       fonts: [],
       connectProxies: 0,
@@ -97,7 +97,7 @@ describe('loadConfig', () => {
     ['HELPER_RATE', '-1'],
     ['HELPER_RATE', '0.5'],
     ['HELPER_OPERATOR_TOKEN', 'secret with spaces, but long enough'],
-    ['HELPER_OPERATOR_TOKEN', 'a-secret-of-only-31-characters.'],
+    ['HELPER_OPERATOR_TOKEN', 'secret-of-15-ch'],
     ['LOG_LEVEL', 'secret'],
   ] as const) {
     it(`refuses ${name}=${text} by its name and form, without the value`, () => {

@@ -26,9 +26,14 @@ export function cssColor(key: string): string | undefined {
   return cssHex.get(key);
 }
 
+/** Loads the list of `listedColor`, which takes about 40 ms and 10 MB: not to be had in the midst of a call. */
+export function loadColorNames(): void {
+  listed ??= loadList();
+}
+
 /**
  * `#rrggbb` of one of the 30,000 names of the package `color-name-list`, by its key; undefined where it is not listed.
- * The list takes about 40 ms and 10 MB to load, so the first phrase that needs it loads it.
+ * The first phrase that needs the list loads it, where nobody has done so before.
  */
 export function listedColor(key: string): string | undefined {
   listed ??= loadList();

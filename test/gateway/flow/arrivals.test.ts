@@ -92,7 +92,7 @@ describe('arrivals', () => {
     const dripping = arrivals.enter('a', 'source_timeout');
     dripping.add(0);
     now = 5001;
-    await new Promise((resolve) => setTimeout(resolve, 600));
+    await new Promise((resolve) => setTimeout(resolve, 700));
     expect(body.signal.reason?.code).to.equal('request_timeout');
     expect(dripping.signal.reason?.code).to.equal('source_timeout');
     expect(silent.signal.aborted).to.equal(false);

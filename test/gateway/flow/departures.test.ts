@@ -50,7 +50,7 @@ describe('departures', () => {
     now = 8000;
     slow.sent(64 * 1024);
     now = 9001;
-    await new Promise((resolve) => setTimeout(resolve, 600));
+    await new Promise((resolve) => setTimeout(resolve, 700));
     expect([silent.response.destroyed, slow.response.destroyed]).to.deep.equal([true, false]);
     expect(departures.stats().bytes).to.equal(400);
   });
@@ -59,7 +59,7 @@ describe('departures', () => {
     const { response, sent } = send('a', 400);
     now = 120_001;
     sent(1e9);
-    await new Promise((resolve) => setTimeout(resolve, 600));
+    await new Promise((resolve) => setTimeout(resolve, 700));
     expect(response.destroyed).to.equal(true);
   });
 });

@@ -7,8 +7,8 @@ import { goodCalls, keepCalling } from '../good-calls.js';
 import { multipart } from '../multipart.js';
 import type { Scenario } from '../scenario.js';
 
-/** What the README names: unsent bytes of all answers together (HELPER_OUTPUT_BYTES), one answer more a thread, and noise. */
-const budgetMb = 256 + 2 * 8 + 100;
+/** What the README names: what calls hold of inputs and of answers at most by default, and one answer more a thread. */
+const budgetMb = 256 + 256 + 2 * 8;
 
 /** A picture of noise, small as it comes and 6 MB as a PNG. */
 async function noise(): Promise<Buffer> {
