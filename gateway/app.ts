@@ -74,7 +74,11 @@ export function createApp(parts: AppParts): Koa<CallState> {
   app.use(refuseWhenClosing(parts.phase));
   app.use(router.routes());
   app.use(refuse(parts.registry));
-  app.on('error', (error) => parts.observers.logger.warn({ err: error }, 'answer not sent'));
+  app.on('error', (error) => {
+    // The client went away while it was sent: the call's own line says so.
+    if (error.code === 'ERR_STREAM_PREMATURE_CLOSE') return;
+    parts.observers.logger.warn({ err: error }, 'answer not sent');
+  });
   return app;
 }
 

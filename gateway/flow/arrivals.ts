@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.js';
-import { Pace, type PaceOptions } from './pace.js';
+import { monotonic, Pace, type PaceOptions } from './pace.js';
 import { TenantSums } from './tenant-sums.js';
 
 /** A body or a download on its way. */
@@ -71,7 +71,7 @@ interface Entry {
  * input needs that comes well. Where number or bytes are used up, the input that has stalled for longest is ended in favour
  * of one that comes; only where none stalls is the newcomer refused.
  */
-export function createArrivals({ most, bytes, largest, now = Date.now }: ArrivalsOptions): Arrivals {
+export function createArrivals({ most, bytes, largest, now = monotonic }: ArrivalsOptions): Arrivals {
   const entries = new Map<string, Set<Entry>>();
   const counts = new TenantSums();
   const held = new TenantSums();

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { Pace, type PaceOptions } from './pace.js';
+import { monotonic, Pace, type PaceOptions } from './pace.js';
 import { TenantSums } from './tenant-sums.js';
 
 /** An answer that is being sent. */
@@ -39,7 +39,7 @@ const longestMs = 120_000;
  * its tenant and against the whole. Past either, the tenant's next tasks wait in the line until answers have been taken,
  * or given up for their slowness; nothing that was accepted is refused for it.
  */
-export function createDepartures({ bytes: most, onRoom, now = Date.now }: DeparturesOptions): Departures {
+export function createDepartures({ bytes: most, onRoom, now = monotonic }: DeparturesOptions): Departures {
   const unsent = new TenantSums();
   const open = new Map<ServerResponse, { since: number; pace: Pace }>();
   const sweep = setInterval(() => {

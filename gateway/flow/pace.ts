@@ -1,3 +1,8 @@
+import { performance } from 'node:perf_hooks';
+
+/** Milliseconds of a clock that nobody sets. */
+export const monotonic = () => performance.now();
+
 export interface PaceOptions {
   /** What a transfer has to keep up over time. */
   bytesPerSecond: number;
