@@ -75,11 +75,11 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
     bytes: config.inputBytes,
     largest: largestUpload(bodyLimits),
   });
-  // An answer grows with its text: escaped, and in a diff said twice.
-  const maxJsonBytes = 4 * config.maxTextBytes;
   closers.add(() => arrivals.close());
   const departures = createDepartures({ bytes: config.outputBytes, onRoom: () => pool.look() });
   closers.add(() => departures.close());
+  // An answer grows with its text: escaped, and in a diff said twice.
+  const maxJsonBytes = 4 * config.maxTextBytes;
   const helperModule = helperUrl(folders);
   const onLate = (service: string, error: unknown) =>
     logger.error({ err: readThrown(error), service }, 'plugin failed after it was loaded');

@@ -69,7 +69,7 @@ interface Entry {
 /**
  * What arrives slowly holds memory and a connection, and nothing else: no place in the pool, and none that somebody's
  * input needs that comes well. Where number or bytes are used up, the input that has stalled for longest is ended in favour
- * of one that comes; only where none stalls is the newcomer refused.
+ * of one that comes; only where none stalls is the newcomer refused, or an input many times its size.
  */
 export function createArrivals({ most, bytes, largest, now = monotonic }: ArrivalsOptions): Arrivals {
   const entries = new Map<string, Set<Entry>>();
@@ -117,6 +117,15 @@ export function createArrivals({ most, bytes, largest, now = monotonic }: Arriva
     return found;
   }
 
+  /** The tenant's largest input on its way, if it is several times as large: a small call is not to end for it. */
+  function largerThan({ tenant, bytes }: Entry): Entry | undefined {
+    let found: Entry | undefined;
+    for (const entry of entries.get(tenant) ?? []) {
+      if (entry.bytes > (found?.bytes ?? 4 * bytes)) found = entry;
+    }
+    return found;
+  }
+
   /** Ends stalled inputs until `sums` has room for the tenant's next; the error's code where that cannot be. */
   function makeRoom(
     sums: TenantSums,
@@ -159,7 +168,7 @@ export function createArrivals({ most, bytes, largest, now = monotonic }: Arriva
           entry.bytes += received;
           held.add(tenant, received);
           const full = makeRoom(held, tenant, { own: tenantBytes, all: allBytes, except: entry });
-          if (full) end(entry, new GatewayError(full));
+          if (full) end(largerThan(entry) ?? entry, new GatewayError(full));
         },
         complete: () => leave(entry),
         release() {

@@ -22,9 +22,10 @@ export interface Bounds {
 export const strict: Bounds = { healthMs: 50, backMb: 100, descriptors: 12, serverErrors: [502, 503, 504] };
 
 /**
- * For tests on a machine that others use too: only what no busy neighbour explains fails. The exact figures are the soak's.
+ * For tests on a machine that others use too, and with any Node's heap: only what no busy neighbour explains fails, such as
+ * uploads that stay in memory. The exact figures are the soak's.
  */
-export const lenient: Partial<Bounds> = { healthMs: 500, backMb: 150 };
+export const lenient: Partial<Bounds> = { healthMs: 1_000, backMb: 300 };
 
 export interface Seen {
   name: string;

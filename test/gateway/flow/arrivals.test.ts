@@ -68,6 +68,15 @@ describe('arrivals', () => {
     expect(growing.signal.aborted).to.equal(false);
   });
 
+  it('end for a much smaller one of their tenant where bytes are used up, though none stalls', () => {
+    make({ bytes: 2000 });
+    const large = arrivals.enter('a', 'request_timeout');
+    large.add(950);
+    const small = arrivals.enter('a', 'request_timeout');
+    small.add(60);
+    expect([large.signal.reason?.code, small.signal.aborted]).to.deep.equal(['tenant_busy', false]);
+  });
+
   it('are never ended once they are complete', () => {
     make({ bytes: 2000 });
     const whole = arrivals.enter('a', 'request_timeout');
