@@ -1,3 +1,4 @@
+import { flowVariables } from './flow-variables.js';
 import {
   readBytes,
   readCount,
@@ -18,7 +19,6 @@ const address = 'an IP address or host name';
 const port = 'a whole number from 0 to 65535; 0 takes any free port';
 const milliseconds = 'a whole number of milliseconds from 1 to 3600000';
 const size = 'a number of bytes, at most 1 GB, such as 10485760, 10MB or 512KB (1 KB is 1024 bytes)';
-const heldSize = 'a number of bytes, at most 1024 GB, such as 268435456, 256MB or 1GB';
 const originList = 'origins separated by commas, such as https://images.example:8443, without a path';
 
 /** Every variable that the gateway reads. */
@@ -126,30 +126,7 @@ export const variables: readonly Variable[] = [
     readBytes,
     'Largest body of a JSON or form request.',
   ),
-  v(
-    'HELPER_ARRIVING',
-    'arriving',
-    '2000',
-    'a whole number from 2 to 100000',
-    readNumber,
-    'Bodies and downloads on their way at a time; a tenant may have half of them.',
-  ),
-  v(
-    'HELPER_INPUT_BYTES',
-    'inputBytes',
-    '256MB',
-    heldSize,
-    readBytes,
-    'Memory for bodies and downloads, on their way and waiting; a tenant may hold half.',
-  ),
-  v(
-    'HELPER_OUTPUT_BYTES',
-    'outputBytes',
-    '256MB',
-    heldSize,
-    readBytes,
-    'Memory for answers that clients have not taken yet; a tenant may hold half.',
-  ),
+  ...flowVariables,
   v(
     'HELPER_FONTS',
     'fonts',

@@ -1,16 +1,6 @@
-import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { createPool, type Pool } from '../../pool/pool.js';
-import { fixture } from '../fixtures.js';
-
-function call(plugin: string, input: Record<string, unknown> = {}) {
-  return {
-    kind: 'call' as const,
-    plugin: pathToFileURL(fixture(`plugins/pool/${plugin}.mjs`)).href,
-    input,
-    context: { service: plugin, request_id: 'r' },
-  };
-}
+import { callTask } from './call-task.js';
 
 describe('memory outside the heap', function () {
   this.timeout(60_000);
@@ -38,7 +28,7 @@ describe('memory outside the heap', function () {
 
   const run = (plugin: string, input: Record<string, unknown> = {}) => {
     const turn = pool.turn({ tenant: 'a', weight: 1, most: null });
-    return turn.run(call(plugin, input)).finally(turn.leave);
+    return turn.run(callTask(plugin, input)).finally(turn.leave);
   };
 
   for (const how of ['sync', 'async']) {

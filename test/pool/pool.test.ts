@@ -1,16 +1,6 @@
-import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { createPool, type Pool, type PoolOptions } from '../../pool/pool.js';
-import { fixture } from '../fixtures.js';
-
-function task(plugin: string, input: Record<string, unknown> = {}) {
-  return {
-    kind: 'call' as const,
-    plugin: pathToFileURL(fixture(`plugins/pool/${plugin}.mjs`)).href,
-    input,
-    context: { service: plugin, request_id: 'r' },
-  };
-}
+import { callTask } from './call-task.js';
 
 const options: PoolOptions = {
   threads: 1,
@@ -39,7 +29,7 @@ describe('the pool', () => {
   it('lets a quiet tenant pass the line of a noisy one', async () => {
     const order: string[] = [];
     const run = async (tenant: string) => {
-      await turn(tenant).run(task('sleep', { ms: 20 }));
+      await turn(tenant).run(callTask('sleep', { ms: 20 }));
       order.push(tenant);
     };
     await Promise.all([...Array.from({ length: 8 }, () => run('noisy')), run('quiet')]);
@@ -48,32 +38,32 @@ describe('the pool', () => {
   });
 
   it('takes a quiet tenant’s work although a noisy one has every place, and finishes all of it', async () => {
-    const noisy = Array.from({ length: 10 }, () => turn('noisy').run(task('sleep', { ms: 20 })));
-    expect((await turn('quiet').run(task('echo'))).ok).to.equal(true);
+    const noisy = Array.from({ length: 10 }, () => turn('noisy').run(callTask('sleep', { ms: 20 })));
+    expect((await turn('quiet').run(callTask('echo'))).ok).to.equal(true);
     expect((await Promise.all(noisy)).every(({ ok }) => ok)).to.equal(true);
   });
 
   it('takes what was expected and has arrived, also past its bound', async () => {
     const late = turn('a');
     await late.expect();
-    const others = Array.from({ length: 10 }, () => turn('a').run(task('sleep', { ms: 10 })));
-    expect((await late.run(task('echo'))).ok).to.equal(true);
+    const others = Array.from({ length: 10 }, () => turn('a').run(callTask('sleep', { ms: 10 })));
+    expect((await late.run(callTask('echo'))).ok).to.equal(true);
     await Promise.all(others);
   });
 
   it('runs a second task in the same turn when there is no place for others', async () => {
     const first = turn('a');
-    await first.run(task('echo'));
-    const others = Array.from({ length: 9 }, () => turn('a').run(task('sleep', { ms: 10 })));
-    expect((await first.run(task('echo'))).ok).to.equal(true);
+    await first.run(callTask('echo'));
+    const others = Array.from({ length: 9 }, () => turn('a').run(callTask('sleep', { ms: 10 })));
+    expect((await first.run(callTask('echo'))).ok).to.equal(true);
     await Promise.all(others);
   });
 
   it('holds a running task’s place to its end, and gives up one that waits', async () => {
     const running = turn('a');
     const waiting = turn('a');
-    const done = running.run(task('sleep', { ms: 50 }));
-    const given = waiting.run(task('sleep', { ms: 50 })).catch((error) => error.message);
+    const done = running.run(callTask('sleep', { ms: 50 }));
+    const given = waiting.run(callTask('sleep', { ms: 50 })).catch((error) => error.message);
     running.leave();
     waiting.leave();
     expect(await given).to.equal('the call was given up before its turn');
@@ -83,10 +73,10 @@ describe('the pool', () => {
   });
 
   it('finishes what has a place when it closes, and takes nothing more', async () => {
-    const done = turn('a').run(task('sleep', { ms: 50 }));
+    const done = turn('a').run(callTask('sleep', { ms: 50 }));
     const closing = pool.close();
     const refused = await turn('a')
-      .run(task('echo'))
+      .run(callTask('echo'))
       .catch((error) => error.code);
     expect(refused).to.equal('shutting_down');
     expect((await done).ok).to.equal(true);
@@ -95,13 +85,13 @@ describe('the pool', () => {
 
   it('moves the bytes of a source instead of copying them', async () => {
     const source = new Uint8Array([1, 2, 3]);
-    const outcome = await turn('a').run({ ...task('echo'), source });
+    const outcome = await turn('a').run({ ...callTask('echo'), source });
     expect(source.byteLength).to.equal(0);
     expect(outcome).to.include({ ok: false, code: 'bad_image' });
   });
 
   it('tells the time that a task took', async () => {
-    const outcome = await turn('a').run(task('sleep', { ms: 30 }));
+    const outcome = await turn('a').run(callTask('sleep', { ms: 30 }));
     expect(outcome.ms).to.be.within(25, 3000);
   });
 });
@@ -114,11 +104,11 @@ describe('a pool that may not start a tenant’s work', () => {
     let ran = false;
     const waiting = pool
       .turn({ tenant: 'a', weight: 1, most: null })
-      .run(task('echo'))
+      .run(callTask('echo'))
       .then(() => {
         ran = true;
       });
-    await pool.turn({ tenant: 'b', weight: 1, most: null }).run(task('echo'));
+    await pool.turn({ tenant: 'b', weight: 1, most: null }).run(callTask('echo'));
     expect(ran).to.equal(false);
     stopped.clear();
     pool.look();
