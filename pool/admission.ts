@@ -63,7 +63,7 @@ export class Admission {
   /** Takes a place for work that is complete, or says why there is none. */
   take(asker: Asker): Release | Refusal {
     const verdict = this.#judge(asker);
-    return verdict === 'now' || verdict === 'later' ? this.#hold(asker) : verdict;
+    return verdict === 'now' || verdict === 'later' ? this.hold(asker) : verdict;
   }
 
   /** Asks, before a body is read or a download begun, whether the work would be accepted; resolves within half a second. */
@@ -104,7 +104,8 @@ export class Admission {
     return (this.#capacity * weight) / weights;
   }
 
-  #hold({ tenant, weight }: Asker): Release {
+  /** Takes a place for work that was accepted before, whatever the bounds: what has arrived is not refused half-way. */
+  hold({ tenant, weight }: Asker): Release {
     const lane = this.#lane(tenant, weight);
     lane.held += 1;
     this.#held += 1;
@@ -136,7 +137,7 @@ export class Admission {
     return {
       arrive: () => {
         forget();
-        return this.#hold(asker);
+        return this.hold(asker);
       },
       cancel,
     };

@@ -9,9 +9,12 @@ export interface Turn {
    * could not be done. May take half a second. What has been let in is accepted when it has arrived. Twice is once.
    */
   expect(): Promise<void>;
-  /** Takes a place, waits for its time and runs the task. Throws a `PoolError`. The place is kept until `leave`. */
+  /**
+   * Takes a place, waits for its time, runs the task and gives the place back: between two tasks a call may have to wait for a
+   * download, which keeps no place from others. Throws a `PoolError`; never for want of a place once one was had.
+   */
   run(task: Task): Promise<TaskOutcome>;
-  /** Gives back what was taken; a task that waits is given up, one that runs holds its place to its end. Twice is once. */
+  /** Gives up what was expected, and a task that waits; one that runs holds its place to its end. Twice is once. */
   leave(): void;
 }
 
@@ -35,30 +38,27 @@ export interface TurnParts {
 /** Makes the turn of one call of a tenant. */
 export function createTurn(asker: Asker, { admission, enqueue, refusal, requireOpen }: TurnParts): Turn {
   let expected: Expected | undefined;
-  let release: Release | undefined;
-  let withdraw: (() => boolean) | undefined;
+  let withdraw: (() => void) | undefined;
+  let accepted = false;
   let left = false;
 
-  function takePlace(): void {
-    if (release) return;
-    if (expected) {
-      release = expected.arrive();
-      return;
-    }
+  function takePlace(): Release {
+    if (accepted) return admission.hold(asker);
+    const taken = expected ? expected.arrive() : take();
+    accepted = true;
+    return taken;
+  }
+
+  function take(): Release {
     requireOpen();
     const taken = admission.take(asker);
     if (typeof taken === 'string') throw refusal(taken);
-    release = taken;
-  }
-
-  function free(): void {
-    release?.();
-    release = undefined;
+    return taken;
   }
 
   return {
     async expect() {
-      if (expected || release) return;
+      if (expected || accepted) return;
       requireOpen();
       const answer = await admission.expect(asker);
       if (typeof answer === 'string') throw refusal(answer);
@@ -66,26 +66,24 @@ export function createTurn(asker: Asker, { admission, enqueue, refusal, requireO
       if (left) answer.cancel();
     },
     async run(task) {
-      takePlace();
+      const release = takePlace();
       try {
         return await new Promise<TaskOutcome>((resolve, reject) => {
           const out = enqueue(asker, { task, resolve, reject });
           withdraw = () => {
-            if (!out()) return false;
-            reject(new PoolError('internal', 'the call was given up before its turn'));
-            return true;
+            if (out()) reject(new PoolError('internal', 'the call was given up before its turn'));
           };
         });
       } finally {
         withdraw = undefined;
-        if (left) free();
+        release();
       }
     },
     leave() {
       if (left) return;
       left = true;
       expected?.cancel();
-      if (!withdraw || withdraw()) free();
+      withdraw?.();
     },
   };
 }

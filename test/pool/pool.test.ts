@@ -59,6 +59,13 @@ describe('the pool', () => {
     await Promise.all(others);
   });
 
+  it('keeps no place between two tasks', async () => {
+    const first = turn('a');
+    await first.run(callTask('echo'));
+    expect(pool.stats().places).to.equal(0);
+    first.leave();
+  });
+
   it('holds a running task’s place to its end, and gives up one that waits', async () => {
     const running = turn('a');
     const waiting = turn('a');
