@@ -54,12 +54,7 @@ export async function runScenario(
     await sleep(300);
     const before = factsOf(world.pid);
     resetPeak(world.pid);
-    const health = await watchHealth({
-      url: world.url,
-      pid: world.pid,
-      control: `${world.source}/ping`,
-      everyMs,
-    });
+    const health = await watchHealth(world, everyMs);
     await scenario.attack(world, { scale, random: createRandom(seed), tally });
     const peakMb = factsOf(world.pid)?.peakMb;
     const seen = await health.stop();

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import type { World } from './world.js';
 
 export interface WatchOrder {
   /** Of the gateway. */
@@ -28,8 +29,12 @@ export interface HealthSeen {
   maxExcessMs: number;
 }
 
-/** Asks for `/healthz` again and again from a thread of its own, which the attacker's work does not hold up. */
-export async function watchHealth(order: WatchOrder): Promise<{ stop(): Promise<HealthSeen> }> {
+/** Asks a world's gateway for `/healthz` again and again from a thread of its own, which the attacker's work does not hold up. */
+export async function watchHealth(
+  { url, pid, source }: Pick<World, 'url' | 'pid' | 'source'>,
+  everyMs: number,
+): Promise<{ stop(): Promise<HealthSeen> }> {
+  const order: WatchOrder = { url, pid, control: `${source}/ping`, everyMs };
   const worker = new Worker(new URL('./watch-worker.js', import.meta.url), { workerData: order });
   await once(worker, 'message');
   return {

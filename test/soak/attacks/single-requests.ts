@@ -18,12 +18,7 @@ export const singleRequests = (mostMs = 50): Scenario => ({
         const sizeMb = Buffer.byteLength(call.body ?? '') / 1024 ** 2;
         const before = factsOf(world.pid);
         resetPeak(world.pid);
-        const health = await watchHealth({
-          url: world.url,
-          pid: world.pid,
-          control: `${world.source}/ping`,
-          everyMs: 4,
-        });
+        const health = await watchHealth(world, 4);
         const { status } = await client.call(call);
         tally.count(status);
         await sleep(20);
