@@ -3,13 +3,14 @@ import Router from '@koa/router';
 import Koa from 'koa';
 import type { ImageLimits } from '../pool/image/engine.js';
 import type { Pool } from '../pool/pool.js';
-import type { Arrivals } from './flow/arrivals.js';
-import type { Departures } from './flow/departures.js';
-import type { MultipartLimits } from './http/multipart.js';
+import type { Registry } from './helpers/registry.js';
+import type { MultipartLimits } from './http/body/multipart.js';
+import type { Arrivals } from './http/flow/arrivals.js';
+import type { Departures } from './http/flow/departures.js';
+import type { Phase } from './http/server/lifecycle.js';
 import type { KeyVerifier } from './keys/verifier.js';
-import type { Phase } from './lifecycle.js';
 import type { Limiter } from './limits/limiter.js';
-import type { TenantLimits } from './limits/tenant-limits.js';
+import type { EffectiveLimits } from './limits/tenant-limits.js';
 import { admit } from './pipeline/admit.js';
 import { authenticate } from './pipeline/authenticate.js';
 import { fetchSource } from './pipeline/fetch-source.js';
@@ -18,11 +19,11 @@ import { limit } from './pipeline/limit.js';
 import { type Observers, observe } from './pipeline/observe.js';
 import { readInput } from './pipeline/read-input.js';
 import { respond } from './pipeline/respond.js';
-import { pathsOf, refuse, route } from './pipeline/route.js';
+import { pathsOf, route, unrouted } from './pipeline/route.js';
 import { type RunOptions, runHelper } from './pipeline/run-helper.js';
-import type { CallState, Stage } from './pipeline/state.js';
+import { from, type HttpCall } from './pipeline/stage.js';
+import type { CallState } from './pipeline/state.js';
 import { validate } from './pipeline/validate.js';
-import type { Registry } from './registry.js';
 import type { Source } from './source/fetch.js';
 
 export interface AppParts {
@@ -32,7 +33,7 @@ export interface AppParts {
   pool: Pool;
   limiter: Limiter;
   /** What a tenant may use for which nothing else is set. */
-  limits: TenantLimits;
+  limits: EffectiveLimits;
   /** Bodies and downloads on their way. */
   arrivals: Arrivals;
   /** Answers until they are taken. */
@@ -54,17 +55,15 @@ export function createApp(parts: AppParts): Koa<CallState> {
   router.get('/healthz', alive());
   router.get('/readyz', ready(parts.readiness));
   for (const helper of parts.registry.values()) {
-    const stages: Stage[] = [
-      route(helper),
-      authenticate(parts.keys),
-      limit(parts.limiter, parts.limits),
-      admit(parts.pool),
-      readInput(parts.arrivals, parts.bodyLimits),
-      validate(),
-      fetchSource(parts.source, parts.arrivals, parts.imageLimits),
-      runHelper(parts.inline),
-    ];
-    router.register(pathsOf(helper.id), ['GET', 'POST'], stages, { name: helper.id });
+    const answer = from<HttpCall>()
+      .through(authenticate(parts.keys))
+      .through(limit(helper, parts.limiter, parts.limits))
+      .through(admit(parts.pool))
+      .through(readInput(helper, parts.arrivals, parts.bodyLimits))
+      .through(validate(helper))
+      .through(fetchSource(helper, parts.source, parts.arrivals, parts.imageLimits))
+      .to(runHelper(helper, parts.inline));
+    router.register(pathsOf(helper.id), ['GET', 'POST'], route(helper, answer), { name: helper.id });
   }
 
   const app = new Koa<CallState>();
@@ -73,7 +72,7 @@ export function createApp(parts: AppParts): Koa<CallState> {
   if (parts.corsOrigins.length > 0) app.use(allowOrigins(parts.corsOrigins));
   app.use(refuseWhenClosing(parts.phase));
   app.use(router.routes());
-  app.use(refuse(parts.registry));
+  app.use(unrouted(parts.registry));
   app.on('error', (error) => {
     // The client went away while it was sent: the call's own line says so.
     if (error.code === 'ERR_STREAM_PREMATURE_CLOSE') return;

@@ -1,4 +1,7 @@
-/** What has been opened, closed in the reverse order, each once, also when one of them fails to close. */
+/**
+ * What has been opened, closed in the reverse order, each once, also when one of them fails to close. Own code because Node's
+ * `AsyncDisposableStack` came with Node 24.
+ */
 export class Closers {
   readonly #stack: (() => unknown)[] = [];
   #closed = false;
@@ -14,6 +17,12 @@ export class Closers {
       Promise.resolve()
         .then(close)
         .catch(() => undefined);
+  }
+
+  /** The same for a part that closes itself; gives it back. */
+  own<T extends { close(): unknown }>(part: T): T {
+    this.add(() => part.close());
+    return part;
   }
 
   /** Closes everything; throws the first failure after all have been tried. */

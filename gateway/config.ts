@@ -1,14 +1,12 @@
-import { availableParallelism } from 'node:os';
 import { Ajv } from 'ajv';
-import { type Variable, variables } from '../schemas/config/variables.js';
-import { type Config, configSchema } from '../schemas/config.js';
+import type { Variable } from '../schemas/config/variable.js';
+import { type Config, configSchema, together, variables } from '../schemas/config.js';
 import { didYouMean } from '../schemas/nearest.js';
 import { quote } from '../schemas/quote.js';
 
-export { type Variable, variables } from '../schemas/config/variables.js';
 export type { Config } from '../schemas/config.js';
 
-const mostThreads = 256;
+const allOf = new Intl.ListFormat('en-GB', { type: 'conjunction' });
 
 /** The environment does not make a configuration. `message` has a line for every variable, and never a value. */
 export class ConfigError extends Error {
@@ -23,40 +21,57 @@ export class ConfigError extends Error {
 
 /**
  * Reads and checks the environment, at the start and once; an empty variable is an unset one. Throws a `ConfigError`
- * that names every bad variable and every `HELPER_…` that does not exist.
+ * that names every bad variable, all that go together and do not, and every `HELPER_…` that does not exist.
  */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
-  const settings: Partial<Record<keyof Config, unknown>> = {};
-  const bad = new Set<Variable>();
-  for (const variable of variables) {
-    const text = env[variable.name]?.trim() || variable.default;
-    if (text === undefined) continue;
-    const value = variable.read(text);
-    if (value === undefined) bad.add(variable);
-    else settings[variable.setting] = freeze(value);
-  }
-  settings.poolThreads ??= Math.min(mostThreads, availableParallelism());
-
-  for (const setting of invalidSettings(settings)) {
-    const variable = variables.find((each) => each.setting === setting);
-    if (variable) bad.add(variable);
-  }
-  const problems = [...variables.filter((each) => bad.has(each)).map(wanted), ...unknownVariables(env)];
-  if (problems.length > 0) throw new ConfigError(problems);
-  return Object.freeze(settings) as Config;
+  const { settings, unread } = readSettings(env);
+  const { config, invalid } = judge(settings);
+  const bad = variables.filter(({ setting }) => unread.has(setting) || invalid.has(setting));
+  const problems = [...bad.map(wanted), ...incompleteGroups(env), ...unknownVariables(env)];
+  if (config === undefined || problems.length > 0) throw new ConfigError(problems);
+  return Object.freeze(config);
 }
 
-function invalidSettings(settings: object): string[] {
-  const validate = new Ajv({ strict: true, allErrors: true }).compile(configSchema);
-  if (validate(settings)) return [];
-  return (validate.errors ?? []).map(
+function readSettings(env: NodeJS.ProcessEnv): { settings: Record<string, unknown>; unread: Set<string> } {
+  const settings: Record<string, unknown> = {};
+  const unread = new Set<string>();
+  for (const variable of variables) {
+    const { setting, form, default: preset } = variable;
+    const text = textOf(env, variable) || preset;
+    if (text === undefined) continue;
+    const value = typeof text === 'string' ? form.read(text) : text.value();
+    if (value === undefined) unread.add(setting);
+    else settings[setting] = Array.isArray(value) ? Object.freeze(value) : value;
+  }
+  return { settings, unread };
+}
+
+function textOf(env: NodeJS.ProcessEnv, { name }: Variable): string {
+  return env[name]?.trim() ?? '';
+}
+
+/** The settings as a configuration, or which of them are none. */
+function judge(settings: unknown): { config?: Config; invalid: Set<string> } {
+  const validate = new Ajv({ strict: true, allErrors: true }).compile<Config>(configSchema);
+  if (validate(settings)) return { config: settings, invalid: new Set() };
+  const names = (validate.errors ?? []).map(
     ({ instancePath, params }) => instancePath.split('/')[1] ?? String(params.missingProperty),
   );
+  return { invalid: new Set(names) };
 }
 
 function wanted({ name, form }: Variable): string {
   // Never the value: it may be a password, and this line goes to a log.
-  return `${name} must be ${form}`;
+  return `${name} must be ${form.wanted}`;
+}
+
+function incompleteGroups(env: NodeJS.ProcessEnv): string[] {
+  return together
+    .filter((group) => {
+      const set = group.filter((variable) => textOf(env, variable) !== '');
+      return set.length > 0 && set.length < group.length;
+    })
+    .map((group) => `${allOf.format(group.map(({ name }) => name))} go together; set all or none`);
 }
 
 function unknownVariables(env: NodeJS.ProcessEnv): string[] {
@@ -65,8 +80,4 @@ function unknownVariables(env: NodeJS.ProcessEnv): string[] {
     .filter((name) => name.startsWith('HELPER_') && !names.includes(name))
     .sort()
     .map((name) => `${quote(name)} is not a variable of this gateway${didYouMean(name, names)}`);
-}
-
-function freeze(value: unknown): unknown {
-  return Array.isArray(value) ? Object.freeze(value) : value;
 }

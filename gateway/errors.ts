@@ -1,6 +1,7 @@
-import type { FieldProblem } from '../schemas/problem.js';
+import type { FieldProblem } from '../schemas/field-problem.js';
 
-interface ErrorEntry {
+/** What one code means. */
+export interface ErrorEntry {
   status: number;
   /** Public text, used where the thrower has nothing more exact to say. */
   message: string;
@@ -8,6 +9,15 @@ interface ErrorEntry {
   retryAfter?: number;
   /** No fault of anybody's though 5xx: the log has a line as for any call, without a stack. */
   routine?: true;
+  /**
+   * Who below the gateway may end a call with it, by throwing an error of this code; it is told by its shape, for pool and
+   * plugins have no part in the gateway's classes. What else they throw is a fault.
+   */
+  raisedBy?: 'pool' | 'handler';
+  /** The code that it has there, where that is not its own. */
+  raisedAs?: string;
+  /** What an error from below tells the public of its own, because it speaks of what was sent; its message is internal else. */
+  tells?: 'message' | 'details';
 }
 
 /** Every error the gateway answers with: its code, its status and its public message. No status stands elsewhere. */
@@ -15,19 +25,18 @@ export const errorTable = {
   invalid_input: {
     status: 400,
     message: 'The input is not valid; see details.',
+    raisedBy: 'handler',
+    tells: 'details',
   },
   source_refused: {
     status: 400,
     message:
       'This url may not be fetched. Use https on port 443 of a public host, without a user name or password.',
   },
-  bad_request: {
-    status: 400,
-    message: 'The request is not HTTP that can be read.',
-  },
+  bad_request: { status: 400, message: 'The request is not HTTP that can be read.' },
   key_missing: {
     status: 401,
-    message: 'Send your API key in the query parameter ak.',
+    message: 'Send your API key in the query parameter ak, or in the header Authorization: Bearer KEY.',
   },
   key_invalid: {
     status: 401,
@@ -45,27 +54,22 @@ export const errorTable = {
     status: 401,
     message: 'Sign in, or send the operator token as Authorization: Bearer.',
   },
-  scope_denied: {
-    status: 403,
-    message: 'This API key may not call this helper.',
-  },
-  forbidden: {
-    status: 403,
-    message: 'You may not do this here.',
-  },
+  scope_denied: { status: 403, message: 'This API key may not call this helper.' },
+  forbidden: { status: 403, message: 'You may not do this here.' },
   not_found: { status: 404, message: 'Nothing is served at this path.' },
   method_not_allowed: {
     status: 405,
     message: 'This path does not take this method; see the Allow header.',
   },
-  request_timeout: {
-    status: 408,
-    message: 'The request did not arrive in time.',
-  },
+  request_timeout: { status: 408, message: 'The request did not arrive in time.' },
   exists: { status: 409, message: 'This name is already taken.' },
   too_large: {
     status: 413,
     message: 'The request body is larger than this gateway accepts.',
+    raisedBy: 'handler',
+    // Of its answer: the body has been read by then.
+    raisedAs: 'result_too_large',
+    tells: 'message',
   },
   unsupported_media_type: {
     status: 415,
@@ -75,10 +79,14 @@ export const errorTable = {
   bad_image: {
     status: 422,
     message: 'This is not an image that can be decoded. Send a JPEG, PNG, WebP or GIF.',
+    raisedBy: 'handler',
+    tells: 'message',
   },
   image_too_large: {
     status: 422,
     message: 'The image is larger than this gateway accepts.',
+    raisedBy: 'handler',
+    tells: 'message',
   },
   rate_limited: {
     status: 429,
@@ -94,6 +102,7 @@ export const errorTable = {
     status: 429,
     message: 'Too many of your requests are waiting already; send the next when one has been answered.',
     retryAfter: 1,
+    raisedBy: 'pool',
   },
   headers_too_large: {
     status: 431,
@@ -107,17 +116,23 @@ export const errorTable = {
     status: 502,
     message: 'The image could not be fetched from the url.',
   },
+  upstream_failed: {
+    status: 502,
+    message: 'A server that this call needs did not answer as it should.',
+  },
   busy: {
     status: 503,
     message: 'All workers are busy and the queue is full.',
     retryAfter: 1,
     routine: true,
+    raisedBy: 'pool',
   },
   shutting_down: {
     status: 503,
     message: 'This gateway is shutting down.',
     retryAfter: 5,
     routine: true,
+    raisedBy: 'pool',
   },
   keys_unavailable: {
     status: 503,
@@ -131,6 +146,7 @@ export const errorTable = {
   helper_timeout: {
     status: 504,
     message: 'The helper took too long and was stopped. Send a smaller input.',
+    raisedBy: 'handler',
   },
 } as const satisfies Record<string, ErrorEntry>;
 
@@ -147,7 +163,7 @@ export interface GatewayErrorOptions {
   cause?: unknown;
 }
 
-/** An answer that is not a success. `message` is public; what is internal belongs into `cause`. */
+/** An answer that is not a success. `message` is public; what is internal goes into `cause`. */
 export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly details: FieldProblem[] | undefined;
@@ -175,7 +191,13 @@ export class GatewayError extends Error {
   }
 }
 
-/** Whether `code` is one of the table's, for errors recognised by shape. */
-export function isErrorCode(code: unknown): code is ErrorCode {
-  return typeof code === 'string' && Object.hasOwn(errorTable, code);
+/** The error of input that is not valid: `invalid_input` with each of its problems. */
+export function inputError(details: FieldProblem[], cause?: unknown): GatewayError {
+  return new GatewayError('invalid_input', { details, cause });
+}
+
+/** What was judged, where nothing is wrong with it; throws `invalid_input` with each problem where something is. */
+export function requireValid<T>({ value, problems }: { value: T; problems: FieldProblem[] }): T {
+  if (problems.length > 0) throw inputError(problems);
+  return value;
 }

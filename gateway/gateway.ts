@@ -1,33 +1,38 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { createFontSet } from '../pool/image/fonts.js';
-import { createPool } from '../pool/pool.js';
 import type { WorkerReport } from '../pool/task.js';
-import { readThrown } from '../pool/thrown.js';
 import { loadColorNames } from '../schemas/vocabulary/color/names.js';
-import { createVocabulary } from '../schemas/vocabulary/vocabulary.js';
 import { createApp } from './app.js';
 import { Closers } from './closers.js';
 import type { Config } from './config.js';
-import type { Credentials } from './connect/auth/first-operator.js';
-import { openDatabase } from './database/database.js';
-import { createArrivals } from './flow/arrivals.js';
-import { createDepartures } from './flow/departures.js';
-import { largestUpload } from './http/multipart.js';
-import { createFirstTenant, type FirstKey } from './keys/first-start.js';
+import { createBatchWriter, pruneWriters } from './database/batch-writer.js';
+import { openDatabase } from './database/open-database.js';
+import { pruneDaily } from './database/prune-daily.js';
+import { createHelperPool } from './helpers/helper-pool.js';
+import { loadHelpers } from './helpers/load-helpers.js';
+import { builtinPlugins } from './helpers/package-paths.js';
+import type { Registry } from './helpers/registry.js';
+import { largestUpload } from './http/body/multipart.js';
+import { createArrivals } from './http/flow/arrivals.js';
+import { createDepartures } from './http/flow/departures.js';
+import { closeServer } from './http/server/close-server.js';
+import { createLifecycle } from './http/server/lifecycle.js';
+import { listen } from './http/server/listen.js';
+import { createHttpServer } from './http/server/server.js';
+import { createFirstTenant, type FirstKey, firstTenant } from './keys/first-start.js';
 import { createKeyStore } from './keys/sql-store.js';
 import { createKeyVerifier } from './keys/verifier.js';
-import { createLifecycle } from './lifecycle.js';
 import { createLimiter } from './limits/limiter.js';
-import { createMetrics } from './observe/metrics.js';
-import type { Readiness } from './pipeline/health.js';
-import { builtinPlugins, helperUrl, loadRegistry, poolPlugins, type Registry } from './registry.js';
-import { closeServer, createHttpServer, listen } from './server.js';
+import { pruneQuotas } from './limits/quota-store.js';
+import { createMetrics } from './metrics.js';
+import { migrations } from './migrations.js';
+import { createReadiness } from './pipeline/health.js';
+import type { Credentials } from './site/accounts/first-operator.js';
+import { startSite } from './site/start-site.js';
 import { createSource } from './source/fetch.js';
-import { startSite } from './start-site.js';
-import { createBatchWriter } from './usage/batch-writer.js';
 import { createUsageMeter } from './usage/meter.js';
+import { pruneUsage } from './usage/retention.js';
 
 /** A gateway that serves. */
 export interface Gateway {
@@ -39,7 +44,9 @@ export interface Gateway {
   engine: WorkerReport;
   /** The first tenant's key, where this start created it: to be shown now, it is kept nowhere. */
   firstKey: FirstKey | undefined;
-  /** The first operator's sign-in to the site, likewise. */
+  /** The tenant that a first start makes, where there is one of that name. */
+  demoTenant: string | undefined;
+  /** The first operator’s sign-in to the site, shown likewise. */
   firstOperator: Credentials | undefined;
   /**
    * Serves on for `HELPER_DRAIN_MS`, but `/readyz` is 503 and answers end their connections: a balancer has then noticed, and
@@ -70,47 +77,29 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
   const folders = [builtinPlugins, ...config.pluginDirs];
   const imageLimits = { maxPixels: config.maxPixels, maxFrames: config.maxFrames };
   const bodyLimits = { maxTextBytes: config.maxTextBytes, maxFileBytes: config.maxImageBytes };
-  const arrivals = createArrivals({
-    most: config.arriving,
-    bytes: config.inputBytes,
-    largest: largestUpload(bodyLimits),
-  });
-  closers.add(() => arrivals.close());
-  const departures = createDepartures({ bytes: config.outputBytes, onRoom: () => pool.look() });
-  closers.add(() => departures.close());
   // An answer grows with its text: escaped, and in a diff said twice.
   const maxJsonBytes = 4 * config.maxTextBytes;
-  const helperModule = helperUrl(folders);
-  const onLate = (service: string, error: unknown) =>
-    logger.error({ err: readThrown(error), service }, 'plugin failed after it was loaded');
-  const loading = createFontSet(config.fonts).then((fonts) =>
-    loadRegistry(folders, createVocabulary({ canDraw: (text) => fonts.missing(text) }), onLate),
+  const arrivals = closers.own(
+    createArrivals({
+      most: config.arriving,
+      bytes: config.inputBytes,
+      largest: largestUpload(bodyLimits),
+    }),
   );
-  const pool = createPool({
-    threads: config.poolThreads,
-    queue: config.poolQueue,
-    worker: {
-      plugins: loading.then(poolPlugins),
-      engine: config.imageEngine,
-      limits: imageLimits,
-      fonts: config.fonts,
-      taskTimeoutMs: config.taskTimeoutMs,
-      maxJsonBytes,
-      ...(helperModule ? { helperUrl: helperModule } : {}),
-    },
-    onFault: (error) => logger.error({ err: error }, 'worker thread failed'),
-    mayStart: (tenant) => departures.mayStart(tenant),
-  });
-  closers.add(() => pool.close());
+  const departures = closers.own(createDepartures({ bytes: config.outputBytes, onRoom: () => pool.look() }));
+  const loading = loadHelpers({ folders, fonts: config.fonts, logger });
+  const { mayStart } = departures;
+  const pool = closers.own(
+    createHelperPool({ config, folders, loading, imageLimits, maxJsonBytes, mayStart, logger }),
+  );
   const [registry, engine, database] = await Promise.all([
     loading,
     pool.start(),
     openDatabase(config, {
+      migrations,
+      create: true,
       onConnectionLost: (error) => logger.debug({ err: error }, 'database connection lost'),
-    }).then((opened) => {
-      closers.add(() => opened.close());
-      return opened;
-    }),
+    }).then((opened) => closers.own(opened)),
   ]);
   if (engine.fallbackReason !== undefined) {
     logger.warn(
@@ -118,44 +107,38 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
       'sharp cannot be loaded; images are worked on by Jimp, slower',
     );
   }
-  const store = createKeyStore(database);
-  const keys = createKeyVerifier({
-    store,
-    onDown: (error) =>
-      logger.error({ err: error }, 'key database does not answer; keys seen lately go on working'),
-    onUp: () => logger.info('key database answers again'),
-  });
-  closers.add(() => keys.close());
-  const writer = createBatchWriter({ db: database.db, logger });
-  closers.add(() => writer.close());
-  const usage = createUsageMeter({ db: database.db, writer, logger, retentionDays: config.usageDays });
-  closers.add(() => usage.close());
-  const limiter = await createLimiter({
-    db: database.db,
-    writer,
-    logger,
-    redisUrl: config.redisUrl,
-    outageShare: config.redisOutageShare,
-  });
-  closers.add(() => limiter.close());
-  const metrics = createMetrics({ pool, arrivals, departures, keysAvailable: () => keys.available() });
-  const source = createSource({
-    origins: config.sourceOrigins,
-    timeoutMs: config.sourceTimeoutMs,
-    maxBytes: config.maxImageBytes,
-  });
-  closers.add(() => source.close());
+  const store = createKeyStore(database.access());
+  const keys = closers.own(
+    createKeyVerifier({
+      store,
+      onDown: (error) =>
+        logger.error({ err: error }, 'key database does not answer; keys seen lately go on working'),
+      onUp: () => logger.info('key database answers again'),
+    }),
+  );
+  const writer = closers.own(createBatchWriter({ access: database.access(), logger }));
+  const usage = closers.own(createUsageMeter({ access: database.access(), writer, logger }));
+  const { redisUrl, redisOutageShare: outageShare, usageDays } = config;
+  const limiter = closers.own(
+    await createLimiter({ access: database.access(), writer, logger, redisUrl, outageShare }),
+  );
+  closers.own(
+    pruneDaily({
+      access: database.access(),
+      logger,
+      parts: [pruneUsage(usageDays), pruneQuotas(usageDays), pruneWriters],
+    }),
+  );
+  const metrics = createMetrics({ pool, arrivals, departures, keysAvailable: keys.available });
+  const source = closers.own(
+    createSource({
+      origins: config.sourceOrigins,
+      timeoutMs: config.sourceTimeoutMs,
+      maxBytes: config.maxImageBytes,
+    }),
+  );
 
   const lifecycle = createLifecycle();
-  const readiness = (): Readiness | undefined =>
-    lifecycle.phase() === 'open'
-      ? {
-          ...engineOf(engine),
-          keys: keys.available() ? 'available' : 'unavailable',
-          threads: pool.stats().threads,
-          missing: pool.missing(),
-        }
-      : undefined;
   const app = createApp({
     registry,
     keys,
@@ -175,12 +158,12 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
     imageLimits,
     inline: { timeoutMs: config.taskTimeoutMs, maxJsonBytes, logger },
     corsOrigins: config.corsOrigins,
-    readiness,
+    readiness: createReadiness({ phase: lifecycle.phase, engine, keys, pool }),
     phase: lifecycle.phase,
   });
   const server = createHttpServer(lifecycle, app.callback());
   closers.add(() => closeServer(server, config.taskTimeoutMs + config.sourceTimeoutMs));
-  const url = await listen(server, config.host, config.port);
+  const url = await listen(server, { host: config.host, port: config.port, variable: 'PORT' });
   const site = await startSite({
     config,
     logger,
@@ -193,11 +176,12 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
     registry,
     pool,
     engine,
-    keysAvailable: () => keys.available(),
+    keysAvailable: keys.available,
     apiUrl: url,
   });
   // Only now that nothing can stop the start any more: the key is shown once.
   const firstKey = await createFirstTenant(store);
+  const demoTenant = (await store.tenant(firstTenant))?.name;
   logger.debug({ url, ms: Math.round(performance.now() - started) }, 'listening');
 
   return {
@@ -206,6 +190,7 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
     registry,
     engine,
     firstKey,
+    demoTenant,
     firstOperator: site.firstOperator,
     async drain() {
       lifecycle.enter('draining');
@@ -216,10 +201,4 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
       await closers.close();
     },
   };
-}
-
-/** Anybody may ask: the loader's own words, which name folders of this host, are for the log. */
-function engineOf({ engine, fallbackReason }: WorkerReport): Pick<Readiness, 'engine' | 'engine_fallback'> {
-  if (fallbackReason === undefined) return { engine };
-  return { engine, engine_fallback: 'sharp cannot be loaded here; the log says why' };
 }

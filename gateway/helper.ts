@@ -58,14 +58,18 @@ export interface ImageContext extends HelperContext {
   image: Image;
 }
 
-/** Bytes as an answer, in place of the JSON envelope. */
+/** Bytes or text as an answer, in place of the JSON envelope. No other field may stand beside these two. */
 export interface Binary {
-  body: Uint8Array;
-  /** Media type, e.g. `image/png`. */
+  /** A string is sent as UTF-8. */
+  body: Uint8Array | string;
+  /** Media type, e.g. `image/png`; text without a charset gets `charset=utf-8`. */
   type: string;
 }
 
-/** A JSON object becomes the envelope's `data`; a `Binary` is sent as it is. */
+/**
+ * A JSON object becomes the envelope's `data`; a `Binary` is sent as it is. Anything else is a fault that the log tells of,
+ * and so is what JSON would lose: functions, Maps, bytes, errors, promises and streams in the object.
+ */
 export type HelperResult = Binary | Record<string, unknown>;
 
 export interface HelperExample<S> {

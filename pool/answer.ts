@@ -1,47 +1,40 @@
-import { isAnyArrayBuffer } from 'node:util/types';
+import { type BodyAnswer, makeBodyAnswer } from './body-answer.js';
+import { lostInJson, nameOf } from './json-data.js';
 import { jsonSize } from './json-size.js';
+import { resultTooLarge } from './result-too-large.js';
 
 /** What a call is answered with: the envelope's `data` as JSON text in UTF-8, or bytes that are sent as they are. */
-export type Answer = { kind: 'json'; bytes: Uint8Array } | { kind: 'bytes'; bytes: Uint8Array; type: string };
+export type Answer = { kind: 'json'; bytes: Uint8Array } | BodyAnswer;
 
-const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;.*)?$/;
 const encoder = new TextEncoder();
 
 /**
  * Makes the answer of what a handler has returned, in the thread where the handler ran. Throws an `Error` that says what
- * it may not return, and one with the code `result_too_large` before more than `most` bytes of JSON are made.
+ * it may not return, and one with the code `result_too_large` before more than `most` bytes are made.
  */
 export function makeAnswer(value: unknown, most: number): Answer {
-  const is = Object.prototype.toString.call(value).slice(8, -1);
   // A Map, a Date, a stream or a bare Buffer would become JSON of a kind, and an empty success is harder to find than a fault.
-  if (is !== 'Object')
-    throw new Error(`the handler must return an object or {body, type}, but returned ${is}`);
-  const { body, type } = value as { body?: unknown; type?: unknown };
-  if (body instanceof Uint8Array) {
-    if (typeof type === 'string' && mediaType.test(type)) return { kind: 'bytes', bytes: body, type };
+  const isObject = Object.prototype.toString.call(value) === '[object Object]';
+  if (!isObject || lostInJson(value) !== undefined) {
     throw new Error(
-      `the handler must name the media type of its body, such as image/png, but its type is ${String(type)}`,
+      `the handler returned ${nameOf(value)}; it may return a plain object, which becomes data, or {body: Uint8Array | string, type: a media type}`,
     );
   }
-  if (ArrayBuffer.isView(body) || isAnyArrayBuffer(body)) {
-    throw new Error('the handler must return its body as a Uint8Array (a Buffer is one)');
+  const sent = makeBodyAnswer(value as object, most);
+  if (sent) return sent;
+  if (jsonSize(value, most) > most) throw resultTooLarge('JSON', most);
+  const text = JSON.stringify(value);
+  if (!text?.startsWith('{')) {
+    throw new Error(`the handler returned an object whose toJSON gives ${text?.slice(0, 60)}, not an object`);
   }
-  if (jsonSize(value, most) > most) throw tooLarge(most);
-  return jsonAnswer(value, refuseCode);
+  return toAnswer(text);
 }
 
 /** The answer that is this data. */
-export function jsonAnswer(data: unknown, replacer?: (key: string, value: unknown) => unknown): Answer {
-  return { kind: 'json', bytes: encoder.encode(JSON.stringify(data, replacer)) };
+export function jsonAnswer(data: object): Answer {
+  return toAnswer(JSON.stringify(data));
 }
 
-/** JSON leaves functions and symbols out without a word. */
-function refuseCode(key: string, value: unknown): unknown {
-  if (typeof value !== 'function' && typeof value !== 'symbol') return value;
-  throw new Error(`the result must be data, but ${JSON.stringify(key)} in it is a ${typeof value}`);
-}
-
-function tooLarge(most: number): Error {
-  const message = `The answer would be more than the ${most} bytes of JSON that are sent (a control character takes six). Send a smaller input.`;
-  return Object.assign(new Error(message), { code: 'result_too_large' });
+function toAnswer(text: string): Answer {
+  return { kind: 'json', bytes: encoder.encode(text) };
 }

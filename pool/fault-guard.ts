@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { readThrown } from './thrown.js';
+import { codedError } from './coded-error.js';
+import { describeThrown, readThrown } from './thrown.js';
 
 export interface GuardOptions {
   /** Whose work it is, for whoever reads of its faults. */
@@ -36,9 +37,7 @@ export function guard<T>(options: GuardOptions, work: () => Promise<T>): Promise
       reject(error);
     }
     function expire(): void {
-      end(
-        Object.assign(new Error(`${name} did not settle within ${timeoutMs} ms`), { code: 'helper_timeout' }),
-      );
+      end(codedError('helper_timeout', `${name} did not settle within ${timeoutMs} ms`));
     }
     function finish(value: T): void {
       guarded.fail = undefined;
@@ -66,8 +65,8 @@ function take({ name, fail, onLate }: Guarded, error: unknown): void {
   if (fail) fail(error);
   else if (onLate) onLate(error);
   else {
-    const { message, stack } = readThrown(error);
-    console.error(`helper-gateway: ${name} failed in what it had left running: ${stack ?? message}`);
+    const text = describeThrown(readThrown(error));
+    console.error(`helper-gateway: ${name} failed in what it had left running: ${text}`);
   }
 }
 

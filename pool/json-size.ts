@@ -1,29 +1,46 @@
+import { hasOwnJson, lostInJson } from './json-data.js';
+
 /** No result that makes sense is deeper; one that holds itself is without end. */
 const deepest = 200;
 
 /**
  * Bytes of a value as JSON in UTF-8, at least, and not counted further than `most`: a megabyte of control characters becomes
- * six, and is to be refused before they are made. Throws for a value that is too deep or holds itself.
+ * six, and is to be refused before they are made. Throws for a value that is too deep or holds itself, and names the place
+ * of what is no data.
  */
 export function jsonSize(value: unknown, most: number): number {
   let size = 0;
+  const path: string[] = [];
 
-  function add(part: unknown, depth: number): void {
+  function add(given: unknown): void {
     if (size > most) return;
+    requireData(given);
+    // Asked once, as JSON.stringify does.
+    const part = hasOwnJson(given) ? given.toJSON(path.at(-1) ?? '') : given;
+    if (part !== given) requireData(part);
     if (typeof part === 'string') size += 2 + stringSize(part);
     else if (typeof part !== 'object' || part === null) size += 4;
     else {
-      if (depth > deepest)
+      if (path.length > deepest)
         throw new Error(`the result is nested more than ${deepest} levels deep, or holds itself`);
       for (const [key, item] of Object.entries(part)) {
         size += Array.isArray(part) ? 1 : 4 + key.length;
-        add(item, depth + 1);
+        path.push(key);
+        add(item);
+        path.pop();
         if (size > most) return;
       }
     }
   }
 
-  add(value, 0);
+  function requireData(part: unknown): void {
+    const lost = lostInJson(part);
+    if (lost === undefined) return;
+    const place = path.join('.').slice(0, 200) || 'it';
+    throw new Error(`the result must be data, but ${place} is ${lost}`);
+  }
+
+  add(value);
   return size;
 }
 

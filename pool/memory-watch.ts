@@ -6,7 +6,7 @@ import type { WorkerReport } from './task.js';
 const everyMs = 50;
 const probe = createMemoryProbe();
 
-/** Bytes outside the heap, by pixel of the largest picture: sharp decodes in memory of its own, Jimp in Buffers, several at a time. */
+/** Bytes outside the heap, by pixel of the largest picture: sharp decodes in memory of its own, Jimp in several Buffers. */
 const perPixel = { sharp: 16, jimp: 40 };
 
 /**

@@ -5,6 +5,7 @@ import type { Task, TaskOutcome, WorkerReport, WorkerSettings } from './task.js'
 import { createThread, type Thread } from './thread.js';
 
 export interface ThreadsOptions {
+  /** At least one. */
   count: number;
   settings: WorkerSettings;
   /** Called whenever a thread has become ready. */
@@ -31,7 +32,7 @@ const startAttempts = 4;
 /** The pause before a thread is replaced that ended of itself; each further one in its place doubles it. */
 const firstPauseMs = 250;
 const longestPauseMs = 30_000;
-/** A thread that has lived this long did not end of its start: its place begins anew with the shortest pause. */
+/** A thread that has lived this long did not end of its start: its place begins again with the shortest pause. */
 const soundAfterMs = 60_000;
 
 /** Keeps `count` worker threads: another takes the place of each that ends. */
@@ -115,9 +116,9 @@ export function createThreads({ count, settings, onReady, onFault }: ThreadsOpti
 
   return {
     async start() {
-      const places = Array.from({ length: count }, () => fill(0, startAttempts));
-      const [first] = await Promise.all(places);
-      return first as WorkerReport;
+      const others = Array.from({ length: count - 1 }, () => fill(0, startAttempts));
+      const [first] = await Promise.all([fill(0, startAttempts), ...others]);
+      return first;
     },
     ready: () => loaded.size,
     missing: () => missing,

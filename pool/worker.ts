@@ -7,13 +7,13 @@ import { move, transferableSymbol, valueSymbol, workerData } from 'piscina';
 import { type Answer, makeAnswer } from './answer.js';
 import { guard } from './fault-guard.js';
 import type { Image } from './image/engine.js';
-import { createFontSet } from './image/fonts.js';
 import { freshBytes } from './image/operation.js';
 import { loadEngine } from './image/select.js';
+import { createFontSet } from './image/text/fonts.js';
 import { importPlugin, type PluginModule } from './plugin-module.js';
 import { resolveHelperModule } from './resolve-helper.js';
 import type { CallTask, Task, WorkerReport, WorkerSettings } from './task.js';
-import { readThrown } from './thrown.js';
+import { describeThrown, readThrown } from './thrown.js';
 
 interface Plugin {
   handler: (input: unknown, context: Record<string, unknown> & { image?: Image }) => unknown;
@@ -55,8 +55,7 @@ export async function load(module: PluginModule): Promise<string | undefined> {
     plugins.set(module.url, (await importPlugin(module)) as Plugin);
     return undefined;
   } catch (error) {
-    const { message, stack } = readThrown(error);
-    return stack ?? message;
+    return describeThrown(readThrown(error));
   }
 }
 

@@ -1,8 +1,8 @@
 import { Ajv } from 'ajv';
+import { toProblems } from './explain-errors.js';
 import { asSchema, isObject } from './json-schema.js';
-import { nearest } from './nearest.js';
+import { didYouMean } from './nearest.js';
 import { reservedNames } from './parameters/gateway-parameters.js';
-import { toProblems } from './problems.js';
 import { describeValue, quote } from './quote.js';
 
 /** JSON Schema of a plugin's default export. `callable: true` is a function, which JSON Schema has no word for. */
@@ -72,8 +72,7 @@ export function checkDeclaration(value: unknown): string[] {
 function reasonFor(value: Record<string, unknown>, field: string, problem: string): string {
   const known = Object.keys(declarationSchema.properties);
   if (Object.hasOwn(value, field) && !known.includes(field)) {
-    const meant = nearest(field, known);
-    return `${field} is not part of a declaration${meant === undefined ? '' : `; did you mean "${meant}"?`}`;
+    return `${field} is not part of a declaration${didYouMean(field, known)}`;
   }
   if (field === 'summary') return 'summary must be a sentence that says what the helper does';
   if (field === 'handler') return `handler must be a function, but is ${describeValue(value.handler)}`;

@@ -26,7 +26,47 @@ export function typesOf(schema: JsonSchema): string[] {
   return [...new Set(branches.flatMap((branch) => typesOf(asSchema(branch))))];
 }
 
-function typeOfValue(value: unknown): string {
+const localReference = /^#\/(definitions|\$defs)\/([^/]+)$/;
+const longestChain = 10;
+
+/** The name of a `$ref` to one of the schema's own definitions, and the keyword under which they stand. */
+export function localDefinition(schema: JsonSchema): { keyword: string; name: string } | undefined {
+  const match = typeof schema.$ref === 'string' ? localReference.exec(schema.$ref) : null;
+  if (match === null) return undefined;
+  const [, keyword = '', token = ''] = match;
+  try {
+    return { keyword, name: unescapePointer(decodeURIComponent(token)) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a `$ref` to one of `root`'s own definitions points to, through at most ten of them; any other schema is itself. */
+export function followReference(schema: JsonSchema, root: JsonSchema): JsonSchema {
+  let current = schema;
+  for (let step = 0; step < longestChain; step += 1) {
+    const to = localDefinition(current);
+    if (to === undefined) return current;
+    current = asSchema(asSchema(root[to.keyword])[to.name]);
+  }
+  return current;
+}
+
+/** One token of a JSON pointer as the name that it stands for. */
+export function unescapePointer(token: string): string {
+  return token.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+/** A name as one token of a JSON pointer. */
+export function escapePointer(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+/** Keywords that offer alternatives. */
+export const choices: readonly string[] = ['anyOf', 'oneOf'];
+
+/** The name of a JSON value's type. */
+export function typeOfValue(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   return typeof value;

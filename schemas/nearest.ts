@@ -1,25 +1,32 @@
 import { distance } from 'fastest-levenshtein';
+import { sameLanguage } from './language-code.js';
 
-const longest = 64;
+/** The distance costs the product of both lengths, and the name comes from outside. */
+const longest = 128;
+/** Less said than meant is likelier than a slip of the finger, and the more likely the less is left out. */
+const forTheRest = 0.5;
+/** What stands behind a known name was meant to say something. */
+const forEachMore = 0.25;
+/** A folder that was left out, or is another one. */
+const forTheFolder = 0.5;
 
 /**
- * The candidate that `name` is most likely a slip of, or undefined where none is near. Near: not more than a third of
- * the letters, or two, or half of a short name, have to change (Levenshtein), or one is the beginning of the other. Case is ignored.
+ * The candidate that `name` is most likely meant for, or undefined where none is near. In this order of trust: the same
+ * but for case, spaces, `-` and `_`; the same language (`en`, `eng`); the beginning of a name, or a name with more behind it;
+ * a slip, which changes at most a third of the letters, or two, or half of a short name (Levenshtein); the beginning with a slip;
+ * and all that again for the last segment of a path alone. A tie goes to the candidate that comes first.
+ * Own code around the package's distance, which knows nothing of words left out, paths and languages.
  */
 export function nearest(name: string, candidates: readonly string[]): string | undefined {
-  // The distance costs the product of both lengths, and the name comes from outside.
   if (name.length === 0 || name.length > longest) return undefined;
   const wanted = name.toLowerCase();
   let best: string | undefined;
   let least = Number.POSITIVE_INFINITY;
   for (const candidate of candidates) {
-    const known = candidate.toLowerCase();
-    const changes = distance(wanted, known);
-    const allowed = Math.min(Math.max(2, Math.floor(known.length / 3)), Math.floor(known.length / 2));
-    const begins =
-      wanted.length >= 3 && known.length >= 3 && (known.startsWith(wanted) || wanted.startsWith(known));
-    if ((changes <= allowed || begins) && changes < least) {
-      least = changes;
+    if (candidate.length > longest) continue;
+    const far = farness(wanted, candidate.toLowerCase());
+    if (far < least) {
+      least = far;
       best = candidate;
     }
   }
@@ -30,4 +37,66 @@ export function nearest(name: string, candidates: readonly string[]): string | u
 export function didYouMean(name: string, candidates: readonly string[]): string {
   const found = nearest(name, candidates);
   return found === undefined ? '' : `; did you mean "${found}"?`;
+}
+
+/** How far a name is from what is known, in changed letters; infinite where nobody would see a likeness. */
+function farness(wanted: string, known: string): number {
+  if (letters(wanted) === letters(known) && letters(known) !== '') return 0;
+  if (sameLanguage(wanted, known)) return 0.1;
+  const whole = Math.min(slip(wanted, known), beginning(wanted, known));
+  const wantedLast = lastSegment(wanted);
+  const knownLast = lastSegment(known);
+  // `text/*` is no path with a name at its end.
+  if (knownLast === known || knownLast === '*') return whole;
+  const last =
+    wantedLast === knownLast ? 0 : Math.min(slip(wantedLast, knownLast), beginning(wantedLast, knownLast));
+  const sameFolder = folder(wanted) === folder(known);
+  return Math.min(whole, last + (sameFolder ? 0 : forTheFolder));
+}
+
+function slip(wanted: string, known: string): number {
+  // As many letters as one is longer have to change at least.
+  if (Math.abs(wanted.length - known.length) > slips(known.length)) return Number.POSITIVE_INFINITY;
+  const changes = isSwapped(wanted, known) ? 1 : distance(wanted, known);
+  return changes <= slips(known.length) ? changes : Number.POSITIVE_INFINITY;
+}
+
+/** Two neighbours in the wrong order are one slip, which Levenshtein counts as two. */
+function isSwapped(wanted: string, known: string): boolean {
+  let at = 0;
+  while (at < wanted.length && wanted[at] === known[at]) at += 1;
+  const swapped = `${wanted.slice(0, at)}${wanted[at + 1] ?? ''}${wanted[at] ?? ''}${wanted.slice(at + 2)}`;
+  return wanted !== known && swapped === known;
+}
+
+function slips(length: number): number {
+  return Math.min(Math.max(2, Math.floor(length / 3)), Math.floor(length / 2));
+}
+
+/** One is how the other begins; of a name that goes on, the beginning may have a slip in it, past its first letter. */
+function beginning(wanted: string, known: string): number {
+  if (wanted.length >= 3 && known.length >= 3 && wanted.startsWith(known)) {
+    return forTheRest + (wanted.length - known.length) * forEachMore;
+  }
+  const rest = known.length - wanted.length;
+  if (rest <= 0 || wanted.length < 2) return Number.POSITIVE_INFINITY;
+  const cost = forTheRest + rest / longest;
+  if (known.startsWith(wanted)) return cost;
+  if (wanted.length < 4 || wanted[0] !== known[0]) return Number.POSITIVE_INFINITY;
+  const changes = Math.min(
+    ...[-1, 0, 1].map((more) => distance(wanted, known.slice(0, wanted.length + more))),
+  );
+  return changes <= Math.floor(wanted.length / 4) ? changes + cost : Number.POSITIVE_INFINITY;
+}
+
+function letters(name: string): string {
+  return name.replaceAll(/[\s_-]/g, '');
+}
+
+function lastSegment(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+function folder(path: string): string {
+  return path.slice(0, path.lastIndexOf('/') + 1);
 }

@@ -7,8 +7,20 @@ const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 export function quote(text: string): string {
   const characters = Array.from(text.slice(0, beforeCut));
   const cut = characters.length > shown || text.length > beforeCut;
-  const escaped = characters.slice(0, shown).join('').replace(/["\\]/g, '\\$&').replace(invisible, codePoint);
-  return `"${escaped}${cut ? '…' : ''}"`;
+  const escaped = characters.slice(0, shown).join('').replace(/["\\]/g, '\\$&');
+  return `"${escapeInvisible(escaped)}${cut ? '…' : ''}"`;
+}
+
+/** `text` with its controls and invisible characters, line ends and tabs too, as their codes. */
+export function escapeInvisible(text: string): string {
+  return text.replace(invisible, codePoint);
+}
+
+/** `text` for a terminal: of its controls only line ends and tabs stay as they are. */
+export function visible(text: string): string {
+  return text.replace(invisible, (character) =>
+    /[\n\t]/.test(character) ? character : codePoint(character),
+  );
 }
 
 /** The name of a parameter as a problem's `field`: as it is where it can be one, else quoted and cut. */

@@ -1,39 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname } from 'node:path';
 import { expect } from 'chai';
+import { circles, entries, type ImportLine, importsOf, lengthOf, sources } from './import-graph.js';
+import { roomOf, rooms } from './rooms.js';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const parts = ['gateway', 'plugins', 'pool', 'schemas', 'test'];
-
-interface ImportLine {
-  from: string;
-  /** Path from the root for a relative import, else the specifier. */
-  to: string;
-  typeOnly: boolean;
-}
-
-function sources(folder: string): string[] {
-  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .map((name) => join(folder, name))
-    .filter((name) => /\.tsx?$/.test(name) && !name.startsWith(join('test', 'fixtures')));
-}
-
-function importsOf(file: string): ImportLine[] {
-  const text = readFileSync(join(root, file), 'utf8');
-  const found = text.matchAll(
-    /^\s*(?:import|export)\s+(type\s)?[^;'"]*?from\s+'([^']+)'|import\('([^']+)'\)/gm,
-  );
-  return [...found].map((match) => {
-    const specifier = (match[2] ?? match[3]) as string;
-    const to = specifier.startsWith('.')
-      ? relative(root, resolve(root, dirname(file), specifier))
-      : specifier;
-    return { from: file, to, typeOnly: match[1] !== undefined };
-  });
-}
-
-const all = parts.flatMap(sources).flatMap(importsOf);
+const product = ['gateway', 'plugins', 'pool', 'schemas'];
+const parts = [...product, 'test'];
+const all = importsOf(parts.flatMap(sources));
 
 function offending(rule: (line: ImportLine) => boolean): string[] {
   return all.filter((line) => !rule(line)).map(({ from, to }) => `${from} imports ${to}`);
@@ -80,17 +52,57 @@ describe('imports', () => {
     expect(offending(({ from, to }) => !inside(from, 'gateway') || !inside(to, 'plugins'))).to.deep.equal([]);
   });
 
+  it('of a room reach the rooms below it alone', () => {
+    const rule = ({ from, to }: ImportLine) =>
+      inside(from, 'test') ||
+      !product.some((part) => inside(to, part)) ||
+      roomOf(from) === roomOf(to) ||
+      rooms[roomOf(from)]?.includes(roomOf(to)) === true;
+    expect(offending(rule)).to.deep.equal([]);
+  });
+
+  it('come to no circle, those of types included', () => {
+    expect(circles(all)).to.deep.equal([]);
+  });
+
   it('of the public interface are types alone', () => {
     expect(offending(({ from, typeOnly }) => from !== 'gateway/helper.ts' || typeOnly)).to.deep.equal([]);
   });
 });
 
+describe('rooms', () => {
+  const names = Object.keys(rooms);
+
+  it('name only rooms below them', () => {
+    const order = names.flatMap((room, at) =>
+      (rooms[room] ?? [])
+        .filter((below) => !names.slice(0, at).includes(below))
+        .map((below) => `${room}: ${below}`),
+    );
+    expect(order).to.deep.equal([]);
+  });
+
+  it('of the gateway are those of its plan, and nothing else lies at its root', () => {
+    const inHouse = names
+      .filter((name) => inside(name, 'gateway'))
+      .map((name) => name.slice('gateway/'.length));
+    const planned = ['README.md', 'bin.cjs', ...inHouse];
+    expect(entries('gateway').filter((entry) => !planned.includes(entry))).to.deep.equal([]);
+  });
+});
+
 describe('files', () => {
-  it('stay below 250 lines', () => {
-    const long = parts
+  const longer = (most: number, folders: string[]) =>
+    folders
       .flatMap(sources)
-      .map((file) => ({ file, lines: readFileSync(join(root, file), 'utf8').split('\n').length - 1 }))
-      .filter(({ lines }) => lines > 250);
-    expect(long).to.deep.equal([]);
+      .map((file) => ({ file, lines: lengthOf(file) }))
+      .filter(({ lines }) => lines > most);
+
+  it('of the product stay below 220 lines', () => {
+    expect(longer(220, product)).to.deep.equal([]);
+  });
+
+  it('stay below 250 lines', () => {
+    expect(longer(250, parts)).to.deep.equal([]);
   });
 });

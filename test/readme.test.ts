@@ -1,20 +1,48 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { expect } from 'chai';
-import { variables } from '../gateway/config.js';
-import { errorTable } from '../gateway/errors.js';
-import { createMetrics } from '../gateway/observe/metrics.js';
-import type { Pool } from '../pool/pool.js';
+import { codesIn, readText, root } from './readme.js';
 
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+const readme = readText('README.md');
+const parts = ['.github', 'gateway', 'plugins', 'pool', 'schemas', 'test'];
+const pages = ['README.md', ...parts.flatMap(pagesBelow)];
 
-/** What stands in the first cell of a table's rows, in code type; several may share a cell. */
-function firstCells(pattern: RegExp): string[] {
-  const rows = readme.split('\n').filter((line) => line.startsWith('|'));
-  return rows
-    .flatMap((row) =>
-      [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map((match) => match[1] as string),
-    )
-    .filter((name) => pattern.test(name));
+function pagesBelow(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .filter((name) => name.endsWith('.md'));
+}
+
+/** A page without what is not its own words: blocks of code, where brackets are no links. */
+function prose(page: string): string {
+  return readText(page).replace(/^ *```[\s\S]*?^ *```$/gm, '');
+}
+
+/** What a link of a page points to, from the root, and the heading there. */
+function targetOf(page: string, link: string): { path: string; anchor: string } {
+  const [file = '', anchor = ''] = link.split('#');
+  return { path: file === '' ? page : relative(root, join(root, dirname(page), file)), anchor };
+}
+
+function linksOf(page: string): string[] {
+  return [...prose(page).matchAll(/\]\(([^)\s]+)\)/g)]
+    .map((match) => match[1] as string)
+    .filter((link) => !/^https?:/.test(link));
+}
+
+/** A heading's name in links, as GitHub makes it. */
+function anchorsOf(page: string): string[] {
+  return [...prose(page).matchAll(/^#+ (.+)$/gm)].map((match) =>
+    (match[1] as string)
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+function isSound(page: string, link: string): boolean {
+  const { path, anchor } = targetOf(page, link);
+  return existsSync(join(root, path)) && (anchor === '' || anchorsOf(path).includes(anchor));
 }
 
 describe('README', () => {
@@ -22,30 +50,48 @@ describe('README', () => {
     expect(readme).to.include('npm ci && npm start').and.to.include('npm ci && npm test');
   });
 
-  it('names every variable with its default, and no other', () => {
-    expect(firstCells(/^[A-Z][A-Z_]+$/)).to.have.members(variables.map(({ name }) => name));
-    for (const { name, default: value } of variables) {
-      const shown = value ? `\`${value}\`` : name === 'HELPER_POOL_THREADS' ? 'cores' : '–';
-      expect(readme).to.include(`\n| \`${name}\` | ${shown} |`);
-    }
+  it('can be read at one sitting', () => {
+    expect(readme.split('\n').length).to.be.at.most(270);
   });
 
-  it('names every metric, and no other', async () => {
-    const pool = { stats: () => ({ running: 0, places: 0, threads: 0 }) } as Pool;
-    const arrivals = { stats: () => ({ arriving: 0, bytes: 0 }) };
-    const departures = { stats: () => ({ bytes: 0 }) };
-    const metrics = createMetrics({ pool, arrivals, departures, keysAvailable: () => true });
-    const { body } = await metrics.text();
-    const real = [...body.matchAll(/^# TYPE (helper_gateway_\w+) /gm)].map((match) => match[1]);
-    expect(firstCells(/^helper_gateway_/)).to.have.members(real);
-  });
-
-  it('names every error code with its status, and no other', () => {
-    const rows = [...readme.matchAll(/^\| (\d{3}) \| ((?:`[a-z_]+`(?:, )?)+) \|/gm)];
-    const documented = rows.flatMap(([, status, codes]) =>
-      [...(codes as string).matchAll(/`([a-z_]+)`/g)].map((match) => [match[1], Number(status)]),
+  it("leads to every room's own, and each of the gateway's rooms has one", () => {
+    const linked = linksOf('README.md').map((link) => targetOf('README.md', link).path);
+    const rooms = readdirSync(join(root, 'gateway')).filter((name) =>
+      statSync(join(root, 'gateway', name)).isDirectory(),
     );
-    const real = Object.entries(errorTable).map(([code, { status }]) => [code, status]);
-    expect(documented).to.have.deep.members(real);
+    expect(linked).to.include.members(rooms.map((room) => `gateway/${room}/README.md`));
+    expect(linked).to.include.members(pages.filter((page) => page.endsWith('/README.md')));
+  });
+});
+
+describe('every page', () => {
+  it('has links that lead somewhere', () => {
+    const dead = pages.flatMap((page) =>
+      linksOf(page)
+        .filter((link) => !isSound(page, link))
+        .map((link) => `${page}: ${link}`),
+    );
+    expect(dead).to.deep.equal([]);
+  });
+
+  it('names files that exist', () => {
+    const named = new RegExp(`^(?:${parts.join('|')})/[\\w./-]+$`);
+    const gone = pages.flatMap((page) =>
+      codesIn(prose(page).replaceAll('\n', ' '))
+        .filter((code) => named.test(code) && !existsSync(join(root, code)))
+        .map((code) => `${page}: ${code}`),
+    );
+    expect(gone).to.deep.equal([]);
+  });
+
+  it('has curl say so where an error came in place of the bytes', () => {
+    const silent = pages.flatMap((page) =>
+      readText(page)
+        .replaceAll('\\\n', ' ')
+        .split('\n')
+        .filter((line) => /\bcurl .* -o /.test(line) && !line.includes('--fail-with-body'))
+        .map((line) => `${page}: ${line}`),
+    );
+    expect(silent).to.deep.equal([]);
   });
 });

@@ -1,18 +1,19 @@
 import { loadConfig } from '../config.js';
-import { resetOperator } from '../connect/auth/first-operator.js';
-import { createConnectDatabase } from '../connect/database.js';
-import { openDatabase } from '../database/database.js';
-import { discoverPlugins } from '../discover.js';
+import { openDatabase } from '../database/open-database.js';
+import { discoverPlugins } from '../helpers/discover.js';
+import { builtinPlugins } from '../helpers/package-paths.js';
 import { createKeyAdmin, type KeyAdmin } from '../keys/admin.js';
 import { createKeyStore } from '../keys/sql-store.js';
-import { builtinPlugins } from '../registry.js';
+import { migrations } from '../migrations.js';
+import { resetOperator } from '../site/accounts/first-operator.js';
+import { createSiteDatabase } from '../site/database.js';
 import type { OpenedOperators } from './operator.js';
 
 /** Opens the accounts of the key-management site, for one command. */
 export async function openOperators(): Promise<OpenedOperators> {
-  const database = await openDatabase(loadConfig(process.env));
-  const connect = createConnectDatabase(database.db, database.kind);
-  return { reset: (email) => resetOperator(connect, email), close: () => database.close() };
+  const database = await openDatabase(loadConfig(process.env), { migrations });
+  const site = createSiteDatabase(database);
+  return { reset: (email, actor) => resetOperator(site, email, actor), close: () => database.close() };
 }
 
 /** Opens the key store that the gateway uses, for one command. The helpers' ids come from their paths: no plugin is run. */
@@ -20,7 +21,7 @@ export async function openAdmin(): Promise<{ admin: KeyAdmin; close: () => Promi
   const config = loadConfig(process.env);
   const found = await Promise.all([builtinPlugins, ...config.pluginDirs].map(discoverPlugins));
   const services = found.flatMap(({ plugins }) => plugins.map(({ id }) => id));
-  const database = await openDatabase(config);
-  const admin = createKeyAdmin({ store: createKeyStore(database), services: () => services });
+  const database = await openDatabase(config, { migrations });
+  const admin = createKeyAdmin({ store: createKeyStore(database.access()), services: () => services });
   return { admin, close: () => database.close() };
 }

@@ -1,7 +1,8 @@
 import { userInfo } from 'node:os';
 
 import type { KeyAdmin } from '../keys/admin.js';
-import { type Answer, answer, type Terminal } from './output.js';
+import { type Answer, answer, type JsonOption, type Terminal } from './output.js';
+import { asTyped } from './typed.js';
 
 /** What the commands work on; opened by each command, and closed at its end. */
 export interface OpenedKeys {
@@ -15,13 +16,15 @@ export type OpenKeys = () => Promise<OpenedKeys>;
 export async function withKeys(
   open: OpenKeys,
   terminal: Terminal,
-  options: { json?: boolean },
+  options: JsonOption,
   work: (admin: KeyAdmin, actor: string) => Promise<Answer>,
 ): Promise<void> {
   await answer(terminal, options.json === true, async () => {
     const { admin, close } = await open();
     try {
       return await work(admin, actorName());
+    } catch (error) {
+      throw asTyped(error, options.json === true);
     } finally {
       await close();
     }
@@ -29,7 +32,7 @@ export async function withKeys(
 }
 
 /** Who the audit log names for what is done on the command line. */
-function actorName(): string {
+export function actorName(): string {
   try {
     return `cli:${userInfo().username}`;
   } catch {

@@ -21,6 +21,16 @@ export const processTerminal: Terminal = {
   exit: (code) => process.exit(code),
 };
 
+/** The flag of every command that prints for programs, too. */
+export const jsonOption = ['--json', 'print one JSON document'] as const;
+
+export interface JsonOption {
+  json?: boolean;
+}
+
+/** Stands before a key on its only appearance. */
+export const shownOnce = 'This is the only time the key is shown:';
+
 /** What a command has to say: `data` for programs, the rest for people. */
 export interface Answer {
   /** Printed as `{ok: true, data}` with --json. */
@@ -32,7 +42,7 @@ export interface Answer {
 }
 
 /** Exit code of a command that was used wrongly; 1 is for what went wrong in carrying it out. */
-const USAGE = 2;
+const usageCode = 2;
 
 /** Runs a command's work and prints its answer or its error: one line for people, an envelope with --json. */
 export async function answer(terminal: Terminal, json: boolean, work: () => Promise<Answer>): Promise<void> {
@@ -64,7 +74,7 @@ export function usageErrors(command: Command, terminal: Terminal): Command {
       },
     })
     .exitOverride((error) => {
-      terminal.exit(error.exitCode === 0 ? 0 : USAGE);
+      terminal.exit(error.exitCode === 0 ? 0 : usageCode);
       throw error;
     });
 }
@@ -91,8 +101,13 @@ function sentence(error: unknown): string {
   return `The key database does not answer: ${oneLine(reasonOf(error))}`;
 }
 
+/** Of a list its lines, which are indented, stay apart. */
 function oneLine(text: string): string {
-  return text.replace(/\s*\n\s*/g, ' ').trim();
+  return text
+    .replace(/: *\n {2}/, ': ')
+    .replace(/\n {2}/g, '; ')
+    .replace(/\s*\n\s*/g, ' ')
+    .trim();
 }
 
 function print(stream: Terminal['stdout'], text: string): void {

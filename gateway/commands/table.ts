@@ -1,6 +1,11 @@
-/** Lines of text with aligned columns, the headings first. No colour and no borders, so that `grep` and `awk` can read it. */
+import { escapeInvisible } from '../../schemas/quote.js';
+
+/**
+ * Lines of text with aligned columns, the headings first. No colour and no borders, so that `grep` and `awk` can read it; own
+ * code because packages for tables draw both. What turns a terminal's text around is shown as its code.
+ */
 export function formatTable(headings: string[], rows: string[][]): string {
-  const cells = [headings, ...rows].map((row) => row.map(printable));
+  const cells = [headings, ...rows].map((row) => row.map(escapeInvisible));
   const widths = headings.map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? ''))));
   return cells
     .map((row) =>
@@ -10,13 +15,6 @@ export function formatTable(headings: string[], rows: string[][]): string {
         .trimEnd(),
     )
     .join('\n');
-}
-
-/** A label may hold anything but control characters; what turns a terminal's text around is shown as its code. */
-function printable(cell: string): string {
-  return cell.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
-    return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
-  });
 }
 
 function widthOf(cell: string): number {

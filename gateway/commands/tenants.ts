@@ -1,16 +1,11 @@
 import type { Command } from 'commander';
 
-import type { KeyAdmin } from '../keys/admin.js';
+import { tenantName } from '../keys/schemas.js';
 import type { TenantView } from '../keys/views.js';
+import { allPages } from './all-pages.js';
 import { type OpenKeys, withKeys } from './open.js';
-import { processTerminal, type Terminal, usageErrors } from './output.js';
+import { type JsonOption, jsonOption, processTerminal, type Terminal, usageErrors } from './output.js';
 import { formatTable } from './table.js';
-
-interface Options {
-  json?: boolean;
-}
-
-const JSON_OPTION = ['--json', 'print one JSON document'] as const;
 
 /** Adds `tenants create` and `tenants list` to the program. */
 export function registerTenantCommands(
@@ -24,9 +19,9 @@ export function registerTenantCommands(
   tenants
     .command('create')
     .description('Create a tenant.')
-    .argument('<name>', '1 to 63 of a-z, 0-9 and "-"')
-    .option(...JSON_OPTION)
-    .action((name: string, options: Options) =>
+    .argument('<name>', tenantName.form)
+    .option(...jsonOption)
+    .action((name: string, options: JsonOption) =>
       withKeys(open, terminal, options, async (admin, actor) => {
         const tenant = await admin.createTenant(name, actor);
         return {
@@ -39,10 +34,13 @@ export function registerTenantCommands(
   tenants
     .command('list')
     .description('List all tenants.')
-    .option(...JSON_OPTION)
-    .action((options: Options) =>
+    .option(...jsonOption)
+    .action((options: JsonOption) =>
       withKeys(open, terminal, options, async (admin) => {
-        const all = await allTenants(admin);
+        const all = await allPages(async (after) => {
+          const { tenants: items, next } = await admin.listTenants({ after, limit: 1000 });
+          return { items, next };
+        });
         if (all.length === 0) {
           return {
             data: { tenants: all },
@@ -52,17 +50,6 @@ export function registerTenantCommands(
         return { data: { tenants: all }, result: tableOf(all) };
       }),
     );
-}
-
-async function allTenants(admin: KeyAdmin): Promise<TenantView[]> {
-  const all: TenantView[] = [];
-  let after: string | undefined;
-  do {
-    const { tenants, next } = await admin.listTenants({ after, limit: 1000 });
-    all.push(...tenants);
-    after = next ?? undefined;
-  } while (after !== undefined);
-  return all;
 }
 
 function tableOf(tenants: TenantView[]): string {

@@ -1,29 +1,43 @@
 import type { Kysely, Transaction } from 'kysely';
-import { storeError } from './database-error.js';
-import { patiently } from './patiently.js';
+import { classifyFault } from './database-error.js';
+import { retryConflicts } from './retry.js';
+
+export type DatabaseKind = 'sqlite' | 'postgres';
+
+/** A room's tables by name. To be declared as a `type`: an `interface` does not fit. */
+export type TableSet = Record<string, object>;
+
+/** For what works on others' tables alone: these name their own by `trx.withTables`. */
+export type NoTables = Record<never, object>;
 
 /**
  * Every room's way to its tables. Where another process holds a lock the work is run again, from its start, without blocking the
- * event loop; where the database does not answer, both reject with `keys_unavailable`, whose cause says why.
+ * event loop; where the database does not answer, both reject with a `DatabaseError`, whose cause says why.
  */
-export interface Access<Tables> {
+export interface Access<Tables extends TableSet> {
+  readonly kind: DatabaseKind;
   /** Runs one statement, or several that need no common moment. */
   run<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T>;
   /** Runs `work` as one transaction. It may run more than once, so it must do nothing but use `trx`. */
   change<T>(work: (trx: Transaction<Tables>) => Promise<T>): Promise<T>;
 }
 
-export function createAccess<Tables>(db: Kysely<Tables>): Access<Tables> {
-  async function ask<T>(work: () => Promise<T>): Promise<T> {
+/** Access through a handle; rooms get theirs from `Database.access`. */
+export function createAccess<Tables extends TableSet>(
+  db: Kysely<Tables>,
+  kind: DatabaseKind,
+): Access<Tables> {
+  async function settle<T>(work: () => Promise<T>): Promise<T> {
     try {
-      return await patiently(work);
+      return await retryConflicts(work);
     } catch (error) {
-      throw storeError(error);
+      throw classifyFault(error);
     }
   }
 
   return {
-    run: (work) => ask(() => work(db)),
-    change: (work) => ask(() => db.transaction().execute(work)),
+    kind,
+    run: (work) => settle(() => work(db)),
+    change: (work) => settle(() => db.transaction().execute(work)),
   };
 }

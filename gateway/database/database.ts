@@ -1,26 +1,34 @@
-import type { Kysely } from 'kysely';
-import type { Config } from '../config.js';
-import { openPostgres } from './postgres.js';
-import { openSqlite } from './sqlite.js';
+import type { Kysely, Migration } from 'kysely';
+import { type Access, createAccess, type DatabaseKind, type NoTables, type TableSet } from './access.js';
 
 /** The one database of a gateway: keys, usage, quotas, the site's accounts. */
 export interface Database {
-  readonly kind: 'sqlite' | 'postgres';
-  // Each part knows its own tables, and Kysely's types do not let one that knows more stand in for one that knows less.
-  // biome-ignore lint/suspicious/noExplicitAny: see above
-  readonly db: Kysely<any>;
+  readonly kind: DatabaseKind;
+  /** A room's way to its own tables. */
+  access<Tables extends TableSet = NoTables>(): Access<Tables>;
+  /** The door past `access`, without its patience: for better-auth alone, which brings its own statements. */
+  readonly handle: Kysely<unknown>;
   close(): Promise<void>;
 }
 
-export interface DatabaseOptions {
+/** Every part's tables by name, in the order in which they came. */
+export type Migrations = (kind: DatabaseKind) => Record<string, Migration>;
+
+export interface OpenOptions {
+  /** What brings the tables up to date. */
+  migrations: Migrations;
+  /** Whether to make a database where there is none; by default that is an error, `not_found`. */
+  create?: boolean;
   /** Gets the reason when an idle connection is lost; it is replaced by itself. */
   onConnectionLost?: (error: Error) => void;
 }
 
-/** Opens the database that the configuration names: PostgreSQL, else the embedded one. Throws where it cannot. */
-export function openDatabase(
-  { databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>,
-  options: DatabaseOptions = {},
-): Promise<Database> {
-  return databaseUrl === undefined ? openSqlite(dataDir) : openPostgres(databaseUrl, options);
+/** A database on an open handle, which it closes. */
+export function createDatabase(handle: Kysely<unknown>, kind: DatabaseKind): Database {
+  return {
+    kind,
+    access: <Tables extends TableSet>() => createAccess<Tables>(handle.withTables<Tables>(), kind),
+    handle,
+    close: () => handle.destroy(),
+  };
 }

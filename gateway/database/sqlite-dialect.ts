@@ -27,10 +27,10 @@ export class LibsqlDialect extends SqliteDialect {
   }
 }
 
-/** `immediate`: who reads first and then writes could otherwise meet another's lock half-way, where waiting does not help. */
-const BEGIN_WRITING = 'begin immediate';
+/** `immediate`: what reads first and then writes could otherwise meet another's lock half-way, where waiting does not help. */
+export const beginWriting = 'begin immediate';
 /** `begin` alone takes no lock; its first read does. */
-const BEGIN_READING = 'begin; select 1 from sqlite_schema limit 1';
+const beginReading = 'begin; select 1 from sqlite_schema limit 1';
 
 class LibsqlDriver extends SqliteDriver {
   readonly #database: Database.Database;
@@ -45,7 +45,7 @@ class LibsqlDriver extends SqliteDriver {
   }
 
   override async beginTransaction(_connection: DatabaseConnection): Promise<void> {
-    this.#database.exec(BEGIN_WRITING);
+    this.#database.exec(beginWriting);
   }
 
   override async commitTransaction(_connection: DatabaseConnection): Promise<void> {
@@ -70,7 +70,7 @@ class LockingConnection implements DatabaseConnection {
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     if (this.#database.inTransaction) return this.#connection.executeQuery<R>(query);
     try {
-      this.#database.exec(SelectQueryNode.is(query.query) ? BEGIN_READING : BEGIN_WRITING);
+      this.#database.exec(SelectQueryNode.is(query.query) ? beginReading : beginWriting);
       const result = await this.#connection.executeQuery<R>(query);
       this.#database.exec('commit');
       return result;
@@ -85,7 +85,8 @@ class LockingConnection implements DatabaseConnection {
   }
 }
 
-function rollback(database: Database.Database): void {
+/** Ends a transaction that failed. */
+export function rollback(database: Database.Database): void {
   // A full disk makes SQLite roll back by itself, and a second rollback would hide the reason.
   if (database.inTransaction) database.exec('rollback');
 }

@@ -1,38 +1,57 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
-import { join } from 'node:path';
-
-import { Kysely } from 'kysely';
+import { accessSync, closeSync, constants, mkdirSync, openSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { Kysely, type Migration } from 'kysely';
 import Libsql from 'libsql';
-import type { Database } from './database.js';
+import { GatewayError } from '../errors.js';
+import { createDatabase, type Database, type OpenOptions } from './database.js';
 import { reasonOf } from './database-error.js';
-import { migrate } from './migrations.js';
-import { patiently } from './patiently.js';
-import { LibsqlDialect } from './sqlite-dialect.js';
+import { migrate } from './migrate.js';
+import { retryConflicts } from './retry.js';
+import { beginWriting, LibsqlDialect, rollback } from './sqlite-dialect.js';
 
 /** SQLite's own waiting blocks the event loop, so it is short, and whoever uses the database waits on without blocking. */
-const BUSY_TIMEOUT_MS = 20;
+const busyTimeoutMs = 20;
 
 /**
- * Opens `gateway.db` in `dataDir`, makes both where they are missing (for the owner's eyes only) and brings the tables up
- * to date. Several processes may have it open at once.
+ * Opens `gateway.db` in `dataDir` and brings the tables up to date. Where they are missing, `create` makes both, for the owner's
+ * eyes only. Several processes may have it open at once.
  *
  * With a rollback journal and not WAL: in the SQLite that libsql brings (3.45), WAL with two writing processes can corrupt
  * the file. `synchronous=full` makes a commit durable before it is acknowledged.
  */
-export async function openSqlite(dataDir: string): Promise<Database> {
+export async function openSqlite(
+  dataDir: string,
+  { migrations, create = false }: OpenOptions,
+): Promise<Database> {
   const file = join(dataDir, 'gateway.db');
   let database: Libsql.Database | undefined;
   try {
+    if (!create && !hasContent(file)) throw noDatabase(resolve(file));
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     createFile(file);
+    // SQLite's own words for this are a number.
+    accessSync(file, constants.R_OK | constants.W_OK);
     const opened = new Libsql(file);
     database = opened;
-    const db = await patiently(() => prepare(opened));
-    return { kind: 'sqlite', db, close: () => db.destroy() };
+    const handle = await retryConflicts(() => prepare(opened, migrations('sqlite')));
+    return createDatabase(handle, 'sqlite');
   } catch (error) {
     database?.close();
+    if (error instanceof GatewayError) throw error;
     throw new Error(`The database ${file} cannot be opened: ${reasonOf(error)}`, { cause: error });
   }
+}
+
+/** Whether there is a database; an empty file is none yet. Throws where nobody may look, as another user's folder is not an empty one. */
+function hasContent(file: string): boolean {
+  return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
+}
+
+/** Made in silence, a database in the wrong folder would look like one from which everything has gone. */
+function noDatabase(file: string): GatewayError {
+  return new GatewayError('not_found', {
+    message: `There is no gateway database at ${file}. Run the gateway once, or set HELPER_DATA_DIR to the folder that has one.`,
+  });
 }
 
 /**
@@ -47,17 +66,20 @@ function createFile(file: string): void {
   }
 }
 
-async function prepare(database: Libsql.Database): Promise<Kysely<unknown>> {
-  database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
+async function prepare(
+  database: Libsql.Database,
+  migrations: Record<string, Migration>,
+): Promise<Kysely<unknown>> {
+  database.exec(`pragma busy_timeout = ${busyTimeoutMs}`);
   database.exec('pragma journal_mode = delete; pragma synchronous = full; pragma foreign_keys = on');
   const db = new Kysely<unknown>({ dialect: new LibsqlDialect(database) });
   // Kysely takes no lock on SQLite; within this transaction, one start migrates and the others find it done.
-  database.exec('begin immediate');
+  database.exec(beginWriting);
   try {
-    await migrate(db, 'sqlite');
+    await migrate(db, migrations);
     database.exec('commit');
   } catch (error) {
-    if (database.inTransaction) database.exec('rollback');
+    rollback(database);
     throw error;
   }
   return db;

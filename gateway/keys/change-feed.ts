@@ -25,7 +25,7 @@ export interface ChangeFeed {
   close(): void;
 }
 
-const MAX_CHANGES = 500;
+const mostChanges = 500;
 
 /**
  * Follows the audit log, which holds every change of every process, by one small query a second. It reads from the last
@@ -70,12 +70,12 @@ export function createChangeFeed(options: ChangeFeedOptions): ChangeFeed {
   async function advance(): Promise<void> {
     if (position === undefined) return reset();
     const known = position;
-    const changes = await store.changesFrom(known === 'empty' ? 0 : known.id, MAX_CHANGES);
+    const changes = await store.changesFrom(known === 'empty' ? 0 : known.id, mostChanges);
     if (known !== 'empty') {
       const first = changes.shift();
       if (first?.id !== known.id || first.at !== known.at) return reset();
     }
-    if (changes.length >= MAX_CHANGES - 1) return reset();
+    if (changes.length >= mostChanges - 1) return reset();
     const last = changes.at(-1);
     if (last === undefined) return;
     options.onChanges(changes);

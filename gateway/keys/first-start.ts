@@ -3,6 +3,9 @@ import { createKey } from './key-format.js';
 import type { KeyStore } from './store.js';
 import { addTenant } from './tenant-changes.js';
 
+/** The name of the first tenant. */
+export const firstTenant = 'demo';
+
 export interface FirstKey {
   tenant: string;
   /** The key's public id. */
@@ -22,7 +25,7 @@ export async function createFirstTenant(
   const key = createKey();
   return store.change(async (tx) => {
     if (await tx.hasTenants()) return undefined;
-    const { id: tenant_id, name } = await addTenant(tx, 'demo', 'first start', now());
+    const { id: tenant_id, name } = await addTenant(tx, firstTenant, 'first start', now());
     const given = { tenant_id, label: 'first key', scopes: null, expires_at: null };
     return { tenant: name, id: await addKey(tx, given, key, 'first start', now()), key };
   });

@@ -1,35 +1,14 @@
-import { GatewayError } from '../errors.js';
+import { quote } from '../../schemas/quote.js';
+import { parseTime } from '../../schemas/vocabulary/future.js';
+import { GatewayError, inputError, requireValid } from '../errors.js';
 import { randomBase62 } from './base62.js';
-import {
-  checkLabel,
-  checkNumber,
-  checkScopes,
-  DEFAULT_GRACE_SECONDS,
-  InputChecks,
-  isKeyId,
-  isTenantName,
-  MAX_GRACE_SECONDS,
-  shown,
-} from './checks.js';
-import { checkExpiry } from './expiry.js';
-import { createKey, parseKey } from './key-format.js';
+import { isKeyId } from './checks.js';
+import type { IssueOptions, KeyInputs, RotateOptions } from './inputs.js';
+import { createKey, digestOf, parseKey } from './key-format.js';
 import type { AuditEntry, Key, KeyWithSecrets, Secret } from './model.js';
 import type { KeyStore, KeyTransaction } from './store.js';
-import { noTenant } from './tenant-changes.js';
+import { findTenant } from './tenant-changes.js';
 import { isCurrent, iso, isoOrNull, type KeyView, keyState, secretEnded, viewKey } from './views.js';
-
-export interface IssueOptions {
-  label?: string | null | undefined;
-  /** Service ids or groups such as `text/*`; left out, the key opens every helper. */
-  scopes?: string[] | null | undefined;
-  /** ISO 8601. */
-  expires_at?: string | null | undefined;
-}
-
-export interface RotateOptions {
-  /** How long the old secret goes on working, in whole seconds; 86400 by default, 0 ends every older one at once. */
-  grace_seconds?: number | null | undefined;
-}
 
 export interface IssuedKey {
   id: string;
@@ -61,34 +40,28 @@ export interface KeyChanges {
 
 export function createKeyChanges(
   store: KeyStore,
-  services: () => readonly string[],
+  inputs: Pick<KeyInputs, 'key' | 'rotation'>,
   now: () => number,
 ): KeyChanges {
   return {
     async issueKey(tenant, options, actor) {
-      const checks = new InputChecks();
-      const label = checks.take('label', checkLabel(options.label), null);
-      const scopes = checks.take('scopes', checkScopes(options.scopes, services()), null);
-      const expires_at = checks.take('expires_at', checkExpiry(options.expires_at, now()), null);
-      checks.finish();
+      const given = requireValid(inputs.key.check(options));
+      const label = given.label ?? null;
+      const scopes = given.scopes ? [...new Set(given.scopes)] : null;
+      const expires_at = parseTime(given.expires_at ?? '') ?? null;
       const secret = createKey();
       const id = await store.change(async (tx) => {
-        const owner = isTenantName(tenant) ? await tx.tenant(tenant) : undefined;
-        if (!owner) throw noTenant(tenant);
-        return addKey(tx, { tenant_id: owner.id, label, scopes, expires_at }, secret, actor, now());
+        const { id: tenant_id } = await findTenant(tx, tenant);
+        return addKey(tx, { tenant_id, label, scopes, expires_at }, secret, actor, now());
       });
       return { id, key: secret, tenant, label, scopes, expires_at: isoOrNull(expires_at) };
     },
 
-    async rotateKey(id, { grace_seconds }, actor) {
-      const checks = new InputChecks();
-      const bounds = { min: 0, max: MAX_GRACE_SECONDS, integer: true };
-      const asked = checks.take('grace_seconds', checkNumber(grace_seconds, bounds), null);
-      checks.finish();
-      const grace = asked ?? DEFAULT_GRACE_SECONDS;
+    async rotateKey(id, options, actor) {
+      const { grace_seconds: grace } = requireValid(inputs.rotation.check(options));
       const secret = createKey();
       const end = await store.change(async (tx) => {
-        const key = await existing(tx, id);
+        const key = await findKey(tx, id);
         const at = now();
         refuseDead(key, at);
         const end = Math.min(at + grace * 1000, key.expires_at ?? Number.POSITIVE_INFINITY);
@@ -103,21 +76,21 @@ export function createKeyChanges(
 
     async endGrace(id, actor) {
       const key = await store.change(async (tx) => {
-        const key = await existing(tx, id);
+        const key = await findKey(tx, id);
         const at = now();
         const ended = key.secrets.filter((secret) => !isCurrent(secret) && !secretEnded(secret, at));
         for (const secret of ended) await tx.endSecret({ ...secret, ended_at: at });
         if (ended.length === 0) return key;
         const detail = { ended: ended.map((secret) => secret.id) };
         await tx.audit({ at, actor, action: 'key.end_grace', ...subject(key), detail });
-        return existing(tx, id);
+        return findKey(tx, id);
       });
       return viewKey(key, now());
     },
 
     async revokeKey(id, actor) {
       const key = await store.change(async (tx) => {
-        const key = await existing(tx, id);
+        const key = await findKey(tx, id);
         if (key.revoked_at !== null) return key;
         const at = now();
         await tx.revokeKey(id, at);
@@ -147,10 +120,8 @@ export async function addKey(
 }
 
 async function addSecret(tx: KeyTransaction, key_id: string, text: string, at: number): Promise<string> {
-  const digest = parseKey(text);
-  if (!digest) throw new TypeError('A key was made that does not have a key’s form.');
   const id = `sec_${randomBase62(12)}`;
-  await tx.addSecret({ id, key_id, ...digest, created_at: at, expires_at: null, ended_at: null });
+  await tx.addSecret({ id, key_id, ...digestOf(text), created_at: at, expires_at: null, ended_at: null });
   return id;
 }
 
@@ -170,11 +141,12 @@ async function endOlder(
   return older.map((secret) => secret.id);
 }
 
-async function existing(tx: KeyTransaction, id: string): Promise<KeyWithSecrets> {
-  const key = isKeyId(id) ? await tx.key(id) : undefined;
+/** The key with this id; rejects with `not_found` where there is none. */
+export async function findKey(reads: Pick<KeyTransaction, 'key'>, id: string): Promise<KeyWithSecrets> {
+  const key = isKeyId(id) ? await reads.key(id) : undefined;
   if (key) return key;
   const hint = parseKey(id) ? 'This is a key itself; use its id, which begins with key_.' : undefined;
-  throw new GatewayError('not_found', { message: hint ?? `There is no key with the id ${shown(id)}.` });
+  throw new GatewayError('not_found', { message: hint ?? `There is no key with the id ${quote(id)}.` });
 }
 
 function refuseDead(key: KeyWithSecrets, now: number): void {
@@ -182,7 +154,7 @@ function refuseDead(key: KeyWithSecrets, now: number): void {
   if (state === 'active') return;
   const since = isoOrNull(state === 'revoked' ? key.revoked_at : key.expires_at);
   const problem = `names a key that ${state === 'revoked' ? 'was revoked' : 'expired'} at ${since}; issue a new one`;
-  throw new GatewayError('invalid_input', { details: [{ field: 'id', problem }] });
+  throw inputError([{ field: 'id', problem }]);
 }
 
 function subject(key: Key): Pick<AuditEntry, 'tenant_id' | 'key_id'> {

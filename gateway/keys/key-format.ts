@@ -1,13 +1,13 @@
-import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 import { encodeBase62, randomBase62 } from './base62.js';
+import { hashSecret } from './hash-secret.js';
 
-const PREFIX = 'hg_';
+const prefix = 'hg_';
 /** 27 × log2(62) is 160.7 random bits. */
-const RANDOM_LENGTH = 27;
-const CHECKSUM_LENGTH = 6;
-const SHAPE = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
+const randomLength = 27;
+const checksumLength = 6;
+const shape = new RegExp(`^${prefix}[0-9A-Za-z]{${randomLength + checksumLength}}$`);
 
 /** What may be kept of a key, and shown again: nothing here leads back to it. */
 export interface KeyDigest {
@@ -21,8 +21,8 @@ export interface KeyDigest {
 
 /** Draws a new key: `hg_`, 27 random characters of base62, and their CRC32 as 6 characters of base62. */
 export function createKey(): string {
-  const random = randomBase62(RANDOM_LENGTH);
-  return PREFIX + random + checksum(random);
+  const random = randomBase62(randomLength);
+  return prefix + random + checksum(random);
 }
 
 /**
@@ -31,20 +31,16 @@ export function createKey(): string {
  * can compute it.
  */
 export function parseKey(text: string): KeyDigest | undefined {
-  if (!SHAPE.test(text)) return undefined;
-  const random = text.slice(PREFIX.length, -CHECKSUM_LENGTH);
-  if (!text.endsWith(checksum(random))) return undefined;
-  return { hash: hashKey(text), prefix: text.slice(0, PREFIX.length + 4), suffix: text.slice(-4) };
+  if (!shape.test(text)) return undefined;
+  const random = text.slice(prefix.length, -checksumLength);
+  return text.endsWith(checksum(random)) ? digestOf(text) : undefined;
 }
 
-/**
- * SHA-256 of a key as 64 hexadecimal digits. No salt and no slow hash: those are for secrets that can be guessed, and
- * 160 random bits cannot.
- */
-export function hashKey(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+/** What is kept of a key. */
+export function digestOf(key: string): KeyDigest {
+  return { hash: hashSecret(key), prefix: key.slice(0, prefix.length + 4), suffix: key.slice(-4) };
 }
 
 function checksum(random: string): string {
-  return encodeBase62(crc32(random), CHECKSUM_LENGTH);
+  return encodeBase62(crc32(random), checksumLength);
 }

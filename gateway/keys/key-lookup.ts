@@ -15,15 +15,15 @@ interface Waiting<Mark> {
 }
 
 /** Hashes in one read, and reads at once. */
-const BATCH = 100;
-const CONCURRENCY = 2;
+const batchSize = 100;
+const concurrency = 2;
 /** Beyond this many hashes waiting, a look-up is refused: anybody can invent keys with a right checksum. */
-const MAX_WAITING = 5_000;
+const mostWaiting = 5_000;
 
 /**
  * Finds secrets by hash, for keys that are not cached. Whoever asks for a hash that is being looked up shares the
- * answer (its mark tells how old that is), and hashes that come while the database is busy go into one read together: a flood of invented keys costs
- * a few reads at a time, and a good key behind it waits for those only.
+ * answer (its mark tells how old that is), and hashes that come while the database is busy go into one read together: a
+ * flood of invented keys costs a few reads at a time, and a good key behind it waits for those only.
  */
 export function createKeyLookup<Mark>(store: Pick<KeyStore, 'find'>, takeMark: () => Mark) {
   const waiting = new Map<string, Waiting<Mark>>();
@@ -31,8 +31,8 @@ export function createKeyLookup<Mark>(store: Pick<KeyStore, 'find'>, takeMark: (
   let reads = 0;
 
   function pump(): void {
-    if (reads >= CONCURRENCY || waiting.size === 0) return;
-    const batch = new Map([...waiting].slice(0, BATCH));
+    if (reads >= concurrency || waiting.size === 0) return;
+    const batch = new Map([...waiting].slice(0, batchSize));
     for (const [hash, waiter] of batch) {
       waiting.delete(hash);
       running.set(hash, waiter);
@@ -61,7 +61,7 @@ export function createKeyLookup<Mark>(store: Pick<KeyStore, 'find'>, takeMark: (
   return function find(hash: string): Promise<LookedUp<Mark>> {
     const same = waiting.get(hash) ?? running.get(hash);
     if (same) return same.promise;
-    if (waiting.size >= MAX_WAITING) {
+    if (waiting.size >= mostWaiting) {
       return Promise.reject(new GatewayError('keys_unavailable', { retryAfter: 1 }));
     }
     const waiter = createWaiting<Mark>();

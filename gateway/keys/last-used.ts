@@ -9,7 +9,7 @@ export interface LastUsed {
 }
 
 /** Keys noted at most between two writes; past it, the next use will tell. */
-const MAX_KEYS = 100_000;
+const mostKeys = 100_000;
 
 /** Gathers when keys were used and writes it in one batch an `interval` (ms); what cannot be written waits for the next. */
 export function createLastUsed(store: Pick<KeyStore, 'touch'>, interval: number): LastUsed {
@@ -17,7 +17,7 @@ export function createLastUsed(store: Pick<KeyStore, 'touch'>, interval: number)
   const timer = setInterval(flush, interval).unref();
 
   function note(keyId: string, at: number): void {
-    if (noted.size < MAX_KEYS || noted.has(keyId)) noted.set(keyId, at);
+    if (noted.size < mostKeys || noted.has(keyId)) noted.set(keyId, at);
   }
 
   async function flush(): Promise<void> {

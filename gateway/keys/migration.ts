@@ -1,11 +1,10 @@
 import { type Kysely, sql } from 'kysely';
-
-type Dialect = 'sqlite' | 'postgres';
+import type { DatabaseKind } from '../database/access.js';
 
 /** Makes the tables of tenants, keys, secrets and the audit log. */
-export async function createKeyTables(db: Kysely<unknown>, dialect: Dialect): Promise<void> {
+export async function createKeyTables(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
   // Names and ids are sorted by their bytes on both, whatever locale a PostgreSQL database was made with.
-  const text = dialect === 'postgres' ? sql`text collate "C"` : 'text';
+  const text = kind === 'postgres' ? sql`text collate "C"` : 'text';
   await db.schema
     .createTable('tenants')
     .addColumn('id', text, (column) => column.primaryKey())
@@ -45,15 +44,15 @@ export async function createKeyTables(db: Kysely<unknown>, dialect: Dialect): Pr
     .addColumn('ended_at', 'bigint')
     .execute();
   await db.schema.createIndex('secrets_of_key').on('secrets').column('key_id').execute();
-  await createAuditTable(db, dialect);
+  await createAuditTable(db, kind);
 }
 
-async function createAuditTable(db: Kysely<unknown>, dialect: Dialect): Promise<void> {
+async function createAuditTable(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
   // No foreign keys: what was done stays on record whatever becomes of the rest.
   await db.schema
     .createTable('audit')
-    .addColumn('id', dialect === 'postgres' ? 'bigserial' : 'integer', (column) => {
-      return dialect === 'postgres' ? column.primaryKey() : column.primaryKey().autoIncrement();
+    .addColumn('id', kind === 'postgres' ? 'bigserial' : 'integer', (column) => {
+      return kind === 'postgres' ? column.primaryKey() : column.primaryKey().autoIncrement();
     })
     .addColumn('at', 'bigint', (column) => column.notNull())
     .addColumn('actor', 'text', (column) => column.notNull())
@@ -64,17 +63,17 @@ async function createAuditTable(db: Kysely<unknown>, dialect: Dialect): Promise<
     .execute();
   await db.schema.createIndex('audit_of_tenant').on('audit').columns(['tenant_id', 'id']).execute();
   await db.schema.createIndex('audit_of_key').on('audit').columns(['key_id', 'id']).execute();
-  for (const statement of dialect === 'postgres' ? POSTGRES_GUARD : SQLITE_GUARD) {
+  for (const statement of kind === 'postgres' ? postgresGuard : sqliteGuard) {
     await sql.raw(statement).execute(db);
   }
 }
 
 // Whoever gets at the tables with the gateway's own rights still cannot quietly rewrite what was done.
-const SQLITE_GUARD = ['update', 'delete'].map(
+const sqliteGuard = ['update', 'delete'].map(
   (change) => `create trigger audit_no_${change} before ${change} on audit
     begin select raise(abort, 'the audit log is only added to'); end`,
 );
-const POSTGRES_GUARD = [
+const postgresGuard = [
   `create function refuse_audit_change() returns trigger language plpgsql as
     $$ begin raise exception 'the audit log is only added to'; end $$`,
   `create trigger audit_only_grows before update or delete or truncate on audit

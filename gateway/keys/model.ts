@@ -1,4 +1,4 @@
-/** What a tenant may use; null is the gateway's default. */
+/** A tenant's own values, as they are stored; null takes the gateway's default. What holds then is `EffectiveLimits`. */
 export interface TenantLimits {
   /** Requests a second; 0 is no limit. */
   rate: number | null;
@@ -74,7 +74,12 @@ export type AuditAction =
   | 'member.invite'
   | 'member.cancel_invite'
   | 'member.join'
-  | 'member.remove';
+  | 'member.remove'
+  | 'account.sign_in'
+  | 'account.sign_in_failed'
+  | 'account.change_password'
+  | 'account.connect'
+  | 'operator.reset';
 
 /** Who did what. Only ever added to; never holds a secret. */
 export interface AuditEntry {

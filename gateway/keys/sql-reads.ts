@@ -1,63 +1,68 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
-
+import type { Access } from '../database/access.js';
 import type { FoundSecret, KeyWithSecrets, Secret } from './model.js';
 import { auditOf, keyOf, tenantOf } from './rows.js';
-import type { KeyStore } from './store.js';
-import type { KeyRow, Tables } from './tables.js';
+import type { KeyPage, KeyReads } from './store.js';
+import type { KeyRow, KeyTables } from './tables.js';
 
-type Reads = Pick<
-  KeyStore,
-  'tenants' | 'tenant' | 'keys' | 'key' | 'find' | 'audit' | 'lastChange' | 'changesFrom'
->;
-
-/** The reading half of a store over Kysely. */
-export function createSqlReads(db: Kysely<Tables>): Reads {
+/** The reading half of the key store. */
+export function createSqlReads({ run }: Access<KeyTables>): KeyReads {
   return {
     async tenants({ after, limit }) {
-      let query = db.selectFrom('tenants').selectAll().orderBy('name').limit(limit);
-      if (after !== undefined) query = query.where('name', '>', after);
-      return (await query.execute()).map(tenantOf);
+      const rows = await run((db) => {
+        const query = db.selectFrom('tenants').selectAll().orderBy('name').limit(limit);
+        return (after === undefined ? query : query.where('name', '>', after)).execute();
+      });
+      return rows.map(tenantOf);
     },
     async tenant(name) {
-      const row = await db.selectFrom('tenants').selectAll().where('name', '=', name).executeTakeFirst();
+      const row = await run((db) =>
+        db.selectFrom('tenants').selectAll().where('name', '=', name).executeTakeFirst(),
+      );
       return row && tenantOf(row);
     },
-    async keys(tenant_id, { after, limit }) {
-      let query = db.selectFrom('keys').selectAll().where('tenant_id', '=', tenant_id);
-      if (after !== undefined) {
-        const last = sql`(select created_at, id from keys where id = ${after})`;
-        query = query.where(sql<boolean>`(created_at, id) > ${last}`);
-      }
-      return withSecrets(db, await query.orderBy('created_at').orderBy('id').limit(limit).execute());
-    },
-    key: (id) => readKey(db, id),
-    find: (hashes) => findSecrets(db, hashes),
+    keys: (tenant_id, page) => run((db) => readKeys(db, tenant_id, page)),
+    key: (id) => run((db) => readKey(db, id)),
+    find: (hashes) => run((db) => findSecrets(db, hashes)),
     async audit({ tenant_id, key_id, before, limit }) {
-      let query = db.selectFrom('audit').selectAll().orderBy('id', 'desc').limit(limit);
-      if (tenant_id !== undefined) query = query.where('tenant_id', '=', tenant_id);
-      if (key_id !== undefined) query = query.where('key_id', '=', key_id);
-      if (before !== undefined) query = query.where('id', '<', before);
-      return (await query.execute()).map(auditOf);
+      const rows = await run((db) => {
+        let query = db.selectFrom('audit').selectAll().orderBy('id', 'desc').limit(limit);
+        if (tenant_id !== undefined) query = query.where('tenant_id', '=', tenant_id);
+        if (key_id !== undefined) query = query.where('key_id', '=', key_id);
+        if (before !== undefined) query = query.where('id', '<', before);
+        return query.execute();
+      });
+      return rows.map(auditOf);
     },
-    lastChange() {
-      return changes(db).orderBy('id', 'desc').limit(1).executeTakeFirst();
-    },
-    changesFrom(id, limit) {
-      return changes(db).where('id', '>=', id).orderBy('id').limit(limit).execute();
-    },
+    lastChange: () => run((db) => changes(db).orderBy('id', 'desc').limit(1).executeTakeFirst()),
+    changesFrom: (id, limit) =>
+      run((db) => changes(db).where('id', '>=', id).orderBy('id').limit(limit).execute()),
   };
 }
 
-export async function readKey(db: Kysely<Tables>, id: string): Promise<KeyWithSecrets | undefined> {
+async function readKeys(
+  db: Kysely<KeyTables>,
+  tenant_id: string,
+  { after, limit }: KeyPage,
+): Promise<KeyWithSecrets[]> {
+  let query = db.selectFrom('keys').selectAll().where('tenant_id', '=', tenant_id);
+  if (after !== undefined) {
+    const last = sql`(select created_at, id from keys where id = ${after})`;
+    query = query.where(sql<boolean>`(created_at, id) > ${last}`);
+  }
+  return withSecrets(db, await query.orderBy('created_at').orderBy('id').limit(limit).execute());
+}
+
+export async function readKey(db: Kysely<KeyTables>, id: string): Promise<KeyWithSecrets | undefined> {
   const row = await db.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst();
   return row && (await withSecrets(db, [row]))[0];
 }
 
-function changes(db: Kysely<Tables>) {
+function changes(db: Kysely<KeyTables>) {
   return db.selectFrom('audit').select(['id', 'at', 'tenant_id', 'key_id']);
 }
 
-async function withSecrets(db: Kysely<Tables>, rows: Selectable<KeyRow>[]): Promise<KeyWithSecrets[]> {
+async function withSecrets(db: Kysely<KeyTables>, rows: Selectable<KeyRow>[]): Promise<KeyWithSecrets[]> {
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.id);
   const secrets = await db
@@ -76,7 +81,7 @@ async function withSecrets(db: Kysely<Tables>, rows: Selectable<KeyRow>[]): Prom
  * Looks secrets up by the SHA-256 of what was sent. That an index compares hashes byte by byte gives nothing away: who
  * could learn how much of a hash agreed still could not choose a key whose hash agrees further.
  */
-async function findSecrets(db: Kysely<Tables>, hashes: string[]): Promise<FoundSecret[]> {
+async function findSecrets(db: Kysely<KeyTables>, hashes: string[]): Promise<FoundSecret[]> {
   if (hashes.length === 0) return [];
   const rows = await db
     .selectFrom('secrets')

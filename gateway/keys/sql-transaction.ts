@@ -1,16 +1,13 @@
 import type { Kysely } from 'kysely';
 
-import type { AuditEntry } from './model.js';
-import { auditRow, keyRow, tenantOf, tenantRow } from './rows.js';
+import type { AppendAudit } from './audit-log.js';
+import { keyRow, tenantOf, tenantRow } from './rows.js';
 import { readKey } from './sql-reads.js';
 import type { KeyTransaction } from './store.js';
-import type { Tables } from './tables.js';
+import type { KeyTables } from './tables.js';
 
-/** The writes of one transaction; `log` gets each audit entry, for the listeners to be told after the commit. */
-export function createSqlTransaction(
-  db: Kysely<Tables>,
-  log: (entry: Omit<AuditEntry, 'id'>) => void,
-): KeyTransaction {
+/** The writes of one transaction. */
+export function createSqlTransaction(db: Kysely<KeyTables>, audit: AppendAudit): KeyTransaction {
   return {
     async hasTenants() {
       return (await db.selectFrom('tenants').select('id').limit(1).executeTakeFirst()) !== undefined;
@@ -42,9 +39,6 @@ export function createSqlTransaction(
     async endSecret({ id, expires_at, ended_at }) {
       await db.updateTable('secrets').set({ expires_at, ended_at }).where('id', '=', id).execute();
     },
-    async audit(entry) {
-      await db.insertInto('audit').values(auditRow(entry)).execute();
-      log(entry);
-    },
+    audit,
   };
 }

@@ -43,19 +43,8 @@ export interface KeyTransaction {
   audit(entry: Omit<AuditEntry, 'id'>): Promise<void>;
 }
 
-/**
- * Tenants, keys and their audit log. Where the database does not answer, every method rejects with the
- * `GatewayError` `keys_unavailable`, whose cause says why.
- */
-export interface KeyStore {
-  readonly kind: 'sqlite' | 'postgres';
-  /**
-   * Runs `work` as one transaction, one at a time over all processes: all of it is durable once this resolves, or
-   * nothing of it happened. `work` may run again after a conflict, so it must do nothing but use `tx`.
-   */
-  change<T>(work: (tx: KeyTransaction) => Promise<T>): Promise<T>;
-  /** Tells of this process's own changes, once committed; returns the way to stop it. */
-  onChange(listener: (changes: Omit<Change, 'id'>[]) => void): () => void;
+/** What may be read of tenants, keys and their audit log. */
+export interface KeyReads {
   /** By name. */
   tenants(page: TenantPage): Promise<Tenant[]>;
   tenant(name: string): Promise<Tenant | undefined>;
@@ -69,7 +58,20 @@ export interface KeyStore {
   lastChange(): Promise<Change | undefined>;
   /** Changes from this id on, that one included, oldest first. */
   changesFrom(id: number, limit: number): Promise<Change[]>;
+}
+
+/**
+ * Tenants, keys and their audit log. Where the database does not answer, every method rejects with a `DatabaseError`, whose cause
+ * says why.
+ */
+export interface KeyStore extends KeyReads {
+  /**
+   * Runs `work` as one transaction, one at a time over all processes: all of it is durable once this resolves, or
+   * nothing of it happened. `work` may run again after a conflict, so it must do nothing but use `tx`.
+   */
+  change<T>(work: (tx: KeyTransaction) => Promise<T>): Promise<T>;
+  /** Tells of this process's own changes, once committed; returns the way to stop it. */
+  onChange(listener: (changes: Omit<Change, 'id'>[]) => void): () => void;
   /** Writes when keys were last used (ms, by key id); never moves a time back. */
   touch(lastUsed: ReadonlyMap<string, number>): Promise<void>;
-  close(): Promise<void>;
 }

@@ -1,15 +1,16 @@
 import type { Generated } from 'kysely';
+import type { Key, Secret } from './model.js';
 
 /**
  * The tables, the same on both databases. Times are integers (ms since 1970): exact and ordered alike in SQLite and
  * PostgreSQL, which no other type is. Lists and objects are JSON text.
  */
-export interface Tables {
+export type KeyTables = {
   tenants: TenantRow;
   keys: KeyRow;
-  secrets: SecretRow;
+  secrets: Secret;
   audit: AuditRow;
-}
+};
 
 export interface TenantRow {
   id: string;
@@ -22,27 +23,8 @@ export interface TenantRow {
   weight: number;
 }
 
-export interface KeyRow {
-  id: string;
-  tenant_id: string;
-  label: string | null;
-  scopes: string | null;
-  expires_at: number | null;
-  created_at: number;
-  revoked_at: number | null;
-  last_used_at: number | null;
-}
-
-export interface SecretRow {
-  id: string;
-  key_id: string;
-  hash: string;
-  prefix: string;
-  suffix: string;
-  created_at: number;
-  expires_at: number | null;
-  ended_at: number | null;
-}
+/** Its scopes are a list in JSON. */
+export type KeyRow = Omit<Key, 'scopes'> & { scopes: string | null };
 
 export interface AuditRow {
   id: Generated<number>;

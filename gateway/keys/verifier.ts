@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
+import { DatabaseError } from '../database/database-error.js';
 import { GatewayError } from '../errors.js';
 import { createChangeFeed } from './change-feed.js';
 import { parseKey } from './key-format.js';
@@ -50,13 +51,13 @@ interface Cached {
   readAt: number;
 }
 
-const MAX_CACHED = 10_000;
+const mostCached = 10_000;
 /** What is known to be true this recently needs no read. With polls every second, only a slow database makes one. */
-const FRESH_MS = 3_000;
+const freshMs = 3_000;
 /** A database that leaves a known key waiting for longer counts as away. With the above, below five seconds. */
-const PATIENCE_MS = 1_500;
+const patienceMs = 1_500;
 /** How long known keys go on working while the database is away: the bound on how late a revocation can come. */
-const OUTAGE_MS = 5 * 60_000;
+const outageMs = 5 * 60_000;
 
 /**
  * Verifies keys from a cache that follows every change: this process's own at once, others' by polling. Cached by the key's
@@ -64,8 +65,8 @@ const OUTAGE_MS = 5 * 60_000;
  */
 export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
   const { store, now = Date.now, monotonic = () => performance.now() } = options;
-  const known = new LRUCache<string, Cached>({ max: MAX_CACHED });
-  const unknown = new LRUCache<string, Cached>({ max: MAX_CACHED });
+  const known = new LRUCache<string, Cached>({ max: mostCached });
+  const unknown = new LRUCache<string, Cached>({ max: mostCached });
   const lastUsed = createLastUsed(store, options.lastUsedInterval ?? 5_000);
   // Rises with every change. A read that began before one may bring what was true before it, and is not cached.
   let epoch = 0;
@@ -82,7 +83,10 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
   });
   const stopListening = store.onChange(drop);
 
-  function drop(changes: Pick<Change, 'tenant_id' | 'key_id'>[]): void {
+  function drop(all: Pick<Change, 'tenant_id' | 'key_id'>[]): void {
+    // The log tells of people too: who signs in changes nothing here, and must not cost what is cached.
+    const changes = all.filter(({ tenant_id, key_id }) => tenant_id !== null || key_id !== null);
+    if (changes.length === 0) return;
     const keys = new Set(changes.map((change) => change.key_id));
     // A change that names no key is one of the tenant itself, and so of what every key of it may do.
     const tenants = new Set(
@@ -128,7 +132,9 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
 
   function fallBack(hash: string, cause?: unknown): KeyVerdict {
     const cached = known.get(hash);
-    if (trustedFor(cached, OUTAGE_MS)) return judge(cached.found);
+    if (trustedFor(cached, outageMs)) return judge(cached.found);
+    // Who calls the API is told of keys, and not of a database.
+    if (cause instanceof DatabaseError) throw new GatewayError('keys_unavailable', { cause: cause.cause });
     throw cause instanceof GatewayError ? cause : new GatewayError('keys_unavailable', { cause });
   }
 
@@ -153,15 +159,15 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
   }
 
   function noteFailure(error: unknown): void {
-    // Without a cause it is a look-up refused for there being too many.
-    if (error instanceof GatewayError && error.cause !== undefined) feed.reportFailure(error);
+    // Not so a look-up that was refused for there being too many.
+    if (error instanceof DatabaseError) feed.reportFailure(error);
   }
 
   function findInTime(hash: string): ReturnType<typeof find> {
     const found = find(hash);
     if (!known.has(hash)) return found;
-    const late = new Error(`The database did not answer within ${PATIENCE_MS} ms.`);
-    return withTimeout(found, PATIENCE_MS, new GatewayError('keys_unavailable', { cause: late }));
+    const late = new Error(`The database did not answer within ${patienceMs} ms.`);
+    return withTimeout(found, patienceMs, new DatabaseError(late));
   }
 
   return {
@@ -170,8 +176,8 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
       if (!digest) return { state: 'malformed' };
       const { hash } = digest;
       const cached = known.get(hash);
-      if (trustedFor(cached, FRESH_MS)) return judge(cached.found);
-      if (!cached && !feed.isDown() && trustedFor(unknown.get(hash), FRESH_MS)) return { state: 'unknown' };
+      if (trustedFor(cached, freshMs)) return judge(cached.found);
+      if (!cached && !feed.isDown() && trustedFor(unknown.get(hash), freshMs)) return { state: 'unknown' };
       return read(hash);
     },
     refresh: () => feed.poll(),

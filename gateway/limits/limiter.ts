@@ -1,16 +1,17 @@
 import type { Logger } from 'pino';
-import type { BatchWriter } from '../usage/batch-writer.js';
-import type { UsageDatabase } from '../usage/tables.js';
-import { rateLimitFields } from './fields.js';
+import type { Access } from '../database/access.js';
+import type { BatchWriter } from '../database/batch-writer.js';
 import { createMemoryRate } from './memory-rate.js';
 import { createMonthClock } from './month.js';
 import { createQuota } from './quota.js';
 import { createQuotaLedger } from './quota-ledger.js';
 import type { RateState } from './rate-gate.js';
-import { createRedisLink } from './redis-link.js';
+import { rateLimitFields } from './rate-limit-fields.js';
+import type { RedisLink, RedisLinkOptions } from './redis-link.js';
 import { createRedisQuota } from './redis-quota.js';
 import { createRedisRate } from './redis-rate.js';
-import type { LimitedTenant, TenantLimits } from './tenant-limits.js';
+import type { QuotaTables } from './tables.js';
+import type { EffectiveLimits, LimitedTenant } from './tenant-limits.js';
 
 /** `headers` belong on the answer, whatever it turns out to be. */
 export type LimitVerdict =
@@ -36,7 +37,7 @@ export interface Limiter {
 }
 
 export interface LimiterOptions {
-  db: UsageDatabase;
+  access: Access<QuotaTables>;
   writer: BatchWriter;
   logger: Pick<Logger, 'info' | 'warn'>;
   /** Limits are shared through this Redis; without it they are this process's own. */
@@ -49,7 +50,7 @@ export interface LimiterOptions {
   now?: () => number;
 }
 
-function share(limits: TenantLimits, part: number): TenantLimits {
+function share(limits: EffectiveLimits, part: number): EffectiveLimits {
   if (limits.rate === 0) return limits;
   return {
     ...limits,
@@ -58,22 +59,36 @@ function share(limits: TenantLimits, part: number): TenantLimits {
   };
 }
 
+/** Imported only where there is a Redis: its client takes a tenth of a second to load. */
+async function openLink(options: RedisLinkOptions): Promise<RedisLink> {
+  const { createRedisLink } = await import('./redis-link.js');
+  return createRedisLink(options);
+}
+
 /** The limits of every tenant: in memory, or in Redis with memory to fall back on. */
 export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
-  const { db, writer, logger, redisUrl, redisPrefix = 'hg:', outageShare = 0.5, now = Date.now } = options;
-  const link = redisUrl ? await createRedisLink({ url: redisUrl, prefix: redisPrefix, logger }) : undefined;
+  const {
+    access,
+    writer,
+    logger,
+    redisUrl,
+    redisPrefix = 'hg:',
+    outageShare = 0.5,
+    now = Date.now,
+  } = options;
+  const link = redisUrl ? await openLink({ url: redisUrl, prefix: redisPrefix, logger }) : undefined;
   const sharing = link && { link, counts: createRedisQuota(link.client, redisPrefix) };
   const sharedRate = link && createRedisRate(link.client, redisPrefix);
   const ownRate = createMemoryRate();
   const monthOf = createMonthClock();
-  const ledger = createQuotaLedger(db);
+  const ledger = createQuotaLedger(access);
   writer.add(ledger);
   const quotas = createQuota(ledger, sharing);
 
   async function takeRate(
     id: string,
-    limits: TenantLimits,
-  ): Promise<{ rate?: RateState; inForce: TenantLimits }> {
+    limits: EffectiveLimits,
+  ): Promise<{ rate?: RateState; inForce: EffectiveLimits }> {
     if (limits.rate === 0) return { inForce: limits };
     const rate = await link?.run(async () => sharedRate?.take(id, limits.rate, limits.burst));
     if (rate) return { rate, inForce: limits };

@@ -1,7 +1,7 @@
-import { createAccess } from '../database/access.js';
-import type { BatchSource } from '../usage/batch-writer.js';
-import type { UsageDatabase, UsageTables } from '../usage/tables.js';
+import type { Access } from '../database/access.js';
+import type { BatchSource } from '../database/batch-writer.js';
 import { addQuotaUse, readQuotaUse } from './quota-store.js';
+import type { QuotaTables } from './tables.js';
 
 /** One tenant's calls of one month, as far as this gateway knows them. */
 export interface QuotaAccount {
@@ -36,10 +36,10 @@ interface Entry extends QuotaAccount {
   recent: boolean;
 }
 
-// What a first call of the month waits for a database that does not answer.
-const LOAD_MS = 250;
-// An account whose sum could not be read is not tried again with every call.
-const RETRY_MS = 1000;
+/** What a first call of the month waits for a database that does not answer. */
+const loadMs = 250;
+/** An account whose sum could not be read is not tried again with every call. */
+const retryMs = 1000;
 
 function createEntry(tenant: string, month: string): Entry {
   return {
@@ -73,8 +73,7 @@ function createEntry(tenant: string, month: string): Entry {
 }
 
 /** Only finished calls reach the database, so its sum never has to be taken back. */
-export function createQuotaLedger(db: UsageDatabase): QuotaLedger {
-  const access = createAccess<UsageTables>(db);
+export function createQuotaLedger(access: Access<QuotaTables>): QuotaLedger {
   const entries = new Map<string, Entry>();
   let current = '';
 
@@ -87,7 +86,7 @@ export function createQuotaLedger(db: UsageDatabase): QuotaLedger {
     } catch {
       setTimeout(() => {
         entry.loading = undefined;
-      }, RETRY_MS).unref();
+      }, retryMs).unref();
     }
   }
 
@@ -119,7 +118,7 @@ export function createQuotaLedger(db: UsageDatabase): QuotaLedger {
         timer = setTimeout(() => {
           entry.late = true;
           resolve();
-        }, LOAD_MS);
+        }, loadMs);
       });
       return Promise.race([entry.loading, late]).then(() => {
         clearTimeout(timer);
@@ -140,7 +139,7 @@ export function createQuotaLedger(db: UsageDatabase): QuotaLedger {
       let sums = new Map<string, number>();
       return {
         async write(trx) {
-          const found = await addQuotaUse(trx, rows);
+          const found = await addQuotaUse(trx.withTables<QuotaTables>(), rows);
           sums = new Map(found.map(({ tenant, month, used }) => [`${month} ${tenant}`, used]));
         },
         committed(written) {

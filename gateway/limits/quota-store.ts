@@ -1,13 +1,17 @@
 import type { Transaction } from 'kysely';
 import type { Access } from '../database/access.js';
-import type { QuotaTable, UsageTables } from '../usage/tables.js';
+import type { Prune } from '../database/prune-daily.js';
+import type { QuotaRow, QuotaTables } from './tables.js';
 
-// Rows of 3 values each: far below the parameters that SQLite takes.
-const ROWS_A_STATEMENT = 1000;
+/** Rows of 3 values each: far below the parameters that SQLite takes. */
+const rowsAStatement = 1000;
+const dayMs = 86_400_000;
+/** The current month's sums are needed whatever else is deleted; two months cover every time zone's idea of it. */
+const fewestDays = 62;
 
 /** Calls that a tenant has been charged for in a month, by all gateways together. */
 export async function readQuotaUse(
-  { run }: Access<UsageTables>,
+  { run }: Access<QuotaTables>,
   tenant: string,
   month: string,
 ): Promise<number> {
@@ -19,16 +23,16 @@ export async function readQuotaUse(
       .where('month', '=', month)
       .executeTakeFirst(),
   );
-  return Number(row?.used ?? 0);
+  return row?.used ?? 0;
 }
 
 /** Adds to what is there and returns the new sums, other gateways' calls included. */
-export async function addQuotaUse(trx: Transaction<UsageTables>, rows: QuotaTable[]): Promise<QuotaTable[]> {
-  const sums: QuotaTable[] = [];
-  for (let start = 0; start < rows.length; start += ROWS_A_STATEMENT) {
+export async function addQuotaUse(trx: Transaction<QuotaTables>, rows: QuotaRow[]): Promise<QuotaRow[]> {
+  const sums: QuotaRow[] = [];
+  for (let start = 0; start < rows.length; start += rowsAStatement) {
     const found = await trx
       .insertInto('quota_use')
-      .values(rows.slice(start, start + ROWS_A_STATEMENT))
+      .values(rows.slice(start, start + rowsAStatement))
       .onConflict((conflict) =>
         conflict
           .columns(['tenant', 'month'])
@@ -36,7 +40,15 @@ export async function addQuotaUse(trx: Transaction<UsageTables>, rows: QuotaTabl
       )
       .returning(['tenant', 'month', 'used'])
       .execute();
-    for (const row of found) sums.push({ ...row, used: Number(row.used) });
+    sums.push(...found);
   }
   return sums;
+}
+
+/** Deletes the sums of months that ended more than `days` days ago. */
+export function pruneQuotas(days: number): Prune {
+  return async function pruneQuotas(trx, now) {
+    const oldest = new Date(now - Math.max(days, fewestDays) * dayMs).toISOString().slice(0, 7);
+    await trx.withTables<QuotaTables>().deleteFrom('quota_use').where('month', '<', oldest).execute();
+  };
 }

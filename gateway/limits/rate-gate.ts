@@ -20,13 +20,13 @@ export interface RateGate {
 }
 
 /** Length of the windows of `rate` and `burst`, in seconds. */
-export const RATE_WINDOW_S = 1;
-export const BURST_WINDOW_S = 10;
+export const rateWindowS = 1;
+export const burstWindowS = 10;
 
 /**
  * The limiters only count: each tenant has limits of its own, while a limiter of the library has one for all its keys.
  */
-export const UNBOUNDED_POINTS = Number.MAX_SAFE_INTEGER;
+export const unboundedPoints = Number.MAX_SAFE_INTEGER;
 
 async function count(
   limiter: RateLimiterAbstract,
@@ -49,15 +49,15 @@ async function count(
  * a second's limit is never passed by what a bucket refills meanwhile. A refused call is counted but does not
  * lengthen its window.
  *
- * @param second counts in windows of `RATE_WINDOW_S`
- * @param reserve counts in windows of `BURST_WINDOW_S`
+ * @param second counts in windows of `rateWindowS`
+ * @param reserve counts in windows of `burstWindowS`
  */
 export function createRateGate(second: RateLimiterAbstract, reserve: RateLimiterAbstract): RateGate {
   return {
     async take(tenant, rate, burst) {
-      const { allowed, ...window } = await count(second, tenant, rate, RATE_WINDOW_S);
+      const { allowed, ...window } = await count(second, tenant, rate, rateWindowS);
       if (allowed || burst === 0) return { allowed, second: window };
-      const extra = await count(reserve, tenant, burst, BURST_WINDOW_S);
+      const extra = await count(reserve, tenant, burst, burstWindowS);
       const { allowed: spare, ...burstWindow } = extra;
       return { allowed: spare, second: window, burst: burstWindow };
     },

@@ -20,8 +20,8 @@ export interface RedisLinkOptions {
   retryMs?: number;
 }
 
-// A connection that is open but dead is opened anew after so many looks in vain.
-const LOOKS_BEFORE_RECONNECT = 10;
+// A connection that is open but dead is opened again after so many looks in vain.
+const looksBeforeReconnect = 10;
 
 function reasonOf(error: unknown): string {
   return error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.message) : String(error);
@@ -72,7 +72,7 @@ export async function createRedisLink(options: RedisLinkOptions): Promise<RedisL
     state = 'down';
     looksInVain += 1;
     const open = client.status === 'ready' || client.status === 'connect';
-    if (open && looksInVain % LOOKS_BEFORE_RECONNECT === 0) client.disconnect(true);
+    if (open && looksInVain % looksBeforeReconnect === 0) client.disconnect(true);
     timer = setTimeout(look, retryMs);
     timer.unref();
   }

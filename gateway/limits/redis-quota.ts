@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { Redis, Result } from 'ioredis';
 
 /** One count a tenant and month in Redis, shared by all gateways. Throws what the client throws. */
 export interface SharedQuota {
@@ -12,7 +12,7 @@ export interface SharedQuota {
  * `floor` is what is known to be charged from the database. With it a Redis that lost its memory, or missed the calls
  * of an outage, is put right by the next call.
  */
-const RESERVE_SCRIPT = `
+const reserveScript = `
 local used = math.max(tonumber(redis.call('get', KEYS[1]) or '0'), tonumber(ARGV[2]))
 local granted = 0
 if used < tonumber(ARGV[1]) then
@@ -23,31 +23,38 @@ redis.call('set', KEYS[1], string.format('%.0f', used), 'PX', ARGV[3])
 return {granted, used}
 `;
 
-const RELEASE_SCRIPT = `
+const releaseScript = `
 local used = tonumber(redis.call('get', KEYS[1]) or '0')
 if used > tonumber(ARGV[1]) then redis.call('decr', KEYS[1]) end
 return 0
 `;
 
 // Longer than a month after its last call, and then nobody asks for it.
-const KEEP_MS = 35 * 86_400_000;
+const keepMs = 35 * 86_400_000;
 
-interface Scripts {
-  quotaReserve(key: string, limit: number, floor: number, keepMs: number): Promise<[number, number]>;
-  quotaRelease(key: string, floor: number): Promise<number>;
+declare module 'ioredis' {
+  /** The scripts below, as the client's own commands. */
+  interface RedisCommander<Context> {
+    quotaReserve(
+      key: string,
+      limit: number,
+      floor: number,
+      keepMs: number,
+    ): Result<[granted: number, used: number], Context>;
+    quotaRelease(key: string, floor: number): Result<number, Context>;
+  }
 }
 
 export function createRedisQuota(client: Redis, prefix: string): SharedQuota {
-  client.defineCommand('quotaReserve', { numberOfKeys: 1, lua: RESERVE_SCRIPT });
-  client.defineCommand('quotaRelease', { numberOfKeys: 1, lua: RELEASE_SCRIPT });
-  const scripts = client as unknown as Scripts;
+  client.defineCommand('quotaReserve', { numberOfKeys: 1, lua: reserveScript });
+  client.defineCommand('quotaRelease', { numberOfKeys: 1, lua: releaseScript });
   return {
     async reserve(name, limit, floor) {
-      const [granted, used] = await scripts.quotaReserve(`${prefix}quota:${name}`, limit, floor, KEEP_MS);
+      const [granted, used] = await client.quotaReserve(`${prefix}quota:${name}`, limit, floor, keepMs);
       return { granted: granted === 1, used };
     },
     async release(name, floor) {
-      await scripts.quotaRelease(`${prefix}quota:${name}`, floor);
+      await client.quotaRelease(`${prefix}quota:${name}`, floor);
     },
   };
 }

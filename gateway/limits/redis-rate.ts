@@ -1,18 +1,12 @@
 import type { Redis } from 'ioredis';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
-import {
-  BURST_WINDOW_S,
-  createRateGate,
-  RATE_WINDOW_S,
-  type RateGate,
-  UNBOUNDED_POINTS,
-} from './rate-gate.js';
+import { burstWindowS, createRateGate, type RateGate, rateWindowS, unboundedPoints } from './rate-gate.js';
 
 /**
  * The library's script, and beyond it: Redis keeps expiry as a moment of its own clock, so when that clock is set
- * back by an hour a window of one second would last an hour. A window with more left than its length begins anew.
+ * back by an hour a window of one second would last an hour. A window with more left than its length begins again.
  */
-const COUNT_SCRIPT = `
+const countScript = `
 redis.call('set', KEYS[1], 0, 'EX', ARGV[2], 'NX')
 local consumed = redis.call('incrby', KEYS[1], ARGV[1])
 local ttl = redis.call('pttl', KEYS[1])
@@ -32,9 +26,9 @@ export function createRedisRate(client: Redis, prefix: string): RateGate {
       storeClient: client,
       keyPrefix: `${prefix}${name}`,
       duration,
-      points: UNBOUNDED_POINTS,
+      points: unboundedPoints,
       rejectIfRedisNotReady: true,
-      customIncrTtlLuaScript: COUNT_SCRIPT,
+      customIncrTtlLuaScript: countScript,
     });
-  return createRateGate(limiter('rate', RATE_WINDOW_S), limiter('burst', BURST_WINDOW_S));
+  return createRateGate(limiter('rate', rateWindowS), limiter('burst', burstWindowS));
 }

@@ -1,5 +1,7 @@
-/** What a tenant may use. */
-export interface TenantLimits {
+import type { TenantLimits } from '../keys/model.js';
+
+/** What holds for a tenant now: its own values and, where it has none, the gateway's. */
+export interface EffectiveLimits {
   /** Requests in one second; 0 is no limit. A tenant may send them all at once. */
   rate: number;
   /** Requests beyond `rate` that a tenant may spend at will within ten seconds; 0 for none. */
@@ -13,18 +15,15 @@ export interface TenantLimits {
 /** A tenant as the limiter knows it. */
 export interface LimitedTenant {
   id: string;
-  limits: TenantLimits;
+  limits: EffectiveLimits;
 }
 
-/** A tenant's own values over the defaults; `undefined` takes the default, null is "no limit". */
-export function resolveLimits(
-  own: { [K in keyof TenantLimits]?: TenantLimits[K] | undefined } | undefined,
-  defaults: TenantLimits,
-): TenantLimits {
+/** A tenant's own values, as they are stored, over the gateway's defaults. */
+export function resolveLimits(own: TenantLimits, defaults: EffectiveLimits): EffectiveLimits {
   return {
-    rate: own?.rate ?? defaults.rate,
-    burst: own?.burst ?? defaults.burst,
-    monthlyQuota: own?.monthlyQuota === undefined ? defaults.monthlyQuota : own.monthlyQuota,
-    inFlight: own?.inFlight === undefined ? defaults.inFlight : own.inFlight,
+    rate: own.rate ?? defaults.rate,
+    burst: own.burst ?? defaults.burst,
+    monthlyQuota: own.monthly_quota ?? defaults.monthlyQuota,
+    inFlight: own.in_flight ?? defaults.inFlight,
   };
 }

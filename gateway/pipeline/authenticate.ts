@@ -1,7 +1,10 @@
-import { parseUrlencoded } from '../../schemas/input/urlencoded.js';
-import { GatewayError } from '../errors.js';
+import { parseUrlencoded, type QueryText } from '../../schemas/input/urlencoded.js';
+import { GatewayError, inputError } from '../errors.js';
+import { bearerToken } from '../http/bearer.js';
 import type { KeyVerifier } from '../keys/verifier.js';
-import type { Stage } from './state.js';
+import { missingKeyMessage } from './missing-key.js';
+import type { HttpCall, Stage } from './stage.js';
+import type { Caller } from './state.js';
 
 const refusals = {
   malformed: 'key_invalid',
@@ -10,25 +13,26 @@ const refusals = {
   revoked: 'key_revoked',
 } as const;
 
-const bearer = /^Bearer +([^\s]+)$/i;
-
-/** Finds the call's tenant by its key: `ak` in the query, else `Authorization: Bearer`. */
-export function authenticate(keys: Pick<KeyVerifier, 'verify'>): Stage {
-  return async function authenticate(ctx, next) {
+/** Finds whose call it is by its key: `ak` in the query, else `Authorization: Bearer`. Hands on the query without it. */
+export function authenticate(
+  keys: Pick<KeyVerifier, 'verify'>,
+): Stage<HttpCall, { caller: Caller; query: QueryText }> {
+  return async function authenticate({ ctx, state }, next) {
     const query = parseUrlencoded(ctx.querystring);
     const problem = query.problems.find(({ field }) => field === 'ak');
-    if (problem) throw new GatewayError('invalid_input', { details: [problem] });
-    const key = query.values.get('ak') || bearer.exec(ctx.get('authorization'))?.[1];
-    if (!key) throw new GatewayError('key_missing');
+    if (problem) throw inputError([problem]);
+    const key = query.values.get('ak') || bearerToken(ctx.get('authorization'));
+    if (!key) {
+      throw new GatewayError('key_missing', { message: missingKeyMessage(ctx.headers, query.values) });
+    }
     // From here on nothing needs it: not the plugin, not a message that lists what was sent.
     query.values.delete('ak');
 
     const verdict = await keys.verify(key);
     if (verdict.state !== 'active') throw new GatewayError(refusals[verdict.state]);
-    ctx.state.query = query;
-    ctx.state.tenant = verdict.tenant;
-    ctx.state.keyId = verdict.key.id;
-    ctx.state.scopes = verdict.key.scopes;
-    await next();
+    const { tenant, key: found } = verdict;
+    const caller = { tenant, keyId: found.id, scopes: found.scopes };
+    state.caller = caller;
+    return next({ caller, query });
   };
 }

@@ -1,45 +1,65 @@
 import type { ImageLimits } from '../../pool/image/engine.js';
-import { checkHeader } from '../../pool/image/probe.js';
-import { GatewayError } from '../errors.js';
-import type { Arrivals } from '../flow/arrivals.js';
+import { checkHeader } from '../../pool/image/header/probe.js';
+import type { Helper } from '../helpers/registry.js';
+import type { Arrivals } from '../http/flow/arrivals.js';
 import type { CheckedUrl, Source } from '../source/fetch.js';
-import type { CallState, Stage } from './state.js';
+import type { AdmittedCall } from './run-task.js';
+import type { Stage } from './stage.js';
+import type { Caller } from './state.js';
+
+/** A call whose input is known, and with it the file that came. */
+interface CallWithInput extends AdmittedCall {
+  caller: Caller;
+  input: Record<string, unknown>;
+  file: Uint8Array | undefined;
+}
+
+/** The picture's bytes; absent where the helper wants none, and in a dry run. */
+export interface SourceFound {
+  source: Uint8Array | undefined;
+}
+
+type PictureStage = Stage<CallWithInput, SourceFound>;
 
 /**
  * Brings the picture's bytes, from the upload or the url, to a helper that wants one, and reads their header: what is not
  * a picture, or too large a one, never reaches a worker. A dry run has its url judged and nothing more.
  */
-export function fetchSource(source: Source, arrivals: Arrivals, limits: ImageLimits): Stage {
-  return async function fetchSource(ctx, next) {
-    const { helper, input, body, dryrun } = ctx.state;
-    if (helper?.declaration.source !== 'image') return next();
-    const url = typeof input?.url === 'string' ? source.check(input.url) : undefined;
-    if (dryrun) return next();
-    if (url) return download(url, ctx.state, next);
-    if (!body?.file)
-      throw new GatewayError('internal', { cause: new Error('no source passed the validation') });
-    await workOn(body.file, ctx.state, next);
+export function fetchSource(
+  helper: Helper,
+  source: Source,
+  arrivals: Arrivals,
+  limits: ImageLimits,
+): PictureStage {
+  const wantsPicture = helper.declaration.source === 'image';
+
+  return async function fetchSource(call, next) {
+    if (!wantsPicture) return next({ source: undefined });
+    const { input, file } = call;
+    const url = typeof input.url === 'string' ? source.check(input.url) : undefined;
+    if (call.state.dryrun) return next({ source: undefined });
+    if (url) return download(url, call, next);
+    // The schema wants the one or the other of every call that is no dry run.
+    if (file) checkHeader(file, limits);
+    return next({ source: file });
   };
 
-  async function download(url: CheckedUrl, state: CallState, next: () => Promise<unknown>): Promise<void> {
-    const { tenant, turn, gone } = state;
-    if (!tenant || !turn) throw new Error('a source is fetched for a call that was admitted');
+  async function download(
+    url: CheckedUrl,
+    { state, turn, caller }: CallWithInput,
+    next: Parameters<PictureStage>[1],
+  ) {
     await turn.expect();
-    const arrival = arrivals.enter(tenant.id, 'source_timeout');
+    const arrival = arrivals.enter(caller.tenant.id, 'source_timeout');
     try {
-      const signal = AbortSignal.any([arrival.signal, gone]);
+      const signal = AbortSignal.any([arrival.signal, state.gone]);
       const bytes = await source.fetch(url, { signal, onProgress: arrival.add });
       arrival.complete();
       state.bytesIn += bytes.byteLength;
-      await workOn(bytes, state, next);
+      checkHeader(bytes, limits);
+      return await next({ source: bytes });
     } finally {
       arrival.release();
     }
-  }
-
-  async function workOn(bytes: Uint8Array, state: CallState, next: () => Promise<unknown>): Promise<void> {
-    checkHeader(bytes, limits);
-    state.source = bytes;
-    await next();
   }
 }

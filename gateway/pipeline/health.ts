@@ -1,7 +1,10 @@
 import { jsonAnswer } from '../../pool/answer.js';
+import type { Pool } from '../../pool/pool.js';
+import type { WorkerReport } from '../../pool/task.js';
 import { GatewayError } from '../errors.js';
-import type { Phase } from '../lifecycle.js';
-import type { Stage } from './state.js';
+import type { Phase } from '../http/server/lifecycle.js';
+import type { KeyVerifier } from '../keys/verifier.js';
+import type { CallMiddleware } from './state.js';
 
 /** What `/readyz` tells. */
 export interface Readiness {
@@ -16,15 +19,40 @@ export interface Readiness {
   missing: readonly string[];
 }
 
+/** What readiness is read off. */
+export interface ReadinessParts {
+  phase: () => Phase;
+  engine: WorkerReport;
+  keys: Pick<KeyVerifier, 'available'>;
+  pool: Pick<Pool, 'stats' | 'missing'>;
+}
+
+/** How ready the gateway is at the moment; undefined once it is to end. */
+export function createReadiness({ phase, engine, keys, pool }: ReadinessParts): () => Readiness | undefined {
+  return function readiness() {
+    if (phase() !== 'open') return undefined;
+    return {
+      engine: engine.engine,
+      // Anybody may ask: the loader's own words, which name folders of this host, are for the log.
+      ...(engine.fallbackReason === undefined
+        ? {}
+        : { engine_fallback: 'sharp cannot be loaded here; the log says why' }),
+      keys: keys.available() ? 'available' : 'unavailable',
+      threads: pool.stats().threads,
+      missing: pool.missing(),
+    };
+  };
+}
+
 /** `GET /healthz`: the process is alive. */
-export function alive(): Stage {
+export function alive(): CallMiddleware {
   return async function alive(ctx) {
     ctx.state.result = jsonAnswer({ status: 'alive' });
   };
 }
 
 /** `GET /readyz`: the gateway may take traffic; 503 `busy` while no thread is ready, `shutting_down` once it is to end. */
-export function ready(readiness: () => Readiness | undefined): Stage {
+export function ready(readiness: () => Readiness | undefined): CallMiddleware {
   return async function ready(ctx) {
     const state = readiness();
     if (!state) throw new GatewayError('shutting_down');
@@ -41,7 +69,7 @@ function whatIsMissing(missing: readonly string[]): string {
 }
 
 /** Refuses calls that still come, on connections that are open, when the gateway has stopped to take any. */
-export function refuseWhenClosing(phase: () => Phase): Stage {
+export function refuseWhenClosing(phase: () => Phase): CallMiddleware {
   return async function refuseWhenClosing(ctx, next) {
     if (phase() === 'closing' && ctx.path !== '/healthz') throw new GatewayError('shutting_down');
     return next();

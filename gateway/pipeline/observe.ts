@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import { performance } from 'node:perf_hooks';
 import type { Logger } from 'pino';
-import type { Metrics } from '../observe/metrics.js';
+import { followRequest, loggedMs, type Outcome } from '../http/follow-request.js';
+import type { Metrics } from '../metrics.js';
 import type { UsageMeter } from '../usage/meter.js';
-import type { CallState, Stage } from './state.js';
+import type { CallMiddleware, CallState } from './state.js';
 
 export interface Observers {
   logger: Logger;
@@ -11,44 +10,33 @@ export interface Observers {
   usage: Pick<UsageMeter, 'record'>;
 }
 
-/** What an answer was to whoever waited for it; 499, as nginx has it, where nobody did any more. */
-interface Outcome {
-  status: number;
-  ms: number;
-  bytesOut: number;
-}
-
 /** Gives the call its id, watches for the client going away, and tells log, metrics and usage when the answer is out. */
-export function observe(observers: Observers): Stage {
+export function observe(observers: Observers): CallMiddleware {
   return async function observe(ctx, next) {
-    const start = performance.now();
-    const requestId = randomUUID();
     const gone = new AbortController();
-    Object.assign(ctx.state, { requestId, gone: gone.signal, dryrun: false, taskMs: 0, bytesIn: 0 });
-    ctx.set('x-request-id', requestId);
-    ctx.res.once('close', () => {
-      const answered = ctx.res.writableFinished;
-      if (!answered) gone.abort();
-      const outcome = {
-        status: answered ? ctx.status : 499,
-        ms: performance.now() - start,
-        bytesOut: answered && ctx.method !== 'HEAD' ? (ctx.response.length ?? 0) : 0,
-      };
-      record(observers, ctx.state, outcome);
+    const requestId = followRequest(ctx, (outcome) => {
+      if (!outcome.answered) gone.abort();
+      const bytesOut = outcome.answered && ctx.method !== 'HEAD' ? (ctx.response.length ?? 0) : 0;
+      record(observers, ctx.state, { ...outcome, bytesOut });
       log(observers.logger, ctx.state, outcome, { method: ctx.method, path: ctx.path.slice(0, 200) });
     });
+    ctx.state = { requestId, gone: gone.signal, headers: {}, dryrun: false, taskMs: 0, bytesIn: 0 };
     await next();
   };
 }
 
-function record({ metrics, usage }: Observers, state: CallState, { status, ms, bytesOut }: Outcome): void {
-  const { helper, tenant, keyId, taskMs, bytesIn } = state;
-  const code = state.code ?? (status === 499 ? 'gone' : 'ok');
+function record(
+  { metrics, usage }: Observers,
+  state: CallState,
+  { status, ms, answered, bytesOut }: Outcome & { bytesOut: number },
+): void {
+  const { helper, caller, taskMs, bytesIn } = state;
+  const code = state.code ?? (answered ? 'ok' : 'gone');
   metrics.observe({ service: helper?.id ?? null, code, seconds: ms / 1000, taskMs });
-  if (!helper || !tenant || !keyId) return;
+  if (!helper || !caller) return;
   usage.record({
-    tenant: tenant.id,
-    key: keyId,
+    tenant: caller.tenant.id,
+    key: caller.keyId,
     service: helper.id,
     status,
     bytesIn,
@@ -60,7 +48,7 @@ function record({ metrics, usage }: Observers, state: CallState, { status, ms, b
 /** The line names the path without its query: the query holds the API key and the customer's data. */
 function log(
   logger: Logger,
-  { requestId, helper, tenant, keyId, code, dryrun, fault }: CallState,
+  { requestId, helper, caller, code, dryrun, fault }: CallState,
   { status, ms }: Outcome,
   request: { method: string; path: string },
 ): void {
@@ -70,10 +58,10 @@ function log(
     service: helper?.id,
     status,
     code,
-    tenant: tenant?.name,
-    key: keyId,
+    tenant: caller?.tenant.name,
+    key: caller?.keyId,
     dryrun: dryrun || undefined,
-    ms: Math.round(ms * 10) / 10,
+    ms: loggedMs(ms),
     err: fault,
   };
   if (fault !== undefined) logger.error(line, 'call failed');

@@ -1,27 +1,39 @@
 import type { RouterContext } from '@koa/router';
-import { answerUnrouted } from '../answer-unrouted.js';
-import type { Helper, Registry } from '../registry.js';
-import type { CallState, Stage } from './state.js';
+import type { Answer } from '../../pool/answer.js';
+import type { Helper, Registry } from '../helpers/registry.js';
+import { announcedBytes } from '../http/body/text-body.js';
+import { answerUnrouted } from '../http/unrouted.js';
+import type { HttpCall } from './stage.js';
+import type { CallMiddleware, CallState } from './state.js';
 
 /** Paths of a helper: its own, and `/img/…` for `/media/…`, as the specification writes it sometimes. */
 export function pathsOf(id: string): string[] {
   return id.startsWith('media/') ? [`/${id}`, `/img/${id.slice('media/'.length)}`] : [`/${id}`];
 }
 
-/** Notes whose call this is. */
-export function route(helper: Helper): Stage {
-  return async function route(ctx, next) {
-    ctx.state.helper = helper;
-    await next();
+/** Has the requests of a helper's paths answered by its stages. */
+export function route(helper: Helper, answer: (call: HttpCall) => Promise<Answer>): CallMiddleware {
+  return async function route(ctx) {
+    const { state } = ctx;
+    state.helper = helper;
+    const bodyBytes = ctx.method === 'POST' ? announcedBytes(ctx.req.headers) : 0;
+    state.result = await answer({ ctx, state, bodyBytes });
   };
 }
 
+/** Every path that is served, those before aliases that say the helper's id. */
+function servedPaths(registry: Registry): string[] {
+  const [own, aliases] = [[...registry.keys()].map((id) => `/${id}`), [...registry.keys()].flatMap(pathsOf)];
+  return [...new Set([...own, ...aliases, '/healthz', '/readyz'])];
+}
+
 /** Answers what no route took; whose helper it would have been stands in the answer. */
-export function refuse(registry: Registry): Stage {
-  return async function refuse(ctx: RouterContext<CallState>) {
+export function unrouted(registry: Registry): CallMiddleware {
+  const paths = servedPaths(registry);
+  return async function unrouted(ctx: RouterContext<CallState>) {
     const name = ctx.matched?.[0]?.name;
     const helper = name ? registry.get(name) : undefined;
     if (helper) ctx.state.helper = helper;
-    answerUnrouted(ctx);
+    answerUnrouted(ctx, paths);
   };
 }

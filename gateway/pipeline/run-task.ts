@@ -1,12 +1,20 @@
+import { PoolError } from '../../pool/pool-error.js';
 import type { Task, TaskOutcome } from '../../pool/task.js';
-import type { CallState } from './state.js';
+import type { Turn } from '../../pool/turn.js';
+import type { Call } from './stage.js';
+
+/** A call that has its turn in the pool. */
+export interface AdmittedCall extends Call {
+  readonly turn: Turn;
+}
 
 /** Runs a task in the call's turn and adds the time that it held a thread to the call's; throws a `PoolError`. */
-export async function runTask<T extends Task>(state: CallState, task: T): Promise<TaskOutcome<T['kind']>> {
-  const { turn } = state;
-  if (!turn) throw new Error('a task is run for a call that was admitted');
+export async function runTask<T extends Task>(
+  { state, turn }: AdmittedCall,
+  task: T,
+): Promise<TaskOutcome<T['kind']>> {
   const outcome = await turn.run(task).catch((error) => {
-    state.taskMs += (error as { ms?: number }).ms ?? 0;
+    if (error instanceof PoolError) state.taskMs += error.ms;
     throw error;
   });
   state.taskMs += outcome.ms;

@@ -1,57 +1,45 @@
 import type { RouterContext } from '@koa/router';
 import type { Middleware } from 'koa';
 import type { Answer } from '../../pool/answer.js';
-import type { Turn } from '../../pool/turn.js';
-import type { BodyText } from '../../schemas/input/judge-input.js';
-import type { QueryText } from '../../schemas/input/urlencoded.js';
+import type { Helper } from '../helpers/registry.js';
 import type { ActiveKey } from '../keys/verifier.js';
-import type { TenantLimits } from '../limits/tenant-limits.js';
-import type { Helper } from '../registry.js';
 
-/** What the stages of one call hand on. Each part is there from the stage on that is named for it. */
+/**
+ * What is known of a call so far: all that its answer, the log, metrics and usage tell of it, however far it came. What a
+ * stage needs of another is handed on by it, and does not stand here.
+ */
 export interface CallState {
-  /** observe */
-  requestId: string;
-  /** observe: aborted when the client goes away. */
-  gone: AbortSignal;
-  /** route: absent on a path that is no helper's. */
+  readonly requestId: string;
+  /** Aborted when the client goes away. */
+  readonly gone: AbortSignal;
+  /** Fields of the answer, whatever it turns out to be. */
+  readonly headers: Record<string, string>;
+  /** Absent on a path that is no helper's. */
   helper?: Helper;
-  /** authenticate: the query, parsed once. */
-  query?: QueryText;
-  tenant?: ActiveKey['tenant'];
-  keyId?: string;
-  /** authenticate: what the key may call; null is everything. */
-  scopes?: readonly string[] | null;
-  /** limit: the tenant's own values over the defaults. */
-  limits?: TenantLimits;
-  /** admit: the call's way through the pool. */
-  turn?: Turn;
-  /** read-input: what the body holds, before it is judged. */
-  body?: BodyInput | undefined;
-  /** validate */
+  /** Absent until the key has been found. */
+  caller?: Caller;
   dryrun: boolean;
-  input?: Record<string, unknown>;
-  /** fetch-source */
-  source?: Uint8Array;
-  /** run-helper */
-  result?: Answer;
-  /** read-input, fetch-source: bytes of the body and of what was fetched. */
+  /** Bytes of the body and of what was fetched. */
   bytesIn: number;
-  /** run-helper: milliseconds that a worker spent on the task. */
+  /** Milliseconds that a worker spent on the call. */
   taskMs: number;
-  /** respond: the error's code, and what only the log may know. */
+  /** Absent where the answer is none of data: an error, or OPTIONS. */
+  result?: Answer;
+  /** The error's code, and what only the log may know. */
   code?: string;
   fault?: unknown;
 }
 
-/** What a POST brought: its text as it came, until it is judged, and the file beside it. */
-export interface BodyInput {
-  text?: BodyText;
-  file?: Uint8Array;
+/** Whose call it is, by its key. */
+export interface Caller {
+  tenant: ActiveKey['tenant'];
+  keyId: string;
+  /** What the key may call; null is everything. */
+  scopes: readonly string[] | null;
 }
 
-/** One call, as its stages see it. */
+/** One request of the API, as Koa hands it on. */
 export type CallContext = RouterContext<CallState>;
 
-/** A stage of the pipeline, as Koa middleware. */
-export type Stage = Middleware<CallState, CallContext>;
+/** What stands around the helpers' stages: it sees every request of the API. */
+export type CallMiddleware = Middleware<CallState, CallContext>;

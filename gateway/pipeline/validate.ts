@@ -1,19 +1,26 @@
-import { GatewayError } from '../errors.js';
+import type { QueryText } from '../../schemas/input/urlencoded.js';
+import { inputError } from '../errors.js';
+import type { Helper } from '../helpers/registry.js';
 import { judge } from './judge.js';
-import type { Stage } from './state.js';
+import type { BodyInput } from './read-input.js';
+import type { AdmittedCall } from './run-task.js';
+import type { Stage } from './stage.js';
+
+/** A call's input in its normal form; the text that it was made of is gone. */
+export interface InputFound {
+  input: Record<string, unknown>;
+  text: undefined;
+}
 
 /** Makes one input object of query and body and judges it by the helper's schema; every problem is told at once. */
-export function validate(): Stage {
-  return async function validate(ctx, next) {
-    const { helper, query, body } = ctx.state;
-    if (!helper || !query) throw new GatewayError('not_found');
-    const raw = { query, body: body?.text, hasFile: body?.file !== undefined };
-    const { input, dryrun, problems } = await judge(helper, raw, ctx.state);
-    ctx.state.dryrun = dryrun;
-    if (problems.length > 0) throw new GatewayError('invalid_input', { details: problems });
-    ctx.state.input = input;
-    // Waiting for its turn, a call holds what it was sent once: as input, no longer as bytes too.
-    ctx.state.body = body?.file ? { file: body.file } : undefined;
-    await next();
+export function validate(helper: Helper): Stage<AdmittedCall & BodyInput & { query: QueryText }, InputFound> {
+  return async function validate(call, next) {
+    const { query, text, file } = call;
+    const raw = { query, body: text, hasFile: file !== undefined };
+    const { input, dryrun, problems } = await judge(helper, raw, call);
+    call.state.dryrun = dryrun;
+    if (problems.length > 0) throw inputError(problems);
+    // Waiting for its turn, a call holds what it was sent once: as input, no longer as text too.
+    return next({ input, text: undefined });
   };
 }

@@ -15,7 +15,7 @@ export interface DialOptions {
   connect?: (to: { host: string; port: number }) => Socket;
 }
 
-/** Opens a connection, with TLS where the url says https, whose other end has been judged; aborted by `signal`. */
+/** Opens a connection whose other end has been judged, with TLS where the url says https; aborted by `signal`. */
 export type Dial = (target: Target, signal: AbortSignal) => Promise<Socket>;
 
 /** A name with hundreds of silent addresses must not turn one request into hundreds of connections. */
@@ -25,7 +25,9 @@ const noAddress = 'The host name of the url has no address.';
 
 /**
  * The only place that opens a connection to a source. A name is resolved once, every address it has must be public, and
- * the connection goes to one of those very addresses: a second look-up could give another answer (DNS rebinding).
+ * the connection goes to one of those very addresses: a second look-up could give another answer (DNS rebinding). Own code
+ * because the `lookup` of Node's and undici's connectors, on which guards are built elsewhere, is not asked about a host that
+ * is an address, nor told to which address the connection went.
  */
 export function createDial({ resolve, resolveExempt, ca, connect = net.connect }: DialOptions): Dial {
   return async function dial(target, signal) {

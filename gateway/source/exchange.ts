@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { Client, type Dispatcher } from 'undici';
-import { createGrowingBuffer, type GrowingBuffer } from '../http/growing-buffer.js';
+import { createGrowingBuffer, type GrowingBuffer } from '../http/body/growing-buffer.js';
 import { sourceFailed, sourceTooLarge } from './failure.js';
 import { type Framing, headBytes } from './framing.js';
 import { judgeHead } from './response-head.js';
@@ -25,7 +25,7 @@ const headers = {
   'accept-encoding': 'identity',
 };
 const maxHeaderBytes = 16 * 1024;
-/** undici makes an error of every header past its limit, which costs more than to read them: this one is never met. */
+/** undici makes an error of every header past its limit, which costs more than reading them: this one is never met. */
 const clientHeaderBytes = 1024 * 1024;
 
 /**

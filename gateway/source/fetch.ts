@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.js';
+import { GatewayError, inputError } from '../errors.js';
 import { startDeadline } from './deadline.js';
 import { createDial, type DialOptions } from './dial.js';
 import { exchange } from './exchange.js';
@@ -26,7 +26,8 @@ export interface FetchOptions {
   /** Ends the download at once; the promise is rejected with its reason. */
   signal?: AbortSignal | undefined;
   /**
-   * Called with 0 when a final head that is taken has come, a redirect's too, then with the length of each piece of the file. It ends a download by `signal` and must not throw.
+   * Called with 0 when a final head that is taken has come, a redirect's too, then with the length of each piece of the file.
+   * It ends a download by `signal` and must not throw.
    */
   onProgress?: ((bytes: number) => void) | undefined;
 }
@@ -73,14 +74,14 @@ export function createSource(options: SourceOptions): Source {
     const verdict = parseSourceUrl(raw, origins);
     if (verdict.ok) return verdict;
     if (verdict.kind === 'refused') throw sourceRefused(verdict.problem);
-    throw new GatewayError('invalid_input', { details: [{ field: 'url', problem: verdict.problem }] });
+    throw inputError([{ field: 'url', problem: verdict.problem }]);
   }
 
   function judgeRedirect(location: string, from: URL): Target {
     const verdict = parseSourceUrl(location, origins, from);
     if (verdict.ok) return verdict;
     if (verdict.kind === 'refused') throw sourceRefused(`redirect: ${verdict.problem}`);
-    // Its fault, not that of who named the first url: the problem is said of the Location, never of a parameter.
+    // The server's fault, not that of whoever named the first url: the problem names the Location, never a parameter.
     throw sourceFailed(
       `The server behind the url redirects to what cannot be followed: its Location ${verdict.problem}.`,
     );

@@ -1,4 +1,4 @@
-/** Names that no public resolver answers (RFC 6761 special use, RFC 8375, RFC 9476, ICANN's `internal`): they mean a place inside. */
+/** Names that mean a place inside, so that no public resolver answers (RFC 6761, RFC 8375, RFC 9476, ICANN's `internal`). */
 const insideSuffixes = ['localhost', 'local', 'internal', 'home.arpa', 'localdomain', 'onion', 'alt'];
 
 /**

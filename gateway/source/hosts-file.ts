@@ -6,7 +6,8 @@ export type HostsFile = (name: string) => readonly string[];
 
 /**
  * Reads a hosts file (hosts(5)), again whenever it has changed; a missing one lists nothing. Read synchronously: it is a
- * small file in the page cache, while `fs.promises` would queue behind the image encodes in the libuv pool.
+ * small file in the page cache, while `fs.promises` would queue behind the image encodes in the libuv pool. Own code because
+ * Node reads hosts files within `dns.lookup` alone, and `createResolve` does without that.
  */
 export function createHostsFile(path: string): HostsFile {
   let version = '';

@@ -3,7 +3,7 @@ export type ExemptOrigins = ReadonlySet<string>;
 
 /**
  * Reads the operator's list of exempt origins. An entry names exactly one scheme, host and port, e.g.
- * `http://127.0.0.1:9100`; a path, a user name, a wildcard or another scheme than http and https throws, because a
+ * `http://127.0.0.1:9100`; a path, a user name, a wildcard or a scheme other than http and https throws, because a
  * rule that means more than its author thinks is a hole. The error gives the entry's place in the list, never its text.
  */
 export function parseExemptOrigins(list: readonly string[]): ExemptOrigins {

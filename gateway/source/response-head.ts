@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'undici/types/header.js';
 import { sourceFailed, sourceTooLarge } from './failure.js';
 
-/** What to do after a response's head: read a body (`length` in bytes if it was told), or go elsewhere. */
+/** What to do after a response's head: read a body (`length` in bytes if it was announced), or go elsewhere. */
 export type HeadVerdict = { read: true; length: number | undefined } | { read: false; location: string };
 
 const redirects = new Set([301, 302, 303, 307, 308]);

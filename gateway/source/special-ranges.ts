@@ -9,7 +9,7 @@ export const refusedIpv4 = {
   // Alibaba Cloud keeps its metadata at 100.100.100.200, inside this block.
   '100.64.0.0/10': 'carrier-grade NAT (RFC 6598)',
   '127.0.0.0/8': 'loopback (RFC 1122)',
-  // An ordinary public address by every registry, but inside Azure it is the host's agent.
+  // To every registry an ordinary public address, but inside Azure it is the host's agent.
   '168.63.129.16/32': 'Azure platform address',
   // 169.254.169.254 and its neighbours are the metadata services of nearly every cloud.
   '169.254.0.0/16': 'link-local (RFC 3927)',

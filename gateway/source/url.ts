@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { urlParameter } from '../../schemas/parameters/gateway-parameters.js';
 import { judgeAddress } from './address.js';
 import { judgeHostName } from './host-name.js';
 import type { ExemptOrigins } from './origins.js';
@@ -15,7 +16,7 @@ export type UrlVerdict =
   /** `unparseable`: `problem` is for the client. `refused`: `problem` is for the log only. */
   | { ok: false; kind: 'unparseable' | 'refused'; problem: string };
 
-const maxLength = 8192;
+const { maxLength } = urlParameter;
 const tooLong = `is longer than the ${maxLength} characters that are allowed, percent-encoded ones counted as three`;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
 const stripped = /[\u0000-\u001f\u007f-\u009f\\]/;

@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.js';
+import { inputError } from '../errors.js';
 
 /** Where a page of usage ends. */
 export interface UsageCursor {
@@ -7,6 +7,7 @@ export interface UsageCursor {
   service: string;
 }
 
+/** Opaque to whoever gets it: its form may change. */
 export function formatCursor({ day, key, service }: UsageCursor): string {
   return Buffer.from(JSON.stringify([day, key, service])).toString('base64url');
 }
@@ -24,7 +25,5 @@ export function parseCursor(text: string): UsageCursor {
   } catch {
     // Not JSON: answered below as any other text that is no cursor.
   }
-  throw new GatewayError('invalid_input', {
-    details: [{ field: 'after', problem: 'must be the next of the page before, unchanged' }],
-  });
+  throw inputError([{ field: 'after', problem: 'must be the next of the page before, unchanged' }]);
 }

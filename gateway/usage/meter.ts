@@ -1,32 +1,31 @@
 import type { Transaction } from 'kysely';
 import type { Logger } from 'pino';
-import { createAccess } from '../database/access.js';
-import type { BatchSource, BatchWriter } from './batch-writer.js';
-import { readUsage, type UsagePage, type UsageQuery } from './report.js';
-import { pruneUsage } from './retention.js';
-import type { UsageDatabase, UsageTable, UsageTables } from './tables.js';
-import { createTally, dayOf, type UsageRecord } from './tally.js';
+import type { Access } from '../database/access.js';
+import type { BatchSource, BatchWriter } from '../database/batch-writer.js';
+import { requireValid } from '../errors.js';
+import { createUsageInput, type UsageQuery } from './query.js';
+import { readUsage, type UsagePage } from './report.js';
+import type { UsageTable, UsageTables } from './tables.js';
+import { createTally, type UsageRecord } from './tally.js';
 
 export interface UsageMeter {
   /** Counts a call. Synchronous and in memory: it costs the request about a microsecond. */
   record(call: UsageRecord): void;
-  /** A tenant's figures; at most one flush interval behind. */
+  /** A tenant's figures; at most one flush interval behind. Rejects with `invalid_input` naming what is wrong with the query. */
   usage(tenant: string, query?: UsageQuery): Promise<UsagePage>;
-  /** Writes what is left and stops; the batch writer is its owner's to close. */
+  /** Writes what is left; the batch writer is its owner's to close. */
   close(): Promise<void>;
 }
 
 export interface UsageMeterOptions {
-  db: UsageDatabase;
+  access: Access<UsageTables>;
   writer: BatchWriter;
-  logger: Pick<Logger, 'info' | 'warn' | 'error'>;
-  /** Days that figures are kept; default 400, a year and a month. */
-  retentionDays?: number;
+  logger: Pick<Logger, 'error'>;
   /** Rows in memory at most while the database is away; default 50,000. */
   maxRows?: number;
 }
 
-const SUMS = [
+const sums = [
   'calls',
   'errors_client',
   'errors_limited',
@@ -37,20 +36,19 @@ const SUMS = [
 ] as const satisfies (keyof UsageTable)[];
 
 // 500 rows of 11 values stay far below the 32,766 parameters that SQLite takes.
-const ROWS_A_STATEMENT = 500;
-const HOUR_MS = 3_600_000;
+const rowsAStatement = 500;
 
 async function addRows(trx: Transaction<UsageTables>, rows: UsageTable[]): Promise<void> {
-  for (let start = 0; start < rows.length; start += ROWS_A_STATEMENT) {
+  for (let start = 0; start < rows.length; start += rowsAStatement) {
     await trx
       .insertInto('usage_daily')
-      .values(rows.slice(start, start + ROWS_A_STATEMENT))
+      .values(rows.slice(start, start + rowsAStatement))
       .onConflict((conflict) =>
         conflict
           .columns(['tenant', 'day', 'key_id', 'service'])
           .doUpdateSet((eb) =>
             Object.fromEntries(
-              SUMS.map((sum) => [sum, eb(`usage_daily.${sum}`, '+', eb.ref(`excluded.${sum}`))]),
+              sums.map((sum) => [sum, eb(`usage_daily.${sum}`, '+', eb.ref(`excluded.${sum}`))]),
             ),
           ),
       )
@@ -60,12 +58,10 @@ async function addRows(trx: Transaction<UsageTables>, rows: UsageTable[]): Promi
 
 /** Counts calls by UTC day, tenant, key and helper; several gateways on one database add to the same rows. */
 export function createUsageMeter(options: UsageMeterOptions): UsageMeter {
-  const { writer, logger, retentionDays = 400, maxRows } = options;
-  const access = createAccess<UsageTables>(options.db);
+  const { access, writer, logger, maxRows } = options;
+  const input = createUsageInput();
   let tally = createTally(maxRows);
   let overflowed = false;
-  let prunedOn: string | undefined;
-  let pruning = Promise.resolve();
 
   const source: BatchSource = {
     drain() {
@@ -73,26 +69,10 @@ export function createUsageMeter(options: UsageMeterOptions): UsageMeter {
       const rows = tally.rows();
       tally = createTally(maxRows);
       overflowed = false;
-      return { write: (trx) => addRows(trx, rows) };
+      return { write: (trx) => addRows(trx.withTables<UsageTables>(), rows) };
     },
   };
   writer.add(source);
-
-  async function prune(): Promise<void> {
-    const today = dayOf(Date.now());
-    if (prunedOn === today) return;
-    try {
-      await pruneUsage(access, retentionDays, Date.now());
-      prunedOn = today;
-    } catch (error) {
-      logger.warn({ err: error }, 'old usage figures could not be deleted; tried again in an hour');
-    }
-  }
-  pruning = prune();
-  const timer = setInterval(() => {
-    pruning = prune();
-  }, HOUR_MS);
-  timer.unref();
 
   return {
     record(call) {
@@ -103,10 +83,11 @@ export function createUsageMeter(options: UsageMeterOptions): UsageMeter {
         'too many rows of usage are waiting for the database; calls on further rows go uncounted',
       );
     },
-    usage: (tenant, query) => readUsage(access, tenant, query),
+    async usage(tenant, query = {}) {
+      return readUsage(access, tenant, requireValid(input.check(query)));
+    },
     async close() {
-      clearInterval(timer);
-      await Promise.all([pruning, writer.flush()]);
+      await writer.flush();
     },
   };
 }

@@ -1,7 +1,7 @@
-import type { Kysely, Migration } from 'kysely';
-import type { UsageTables } from './tables.js';
+import type { Kysely } from 'kysely';
 
-async function up(db: Kysely<UsageTables>): Promise<void> {
+/** Makes the table of usage figures. No foreign keys: the figures outlive the keys and tenants that they tell of. */
+export async function createUsageTable(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('usage_daily')
     .addColumn('tenant', 'text', (column) => column.notNull())
@@ -18,29 +18,4 @@ async function up(db: Kysely<UsageTables>): Promise<void> {
     .addPrimaryKeyConstraint('usage_daily_pk', ['tenant', 'day', 'key_id', 'service'])
     .execute();
   await db.schema.createIndex('usage_daily_day').on('usage_daily').column('day').execute();
-  await db.schema
-    .createTable('usage_writers')
-    .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('batch', 'bigint', (column) => column.notNull())
-    .addColumn('at', 'bigint', (column) => column.notNull())
-    .execute();
-  await db.schema
-    .createTable('quota_use')
-    .addColumn('tenant', 'text', (column) => column.notNull())
-    .addColumn('month', 'text', (column) => column.notNull())
-    .addColumn('used', 'bigint', (column) => column.notNull())
-    .addPrimaryKeyConstraint('quota_use_pk', ['tenant', 'month'])
-    .execute();
 }
-
-async function down(db: Kysely<UsageTables>): Promise<void> {
-  for (const table of ['quota_use', 'usage_writers', 'usage_daily'] as const) {
-    await db.schema.dropTable(table).execute();
-  }
-}
-
-/**
- * The tables of usage figures and of quotas, for SQLite and PostgreSQL. No foreign keys: the figures outlive the
- * keys and tenants that they tell of.
- */
-export const usageMigration: Migration = { up, down };

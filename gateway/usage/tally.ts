@@ -1,3 +1,4 @@
+import { dayMs, dayOf } from './day.js';
 import type { UsageTable } from './tables.js';
 
 /** One answered call, as the pipeline reports it. */
@@ -29,13 +30,6 @@ export interface Tally {
   rows(): UsageTable[];
 }
 
-export const DAY_MS = 86_400_000;
-
-/** The UTC day of a moment, `YYYY-MM-DD`. */
-export function dayOf(at: number): string {
-  return new Date(at).toISOString().slice(0, 10);
-}
-
 // A value that the database refuses would hold up its whole batch for ever.
 function amount(value: number): number {
   return Number.isFinite(value) && value > 0 ? value : 0;
@@ -56,7 +50,7 @@ export function createTally(maxRows = 50_000): Tally {
 
   // To name a day costs more than all the rest of a record.
   function nameDay(at: number): string {
-    const day = Math.floor(at / DAY_MS);
+    const day = Math.floor(at / dayMs);
     if (day !== lastDay) {
       lastDay = day;
       lastName = dayOf(at);
@@ -98,7 +92,7 @@ export function createTally(maxRows = 50_000): Tally {
       return true;
     },
     rows() {
-      return [...rows.keys()].sort().map((name) => rows.get(name) as UsageTable);
+      return [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { Operation } from './operation.js';
-import type { TextRenderer } from './overlay.js';
-import { drawWatermark } from './placement.js';
 import { extendRaster, type Raster } from './raster.js';
+import type { TextRenderer } from './text/overlay.js';
+import { drawWatermark } from './text/placement.js';
 
 /** Runs a recipe on decoded pixels, which it may change in place; the same for both engines. */
 export function applyOperations(

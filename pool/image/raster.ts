@@ -13,7 +13,10 @@ export interface Raster {
   frames: number;
 }
 
-/** A larger raster in which every frame stands in a frame of one solid colour. */
+/**
+ * A larger raster in which every frame stands in a frame of one solid colour. Own code so that both engines give the same
+ * pixels.
+ */
 export function extendRaster(raster: Raster, { width: border, color }: BorderOptions): Raster {
   if (border === 0) return raster;
   const pixel = Buffer.from(`${color.slice(1)}ff`, 'hex').subarray(0, raster.channels);

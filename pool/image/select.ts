@@ -1,7 +1,7 @@
 import type { ImageEngine } from './engine.js';
-import type { FontSet } from './fonts.js';
-import { createTextRenderer } from './overlay.js';
-import { createSharpEngine, type SharpModule } from './sharp.js';
+import { createSharpEngine, type SharpModule } from './sharp/engine.js';
+import type { FontSet } from './text/fonts.js';
+import { createTextRenderer } from './text/overlay.js';
 
 export type EngineName = ImageEngine['name'];
 export type EngineChoice = 'auto' | EngineName;
@@ -30,7 +30,7 @@ export async function loadEngine(
 
 /** Imported only where it is used: Jimp takes a tenth of a second to load. */
 async function loadJimp(text: Awaited<ReturnType<typeof createTextRenderer>>): Promise<ImageEngine> {
-  const { createJimpEngine } = await import('./jimp.js');
+  const { createJimpEngine } = await import('./jimp/engine.js');
   return createJimpEngine({ text });
 }
 

@@ -1,5 +1,4 @@
-/** Readers of what stands in an environment variable. Each gives undefined for text that is not of its form. */
-export type ReadSetting = (text: string) => unknown;
+// Readers of what stands in an environment variable. Each gives undefined for text that is not of its form.
 
 const number = /^\d{1,15}(?:\.\d{1,6})?$/;
 const sized = /^(\d{1,15}(?:\.\d{1,6})?) ?(B|KB|MB|GB|KiB|MiB|GiB)?$/i;
@@ -11,10 +10,6 @@ const thousands: Record<string, number> = { '': 1, k: 1e3, m: 1e6, g: 1e9 };
 
 export function readText(text: string): string {
   return text;
-}
-
-export function readLowerCase(text: string): string {
-  return text.toLowerCase();
 }
 
 /** Digits, with a fraction or without. */
@@ -30,7 +25,7 @@ export function readBytes(text: string): number | undefined {
     : undefined;
 }
 
-/** A count: `40000000` or `40M`; K, M and G are thousands, millions and milliards. */
+/** A count: `40000000` or `40M`; K, M and G are thousands, millions and billions. */
 export function readCount(text: string): number | undefined {
   const match = counted.exec(text);
   return match ? scaled(match[1], thousands[(match[2] ?? '').toLowerCase()]) : undefined;
@@ -67,7 +62,7 @@ function readOrigin(text: string): string | undefined {
 }
 
 /** A connection address with one of these schemes that parses as a URL. */
-export function readUrl(...schemes: string[]): ReadSetting {
+export function readUrl(...schemes: string[]): (text: string) => string | undefined {
   return function readConnectionUrl(text) {
     return schemes.some((scheme) => text.startsWith(`${scheme}://`)) && URL.canParse(text) ? text : undefined;
   };

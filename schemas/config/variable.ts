@@ -1,26 +1,45 @@
-import type { Config } from '../config.js';
-import type { ReadSetting } from './forms.js';
-
-/** One environment variable: the table from which configuration, messages and documentation come. */
-export interface Variable {
-  name: string;
-  setting: keyof Config;
-  /** As it would be written in the environment; undefined where it is optional or counted at the start. */
-  default?: string;
+/** A kind of value: how text becomes one, which are right, and the words for it. */
+export interface Form<T> {
+  /** Gives undefined for text that is not of this form. */
+  read(text: string): T | undefined;
+  /** JSON Schema of the value, once read. */
+  schema: object;
   /** What is wanted, as messages end: `must be …`. */
-  form: string;
-  read: ReadSetting;
+  wanted: string;
+}
+
+/** The parts of the gateway that variables are for, by the headings of the README's tables. */
+export const readers = {
+  api: 'The API',
+  site: 'The key-management site',
+  database: 'Database and Redis',
+  pool: 'Plugins and the pool',
+  input: 'Pictures and text',
+  flow: 'What arrives and what leaves',
+  limits: 'Limits of a tenant',
+  log: 'The log',
+} as const;
+
+/** A default that depends on the host. */
+export interface HostDefault<T> {
+  /** What the README calls it. */
+  shown: string;
+  value(): T;
+}
+
+/**
+ * One environment variable. All that is said about it stands here alone: configuration, its type and schema, messages and
+ * README are made from it.
+ */
+export interface Variable<T = unknown> {
+  name: string;
+  /** The part that reads it. */
+  reader: keyof typeof readers;
+  form: Form<T>;
+  /** As it would be written in the environment. The setting of a variable without one is optional. */
+  default?: string | HostDefault<T>;
   description: string;
 }
 
-/** Writes an entry of the table. */
-export function v(
-  name: string,
-  setting: keyof Config,
-  preset: string | undefined,
-  form: string,
-  read: ReadSetting,
-  description: string,
-): Variable {
-  return { name, setting, ...(preset === undefined ? {} : { default: preset }), form, read, description };
-}
+/** Variables by the names that their settings have in the configuration. */
+export type Variables = Readonly<Record<string, Variable>>;

@@ -1,12 +1,11 @@
-import type { FieldProblem } from '../problem.js';
-import { boundProblems } from '../problems.js';
+import { boundProblems, type FieldProblem } from '../field-problem.js';
 import { fieldName } from '../quote.js';
 import { scanJson } from './json-scan.js';
 
 /** What a text held, or why it is refused. */
 export type Read<T> = { value: T } | { problems: FieldProblem[] };
 
-/** Reads JSON text that must be an object of at most 1000 names and 32 levels; says what it is instead, or which name came twice. */
+/** Reads JSON text of an object of at most 1000 names and 32 levels; says what it is instead, or which name came twice. */
 export function readJsonObject(text: string): Read<Record<string, unknown>> {
   const scan = scanJson(text);
   if ('problem' in scan) return ofBody(scan.problem);

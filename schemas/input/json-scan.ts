@@ -18,7 +18,7 @@ const backslash = 0x5c;
  * Reads over JSON text before anything is made of it: counts names and levels, and stops with the reason where there are too
  * many. An object of 100,000 names takes a hundred times as long to make as to send, and names whose hashes collide (V8
  * takes decimal integers as they are) longer than that by far. One pass, linear whatever the text holds; what is not
- * JSON is left for `JSON.parse` to say.
+ * JSON is left for `JSON.parse` to say, which counts nothing itself.
  */
 export function scanJson(text: string): JsonScan | { problem: string } {
   const scan: JsonScan = { names: 0, outer: [] };
@@ -49,6 +49,11 @@ export function scanJson(text: string): JsonScan | { problem: string } {
     }
   }
   return scan;
+}
+
+/** Whether a text begins as only JSON does, whether or not it goes on so. */
+export function looksLikeJson(text: string): boolean {
+  return /^\s{0,100}(?:\{\s{0,100}["}]|\[\s{0,100}["[{\]])/.test(text);
 }
 
 /** The place of the quote that ends the string begun at `start`; the text's end where there is none. */

@@ -1,15 +1,22 @@
+import { boundProblems, type FieldProblem } from '../field-problem.js';
 import type { ParameterChecker } from '../parameters.js';
-import type { FieldProblem } from '../problem.js';
-import { boundProblems } from '../problems.js';
 import { fieldName } from '../quote.js';
 import { readJsonObject } from './json-object.js';
+import { looksLikeJson } from './json-scan.js';
 import { parseUrlencoded, type QueryText } from './urlencoded.js';
 import { readUtf8 } from './utf8.js';
 
 /** The text of a body as it came: nothing of it has been decoded or judged. */
-export type BodyText =
-  | { kind: 'json' | 'form'; bytes: Uint8Array }
-  | { kind: 'fields'; fields: ReadonlyMap<string, Uint8Array>; problems: readonly FieldProblem[] };
+export type BodyText = { kind: 'json' | 'form'; bytes: Uint8Array } | FieldsText;
+
+/** The text fields of an upload. */
+export interface FieldsText {
+  kind: 'fields';
+  fields: ReadonlyMap<string, Uint8Array>;
+  problems: readonly FieldProblem[];
+  /** Whether a file came under another name than the file field's; that is among the problems. */
+  hasLostFile?: boolean;
+}
 
 /** What a call brought, all in plain data that can be sent to another thread. */
 export interface RawInput {
@@ -46,12 +53,14 @@ export function judgeInput(
   for (const [name, value] of Object.entries(read.json ?? {})) raw.set(name, value);
 
   const dryrun = raw.get('dryrun') === true;
-  const { input, problems } = parameters.check(Object.fromEntries(raw), {
-    dryrun: dryrun && !runsDry,
-    hasFile,
-  });
   const unread = [...query.problems, ...(read.text?.problems ?? [])];
   const named = new Set(unread.map(({ field }) => field));
+  const { input, problems } = parameters.check(Object.fromEntries(raw), {
+    dryrun: dryrun && !runsDry,
+    // One that came twice, or as what it may not be, has its problem; that there is none would be another.
+    hasFile: hasFile || named.has('file'),
+    hasLostFile: raw.has('file') || (body?.kind === 'fields' && body.hasLostFile === true),
+  });
   // What was sent and could not be read is not missing too.
   const all = [...unread, ...problems.filter(({ field }) => raw.has(field) || !named.has(field))];
   return { input, dryrun, problems: boundProblems(all) };
@@ -65,10 +74,23 @@ function readBody(body: BodyText | undefined): ReadBody {
   const text = readUtf8(body.bytes);
   if ('problems' in text) return { refused: text.problems };
   if (text.value.trim() === '') return {};
-  if (body.kind === 'form') return { text: parseUrlencoded(text.value, 'body') };
+  if (body.kind === 'form') {
+    if (looksLikeJson(text.value) || meantAsJson.test(text.value)) return { refused: [sentAsForm] };
+    return { text: parseUrlencoded(text.value, 'body') };
+  }
   const json = readJsonObject(text.value);
   return 'problems' in json ? { refused: json.problems } : { json: json.value };
 }
+
+/** Encoded, or with what a shell has made of the quotes, `{a:1}` or `'{a:1}'`: no form where no name has a value. */
+const meantAsJson = /^(?:%7B%22|\s{0,100}'?[{[][^=]*$)/i;
+
+/** What curl's `-d` makes of JSON where nobody says that it is JSON. */
+const sentAsForm: FieldProblem = {
+  field: 'body',
+  problem:
+    "looks like JSON, but was sent as a form: send it with Content-Type: application/json (curl: -H 'content-type: application/json')",
+};
 
 function readFields(fields: ReadonlyMap<string, Uint8Array>, problems: readonly FieldProblem[]): QueryText {
   const read: QueryText = { values: new Map(), problems: [...problems] };

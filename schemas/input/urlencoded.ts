@@ -1,4 +1,4 @@
-import type { FieldProblem } from '../problem.js';
+import type { FieldProblem } from '../field-problem.js';
 import { fieldName } from '../quote.js';
 
 /** Parameters that came as text, by name, and what was wrong with how they came. */
@@ -12,8 +12,9 @@ const maxParameters = 1000;
 
 /**
  * Parses `application/x-www-form-urlencoded` text, a query string or a body, in linear time. A name that comes twice,
- * bytes that are not UTF-8 and too many parameters are problems, not guesses; those that no one field has are told of `place`. Koa's own `ctx.query` is quadratic
- * in the number of parameters and would run before the key is known.
+ * bytes that are not UTF-8 and too many parameters are problems, not guesses; those of no one field name `place`. Koa's own
+ * `ctx.query` is quadratic in the number of parameters and would run before the key is known; `URLSearchParams` makes U+FFFD of
+ * what is not UTF-8 and says nothing.
  */
 export function parseUrlencoded(text: string, place: 'query' | 'body' = 'query'): QueryText {
   const values = new Map<string, string>();

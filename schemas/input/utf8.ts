@@ -1,4 +1,4 @@
-import type { FieldProblem } from '../problem.js';
+import type { FieldProblem } from '../field-problem.js';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 

@@ -1,12 +1,16 @@
-import { scanJson } from '../input/json-scan.js';
-import { asSchema, isObject, type JsonSchema, typesOf } from '../json-schema.js';
+import { looksLikeJson, scanJson } from '../input/json-scan.js';
+import { isObject, type JsonSchema } from '../json-schema.js';
+import { type Form, formsOf } from './forms.js';
 
 /** Reads the text of a query or form value; text that does not fit stays a string, for validation to name. */
 export type Coerce = (text: string) => unknown;
 
+/** Makes the judgement whether a value fits the schema at a place of the whole, for a text that can be read in several ways. */
+export type FitsAt = (schema: JsonSchema, pointer: string) => (value: unknown) => boolean;
+
 const decimal = /^-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?$/;
+const beginsAsJson = /^\s*[[{]/;
 const longestNumber = 1000;
-const longestChain = 10;
 const booleans = new Map([
   ['true', true],
   ['1', true],
@@ -15,27 +19,49 @@ const booleans = new Map([
 ]);
 
 /**
- * The reader for one property by the types that its schema declares. Numbers: decimal notation, finite. Booleans:
- * `true 1 false 0`. Lists: comma-separated, spaces around an item dropped, the empty text is the empty list; lists of
- * lists or objects, and objects, are JSON. Where several types are declared: number, then boolean, then list or object
- * unless a string is allowed too.
+ * The reader for one property by the types that its schema declares, wherever it does: itself, in `const` and `enum`, in
+ * alternatives, behind references. A text can be, in this order of preference: a list or an object as JSON, where it begins
+ * as one; a number in decimal notation, finite; a boolean as `true 1 false 0`; itself; a list with commas, spaces around an
+ * item dropped, the empty text being the empty list, where the items are no lists or objects and the text does not begin as
+ * JSON. The first that fits the schema is taken, and where none does, the first: so a text comes out as the same value sent as
+ * JSON, or is refused.
+ * `pointer` is the schema's place in `root`, for `fitsAt`.
  */
-export function createCoerce(schema: JsonSchema, root: JsonSchema): Coerce {
-  const resolved = resolve(schema, root);
-  const types = new Set(typesOf(resolved));
-  const readers: Coerce[] = [];
-  if (types.has('integer') || types.has('number')) readers.push(readNumber);
-  if (types.has('boolean')) readers.push((text) => booleans.get(text));
-  if (!types.has('string')) {
-    if (types.has('array')) readers.push(listReader(resolved, root));
-    if (types.has('object')) readers.push((text) => readJson(text, isObject));
+export function createCoerce(
+  schema: JsonSchema,
+  root: JsonSchema,
+  fitsAt: FitsAt = () => () => true,
+  pointer = '',
+): Coerce {
+  const forms = formsOf(schema, root, pointer);
+  const types = new Set(forms.map(({ type }) => type));
+  const takesText = types.has('string') || types.size === 0;
+  if (takesText && types.size < 2) return (text) => text;
+
+  const takesNumber = types.has('integer') || types.has('number');
+  const takesBoolean = types.has('boolean');
+  const lists = forms.filter(({ item }) => item !== undefined).map((form) => listReader(form, root, fitsAt));
+  const structured = types.has('object') || types.has('array') ? 1 : 0;
+  const ways =
+    [takesText, takesNumber, takesBoolean].filter(Boolean).length + Math.max(structured, lists.length);
+  const fits = ways > 1 ? fitsAt(schema, pointer) : undefined;
+
+  function readings(text: string): unknown[] {
+    const json = structured > 0 && beginsAsJson.test(text) ? readJson(text) : undefined;
+    const isJson = types.has(Array.isArray(json) ? 'array' : isObject(json) ? 'object' : '');
+    return [
+      isJson ? json : undefined,
+      takesNumber ? readNumber(text) : undefined,
+      takesBoolean ? booleans.get(text) : undefined,
+      takesText ? text : undefined,
+      ...(json === undefined && !looksLikeJson(text) ? lists.map((read) => read(text)) : []),
+    ].filter((value) => value !== undefined);
   }
+
   return function coerce(text) {
-    for (const read of readers) {
-      const value = read(text);
-      if (value !== undefined) return value;
-    }
-    return text;
+    const [first = text, ...others] = readings(text);
+    if (others.length === 0 || fits === undefined || fits(first)) return first;
+    return others.find(fits) ?? first;
   };
 }
 
@@ -46,32 +72,18 @@ function readNumber(text: string): number | undefined {
   return Number.isFinite(number) ? number + 0 : undefined;
 }
 
-function listReader(schema: JsonSchema, root: JsonSchema): Coerce {
-  const item = resolve(asSchema(schema.items), root);
-  const itemTypes = typesOf(item);
-  if (itemTypes.includes('object') || itemTypes.includes('array'))
-    return (text) => readJson(text, Array.isArray);
-  const coerceItem = createCoerce(item, root);
+function listReader({ item }: Form, root: JsonSchema, fitsAt: FitsAt): Coerce {
+  const { schema = {}, pointer = '' } = item ?? {};
+  const coerceItem = createCoerce(schema, root, fitsAt, pointer);
   return (text) => (text === '' ? [] : text.split(',').map((part) => coerceItem(part.trim())));
 }
 
-function readJson(text: string, fits: (value: unknown) => boolean): unknown {
+function readJson(text: string): unknown {
   // What is refused here stays text, which validation names.
   if ('problem' in scanJson(text)) return undefined;
   try {
-    const value: unknown = JSON.parse(text);
-    return fits(value) ? value : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
-}
-
-function resolve(schema: JsonSchema, root: JsonSchema): JsonSchema {
-  let current = schema;
-  for (let step = 0; step < longestChain; step += 1) {
-    const match = typeof current.$ref === 'string' && /^#\/(definitions|\$defs)\/([^/]+)$/.exec(current.$ref);
-    if (!match) return current;
-    current = asSchema(asSchema(root[match[1] ?? ''])[match[2] ?? '']);
-  }
-  return current;
 }

@@ -1,4 +1,5 @@
-const deepest = 32;
+import { mostLevels } from '../input/json-scan.js';
+
 const mostElements = 10_000;
 
 /** A copy of a JSON value, or why it is refused. */
@@ -17,8 +18,8 @@ export function copyJson(value: unknown, most = 0): Copied {
 
   function copy(from: unknown, depth: number): unknown {
     if (typeof from !== 'object' || from === null || problem !== undefined) return from;
-    if (depth > deepest) {
-      problem = `is nested more than ${deepest} levels deep`;
+    if (depth > mostLevels) {
+      problem = `is nested more than ${mostLevels} levels deep`;
       return undefined;
     }
     const keys = Object.keys(from);

@@ -32,8 +32,8 @@ export const choiceKeyword = normalisingKeyword({
       const text = value as string;
       const name = bySpelling.get(text.toLowerCase());
       if (name !== undefined) return { ok: true, value: name };
-      const hint = didYouMean(text, [...bySpelling.keys()]);
-      return { ok: false, problem: `must be ${form}, but is ${describeValue(text)}${hint}` };
+      const hint = () => didYouMean(text, [...bySpelling.keys()]);
+      return { ok: false, problem: `must be ${form}, but is ${describeValue(text)}`, hint };
     };
   },
 });

@@ -1,29 +1,68 @@
-import { asSchema, isObject, type JsonSchema, typesOf } from '../json-schema.js';
+import { asSchema, followReference, isObject, type JsonSchema, typesOf } from '../json-schema.js';
 import { quote } from '../quote.js';
+import { findTag } from '../tag.js';
 import { choiceForm } from './choice.js';
 import { colorForm } from './color/parse-color.js';
+import { dayForm } from './day.js';
 import { fractionForm } from './fraction.js';
+import { futureForm } from './future.js';
+import { lineForm } from './line.js';
+
+/** What is said of a schema that says nothing that could be put in words. */
+export const anything = 'a value that its schema allows';
+
+/** Values that are listed at most: past these nobody reads on, and a call with many mistakes would be answered megabytes. */
+const mostListed = 100;
 
 /**
  * What a schema allows, as a noun for messages and documentation: `an integer from 0 to 5000`, `one of png, jpg, webp`,
  * `true or false`, `a list of at most 100 items, each a string`.
  */
-export function describeProperty(schema: JsonSchema): string {
-  if (schema.color === true) return colorForm;
-  if (schema.fraction === true) return fractionForm;
-  if (isObject(schema.choice)) return choiceForm(schema.choice as Record<string, string[]>);
-  if ('const' in schema) return literal(schema.const);
-  if (Array.isArray(schema.enum)) return `one of ${schema.enum.map(literal).join(', ')}`;
-  const types = typesOf({ type: schema.type });
-  if (types.length > 0) return alternatives(types.map((type) => describeType(type, schema)));
-  for (const branches of [schema.anyOf, schema.oneOf]) {
-    if (Array.isArray(branches))
-      return alternatives(branches.map((each) => describeProperty(asSchema(each))));
-  }
-  return 'a value that its schema allows';
+export function describeProperty(described: JsonSchema, root: JsonSchema = {}): string {
+  return describe(described, root, []);
 }
 
-function describeType(type: string, schema: JsonSchema): string {
+/** `around` are the schemas that this one stands in: one that holds itself is described once. */
+function describe(described: JsonSchema, root: JsonSchema, around: readonly JsonSchema[]): string {
+  const schema = followReference(described, root);
+  const inside = [...around, schema];
+  if (typeof schema.form === 'string') return schema.form;
+  if (schema.color === true) return colorForm;
+  if (schema.fraction === true) return fractionForm;
+  if (schema.future === true) return futureForm;
+  if (schema.day === true) return dayForm;
+  if (typeof schema.line === 'number') return lineForm(schema.line);
+  if (isObject(schema.choice)) return choiceForm(schema.choice as Record<string, string[]>);
+  if ('const' in schema) return literal(schema.const);
+  if (Array.isArray(schema.enum)) return `one of ${listed(schema.enum, ', ')}`;
+  const branches = [schema.anyOf, schema.oneOf].find((each) => Array.isArray(each));
+  const types = typesOf({ type: schema.type });
+  const areObjects = types.every((type) => type === 'object');
+  const tag = branches && areObjects ? findTag(branches, schema, root) : undefined;
+  if (tag !== undefined) return `an object with ${tag.name} ${listed(tag.values.flat(), ' or ')}`;
+  if (types.length > 0) return alternatives(types.map((type) => describeType(type, schema, root, inside)));
+  if (branches === undefined) return anything;
+  return alternatives(branches.map((each) => describeAlternative(asSchema(each), root, inside)));
+}
+
+/** Objects, beside each other, differ in what they must have. */
+function describeAlternative(
+  alternative: JsonSchema,
+  root: JsonSchema,
+  around: readonly JsonSchema[],
+): string {
+  const schema = followReference(alternative, root);
+  const form = describe(schema, root, around);
+  const names = Array.isArray(schema.required) ? schema.required : Object.keys(asSchema(schema.properties));
+  return form === 'an object' && names.length > 0 ? `an object with ${names.join(' and ')}` : form;
+}
+
+function describeType(
+  type: string,
+  schema: JsonSchema,
+  root: JsonSchema,
+  around: readonly JsonSchema[],
+): string {
   switch (type) {
     case 'integer':
       return `an integer${range(schema)}`;
@@ -34,7 +73,7 @@ function describeType(type: string, schema: JsonSchema): string {
     case 'string':
       return describeString(schema);
     case 'array':
-      return describeList(schema);
+      return describeList(schema, root, around);
     case 'object':
       return 'an object';
     default:
@@ -57,9 +96,10 @@ function describePattern({ pattern, description }: JsonSchema): string {
     : ` that matches ${pattern}`;
 }
 
-function describeList(schema: JsonSchema): string {
+function describeList(schema: JsonSchema, root: JsonSchema, around: readonly JsonSchema[]): string {
   const unique = schema.uniqueItems === true ? ', all different' : '';
-  const items = isObject(schema.items) ? `, each ${describeProperty(schema.items)}` : '';
+  const isKnown = isObject(schema.items) && !around.includes(followReference(schema.items, root));
+  const items = isKnown ? `, each ${describe(asSchema(schema.items), root, around)}` : '';
   return `a list${size(schema.minItems, schema.maxItems, 'item')}${unique}${items}`;
 }
 
@@ -90,6 +130,11 @@ function range(schema: JsonSchema): string {
 
 function alternatives(forms: string[]): string {
   return [...new Set(forms)].join(' or ');
+}
+
+function listed(values: readonly unknown[], between: string): string {
+  const shown = values.slice(0, mostListed).map(literal).join(between);
+  return values.length > mostListed ? `${shown} and ${values.length - mostListed} more` : shown;
 }
 
 function literal(value: unknown): string {

@@ -1,7 +1,7 @@
 import type { FuncKeywordDefinition, SchemaValidateFunction } from 'ajv';
 
-/** A value in its normal form, or what is wrong with it. */
-export type Normalised = { ok: true; value: unknown } | { ok: false; problem: string };
+/** A value in its normal form, or what is wrong with it, and a hint that is looked for only where it is told. */
+export type Normalised = { ok: true; value: unknown } | { ok: false; problem: string; hint?: () => string };
 
 interface NormalisingKeyword {
   keyword: string;
@@ -26,7 +26,14 @@ export function normalisingKeyword(options: NormalisingKeyword): FuncKeywordDefi
       const validate: SchemaValidateFunction = function validateNormalised(value, context) {
         const result = normalise(value);
         if (!result.ok) {
-          validate.errors = [{ keyword, message: result.problem, params: {} }];
+          const { problem, hint } = result;
+          const error = { keyword, params: {} };
+          // Of a long list, a hint for each item would cost more than to judge it.
+          validate.errors = [
+            hint === undefined
+              ? { ...error, message: problem }
+              : Object.defineProperty(error, 'message', { get: () => problem + hint() }),
+          ];
           return false;
         }
         if (context) context.parentData[context.parentDataProperty] = result.value;

@@ -17,6 +17,8 @@ const options: Options = {
   useDefaults: true,
   // ajv turns null into "" and "0x10" into 16; texts are read by the declared type before, or not at all.
   coerceTypes: false,
+  // Of alternatives that a property tells apart, only the one that is meant is judged.
+  discriminator: true,
   // Errors carry the value and its schema, from which messages are made.
   verbose: true,
   // The rules of a schema are compiled once and for all, so a `$id` may occur again in another plugin.

@@ -13,9 +13,9 @@ import { fileURLToPath } from 'node:url';
 import { runCommand, startGatewayProcess } from '../gateway/gateway-process.js';
 import { drawPhoto } from './photo.js';
 
-const ROUND_MS = 4000;
-const ROUNDS = 3;
-const CLIENTS = 4;
+const roundMs = 4000;
+const rounds = 3;
+const clients = 4;
 
 const file = process.argv[2];
 const picture = new Uint8Array(file ? await readFile(file) : await drawPhoto(2500, 1786));
@@ -42,13 +42,13 @@ async function throughput(url: string, format: string): Promise<number> {
   const start = performance.now();
   let done = 0;
   const client = async () => {
-    while (performance.now() - start < ROUND_MS) {
+    while (performance.now() - start < roundMs) {
       const { status } = await post(url, format);
       if (status !== 200) throw new Error(`${url} answered ${status}`);
       done += 1;
     }
   };
-  await Promise.all(Array.from({ length: CLIENTS }, client));
+  await Promise.all(Array.from({ length: clients }, client));
   return done / ((performance.now() - start) / 1000);
 }
 
@@ -68,14 +68,14 @@ const noisy = gateway.first_key?.key;
 const border = `${gateway.url}/media/add-border?ak=${noisy}`;
 
 console.log(
-  `${file ?? 'drawn picture'}: pictures a second over HTTP, ${CLIENTS} clients, median of ${ROUNDS} rounds`,
+  `${file ?? 'drawn picture'}: pictures a second over HTTP, ${clients} clients, median of ${rounds} rounds`,
 );
 for (const format of ['jpg', 'webp', 'png']) {
   const own: number[] = [];
   const plain: number[] = [];
   await post(border, format);
   await post(naive.url, format);
-  for (let round = 0; round < ROUNDS; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     plain.push(await throughput(naive.url, format));
     own.push(await throughput(border, format));
   }

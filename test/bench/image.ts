@@ -5,15 +5,15 @@
 import { readFile } from 'node:fs/promises';
 import sharp from 'sharp';
 import type { Image, ImageFormat } from '../../pool/image/engine.js';
-import { createFontSet } from '../../pool/image/fonts.js';
 import { loadEngine } from '../../pool/image/select.js';
+import { createFontSet } from '../../pool/image/text/fonts.js';
 import { drawPhoto } from './photo.js';
 
 /** Rounds in which V8 still compiles; not counted. */
-const WARM_UP = 2;
-const ROUNDS = 5;
-const BORDER = 20;
-const TEXT = '© Example Studio 2026';
+const warmUp = 2;
+const rounds = 5;
+const border = 20;
+const watermark = '© Example Studio 2026';
 
 const file = process.argv[2];
 const source = new Uint8Array(file ? await readFile(file) : await drawPhoto(2500, 1786));
@@ -32,7 +32,7 @@ const naive = {
   border: (format: ImageFormat) =>
     sharp(source)
       .autoOrient()
-      .extend({ top: BORDER, right: BORDER, bottom: BORDER, left: BORDER, background: '#800080' })
+      .extend({ top: border, right: border, bottom: border, left: border, background: '#800080' })
       .toFormat(formats[format]),
   watermark: (format: ImageFormat) =>
     sharp(source)
@@ -42,16 +42,22 @@ const naive = {
 };
 const svg =
   `<svg xmlns="http://www.w3.org/2000/svg" width="400" height="60"><text x="390" y="44" text-anchor="end" ` +
-  `font-family="DejaVu Sans" font-size="32" fill="#fff" fill-opacity="0.5">${TEXT}</text></svg>`;
+  `font-family="DejaVu Sans" font-size="32" fill="#fff" fill-opacity="0.5">${watermark}</text></svg>`;
 
 const ours = {
-  border: (image: Image) => image.border({ width: BORDER, color: '#800080' }),
+  border: (image: Image) => image.border({ width: border, color: '#800080' }),
   watermark: (image: Image) =>
-    image.watermark({ text: TEXT, position: 'bottom-right', opacity: 0.5, fontSize: 32, color: '#ffffff' }),
+    image.watermark({
+      text: watermark,
+      position: 'bottom-right',
+      opacity: 0.5,
+      fontSize: 32,
+      color: '#ffffff',
+    }),
 };
 
 console.log(
-  `${file ?? 'drawn picture'}: CPU ms of one image, median of ${ROUNDS}; KB; PSNR of the middle in dB`,
+  `${file ?? 'drawn picture'}: CPU ms of one image, median of ${rounds}; KB; PSNR of the middle in dB`,
 );
 for (const operation of ['border', 'watermark'] as const) {
   for (const format of ['jpg', 'webp', 'png'] as const) {
@@ -60,9 +66,9 @@ for (const operation of ['border', 'watermark'] as const) {
       const image = await engine.open(source, { maxPixels: 40_000_000, maxFrames: 250 });
       return (await ours[operation](image).encode(format)).body;
     });
-    for (let round = 0; round < WARM_UP + ROUNDS; round++) {
-      await run(plain, round < WARM_UP);
-      await run(own, round < WARM_UP);
+    for (let round = 0; round < warmUp + rounds; round++) {
+      await run(plain, round < warmUp);
+      await run(own, round < warmUp);
     }
     const [a, b] = [await describe(plain), await describe(own)];
     const ratio = (median(own.cpu) / median(plain.cpu)).toFixed(2);

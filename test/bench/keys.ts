@@ -1,16 +1,11 @@
 /** Prints what checking a key costs a call: one that was seen, one with a typing error, one that nobody issued. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openDatabase } from '../../gateway/database/database.js';
 import { createFirstTenant } from '../../gateway/keys/first-start.js';
 import { createKey } from '../../gateway/keys/key-format.js';
-import { createKeyStore } from '../../gateway/keys/sql-store.js';
 import { createKeyVerifier } from '../../gateway/keys/verifier.js';
+import { createSqliteDatabase } from '../gateway/databases.js';
 
-const dataDir = await mkdtemp(join(tmpdir(), 'bench-'));
-const database = await openDatabase({ dataDir });
-const store = createKeyStore(database);
+const database = await createSqliteDatabase();
+const store = await database.open();
 const first = await createFirstTenant(store);
 const verifier = createKeyVerifier({ store });
 
@@ -27,5 +22,4 @@ await measure('a key with a typing error', 50_000, () => `${known.slice(0, -1)}-
 await measure('a key that nobody issued, SQLite', 2_000, createKey);
 
 await verifier.close();
-await database.close();
-await rm(dataDir, { recursive: true });
+await database.drop();

@@ -1,13 +1,13 @@
 /** Prints what asking the limiter costs a call: `node dist/test/bench/limits.js`; Redis only with REDIS_URL. */
+import { createBatchWriter } from '../../gateway/database/batch-writer.js';
 import { createLimiter } from '../../gateway/limits/limiter.js';
-import { createBatchWriter } from '../../gateway/usage/batch-writer.js';
 import { createUsageMeter } from '../../gateway/usage/meter.js';
 import { Admission } from '../../pool/admission.js';
+import { createSqliteDatabase } from '../gateway/databases.js';
 import { forget } from '../gateway/limits/redis-servers.js';
-import { databases } from '../gateway/usage/databases.js';
 
 const logger = { info() {}, warn: console.warn, error: console.error };
-const RATE = 1_000_000_000;
+const mostRate = 1_000_000_000;
 
 async function measure(name: string, calls: number, call: () => unknown): Promise<void> {
   for (let warmUp = 0; warmUp < calls / 10; warmUp += 1) await call();
@@ -17,18 +17,23 @@ async function measure(name: string, calls: number, call: () => unknown): Promis
   console.log(`${name.padEnd(44)} ${each.toFixed(2).padStart(9)} µs`);
 }
 
-const database = await databases[0].open();
-if (!database) throw new Error('SQLite could not be opened');
-const db = await database.connect();
-const writer = createBatchWriter({ db, logger });
+const files = await createSqliteDatabase();
+const database = await files.connect();
+const writer = createBatchWriter({ access: database.access(), logger });
 
 async function measureLimiter(where: string, calls: number, redisUrl?: string): Promise<void> {
   const redisPrefix = `hg-bench-${process.pid}:`;
-  const limiter = await createLimiter({ db, writer, logger, redisUrl, redisPrefix });
+  const limiter = await createLimiter({
+    access: database.access(),
+    writer,
+    logger,
+    redisUrl,
+    redisPrefix,
+  });
   const kinds = {
-    'rate allowed': { rate: RATE, burst: 0, monthlyQuota: null, inFlight: null },
+    'rate allowed': { rate: mostRate, burst: 0, monthlyQuota: null, inFlight: null },
     'rate refused': { rate: 1, burst: 0, monthlyQuota: null, inFlight: null },
-    'rate and quota, settled': { rate: RATE, burst: 0, monthlyQuota: RATE, inFlight: null },
+    'rate and quota, settled': { rate: mostRate, burst: 0, monthlyQuota: mostRate, inFlight: null },
   };
   for (const [kind, limits] of Object.entries(kinds)) {
     const tenant = { id: kind, limits };
@@ -51,12 +56,11 @@ await measure('place in the pool: take and give back', 200_000, () => {
   if (typeof taken === 'function') taken();
 });
 
-const meter = createUsageMeter({ db, writer, logger });
+const meter = createUsageMeter({ access: database.access(), writer, logger });
 await measure('usage: record', 200_000, () =>
   meter.record({ tenant: 't', key: 'k', service: 'text/a', status: 200, bytesIn: 1, bytesOut: 1, cpuMs: 0 }),
 );
 
 await meter.close();
 await writer.close();
-await db.destroy();
-await database.remove();
+await files.drop();

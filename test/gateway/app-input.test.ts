@@ -120,6 +120,43 @@ describe('input of the API', () => {
     expect((await api.call('/hello?name=Ada&__proto__=1&constructor=2')).status).to.equal(400);
   });
 
+  it('as curl sends it by default is told that it is JSON', async () => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const answer = await api.call('/hello', { method: 'POST', headers, body: '{"name":"Ada"}' });
+    expect(answer.status).to.equal(400);
+    expect(problems(answer)).to.have.length(1);
+    expect(problems(answer)[0]).to.match(/^body looks like JSON.*Content-Type: application\/json/);
+  });
+
+  it('that brings a picture twice is not told that there is none', async () => {
+    const text = new FormData();
+    text.append('file', 'a');
+    text.append('file', new Blob(['x']), 'x.png');
+    const files = new FormData();
+    for (const name of ['x.png', 'y.png']) files.append('file', new Blob(['x']), name);
+    for (const body of [text, files]) {
+      expect(problems(await api.call('/team/size', { body }))).to.deep.equal([
+        'file must be given once, but is given more than once',
+      ]);
+    }
+  });
+
+  it('that brings a picture under another name, or as text, is told that alone', async () => {
+    const misnamed = new FormData();
+    misnamed.append('image', new Blob(['x']), 'x.png');
+    const text = new FormData();
+    text.append('file', 'x.png');
+    expect(problems(await api.call('/team/size', { body: misnamed }))).to.deep.equal([
+      'image must not be a file; the file field is called file',
+    ]);
+    expect(problems(await api.call('/team/size', { body: text }))).to.deep.equal([
+      'file must be uploaded as a file, in a multipart/form-data body (curl: -F file=@photo.jpg)',
+    ]);
+    expect(problems(await api.call('/hello', { body: misnamed }))).to.include(
+      'image must not be a file; this helper takes none',
+    );
+  });
+
   it('of another type is 415, and so is a compressed one', async () => {
     const plain = await api.call('/hello', { body: 'x', headers: { 'content-type': 'text/plain' } });
     expect([plain.status, plain.json.error.code]).to.deep.equal([415, 'unsupported_media_type']);

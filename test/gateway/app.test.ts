@@ -7,6 +7,7 @@ describe('the API', () => {
 
   before(async () => {
     api = await startTestGateway({
+      HELPER_POOL_THREADS: '2',
       HELPER_PLUGINS: fixture('plugins/good'),
       HELPER_CORS_ORIGINS: 'https://app.example',
     });
@@ -55,6 +56,13 @@ describe('the API', () => {
       expect(json.error.code).to.equal('method_not_allowed');
       expect(json.meta.service).to.equal('hello');
       expect(headers.get('allow')).to.equal('GET, HEAD, POST, OPTIONS');
+    });
+
+    it('names the methods that are allowed', async () => {
+      const { json } = await api.call('/hello', { method: 'DELETE', key: null });
+      expect(json.error.message).to.equal('This path takes GET, HEAD, POST and OPTIONS, not DELETE.');
+      const ready = await api.call('/readyz', { method: 'PUT', key: null });
+      expect(ready.json.error.message).to.equal('This path takes GET, HEAD and OPTIONS, not PUT.');
     });
 
     it('answers HEAD as GET, without a body', async () => {
@@ -108,6 +116,32 @@ describe('the API', () => {
     it('take true, 1, false and 0, nothing else', async () => {
       expect((await api.call('/hello?dryrun=0&name=A')).json.meta.dryrun).to.equal(false);
       expect((await api.call('/hello?dryrun=yes&name=A')).status).to.equal(400);
+    });
+  });
+
+  describe('paths that are not served', () => {
+    for (const [path, meant] of [
+      ['/text/difff', '/text/diff-two-strings'],
+      ['/diff-two-strings', '/text/diff-two-strings'],
+      ['/text/diff-two-strings/', '/text/diff-two-strings'],
+      ['/TEXT/remove_stopwords', '/text/remove-stopwords'],
+      ['/img/add-bordr', '/img/add-border'],
+      ['/image/add-border', '/media/add-border'],
+      ['/health', '/healthz'],
+    ] as const) {
+      it(`are told ${meant} for ${path}, without a key`, async () => {
+        const { status, json } = await api.call(path, { key: null });
+        expect([status, json.error.code]).to.deep.equal([404, 'not_found']);
+        expect(json.error.message).to.match(/^Nothing is served at this path\. Did you mean /);
+        expect(json.error.message).to.contain(`Did you mean ${meant}?`);
+      });
+    }
+
+    it('are told nothing where none is near, and not what was sent', async () => {
+      for (const path of ['/', '/nowhere', '/wp-login.php', `/${'a/'.repeat(2000)}`, '/%00%ff']) {
+        const { json } = await api.call(path, { key: null });
+        expect(json.error.message, path).to.equal('Nothing is served at this path.');
+      }
     });
   });
 

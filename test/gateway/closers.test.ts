@@ -15,6 +15,14 @@ describe('closers', () => {
     expect(closed).to.deep.equal(['third', 'first']);
   });
 
+  it('close a part that closes itself', async () => {
+    const closers = new Closers();
+    let closed = 0;
+    const part = closers.own({ close: () => (closed += 1) });
+    await closers.close();
+    expect([part.close(), closed]).to.deep.equal([2, 2]);
+  });
+
   it('close at once what is opened too late', async () => {
     const closers = new Closers();
     await closers.close();

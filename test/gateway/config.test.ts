@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { expect } from 'chai';
-import { ConfigError, loadConfig, variables } from '../../gateway/config.js';
-import { configSchema } from '../../schemas/config.js';
+import { ConfigError, loadConfig } from '../../gateway/config.js';
+import { configSchema, variables } from '../../schemas/config.js';
 
 function problemsOf(env: NodeJS.ProcessEnv): readonly string[] {
   try {
@@ -119,6 +119,26 @@ describe('loadConfig', () => {
       ConfigError,
       /^The configuration is not valid:\n {2}PORT must be .*\n {2}HELPER_RATE must be .*\n {2}"HELPER_PLUGIN" is not .* mean "HELPER_PLUGINS"\?$/,
     );
+  });
+
+  it('says which variables go together where one of them is missing, with all else that is wrong', () => {
+    const together =
+      'HELPER_OIDC_ISSUER, HELPER_OIDC_CLIENT_ID and HELPER_OIDC_CLIENT_SECRET go together; set all or none';
+    expect(problemsOf({ HELPER_OIDC_CLIENT_SECRET: 'a-secret' })).to.deep.equal([together]);
+    expect(
+      problemsOf({ HELPER_OIDC_ISSUER: 'https://id.example', HELPER_OIDC_CLIENT_ID: 'x', PORT: 'x' }),
+    ).to.deep.equal(['PORT must be a whole number from 0 to 65535; 0 takes any free port', together]);
+  });
+
+  it('reports a bad one of variables that go together, and not that it is missing', () => {
+    const env = { HELPER_OIDC_ISSUER: 'x', HELPER_OIDC_CLIENT_ID: 'x', HELPER_OIDC_CLIENT_SECRET: 'x' };
+    expect(problemsOf(env)).to.deep.equal([
+      'HELPER_OIDC_ISSUER must be an address that begins with http:// or https://',
+    ]);
+  });
+
+  it('refuses an optional variable that cannot be read', () => {
+    expect(problemsOf({ HELPER_MONTHLY_QUOTA: '1e3', HELPER_IN_FLIGHT: '-1' })).to.have.length(2);
   });
 
   it('refuses a HELPER_ variable that does not exist, without its value', () => {

@@ -5,41 +5,54 @@ import { join } from 'node:path';
 
 import pg from 'pg';
 
-import { type DatabaseOptions, openDatabase } from '../../gateway/database/database.js';
+import type { DatabaseKind } from '../../gateway/database/access.js';
+import type { Database, OpenOptions } from '../../gateway/database/database.js';
+import { openDatabase } from '../../gateway/database/open-database.js';
 import { createKeyStore } from '../../gateway/keys/sql-store.js';
 import type { KeyStore } from '../../gateway/keys/store.js';
+import { migrations } from '../../gateway/migrations.js';
 import { skipWithout } from '../needs.js';
 
-/** An empty database of one kind, for one test. */
-export interface TestDatabase {
-  kind: KeyStore['kind'];
+/** Says how to reach a test database; also from another process, as JSON. */
+export interface DatabaseAddress {
+  kind: DatabaseKind;
   /** A data folder, or a PostgreSQL URL. */
   location: string;
-  /** One more process's view of it; closed by `drop` at the latest. */
-  open(): Promise<KeyStore>;
+}
+
+/** An empty database of one kind, for one test. */
+export interface TestDatabase extends DatabaseAddress {
+  /** One more process's view of it, made where it is missing; closed by `drop` at the latest. */
+  connect(): Promise<Database>;
+  /** The key store in one more process's view of it. */
+  open(): Promise<OpenedStore>;
   drop(): Promise<void>;
 }
 
-// The user as psql would choose it; pg looks at USER alone.
-const USER = process.env.PGUSER ?? userInfo().username;
-export const POSTGRES_URL = process.env.TEST_DATABASE_URL ?? `postgres://${USER}@127.0.0.1:5432/test`;
+/** A key store with a database connection of its own. */
+export interface OpenedStore extends KeyStore {
+  close(): Promise<void>;
+}
 
-/** A key store with a database connection of its own, which it closes. */
-export async function openStore(
-  kind: KeyStore['kind'],
-  location: string,
-  options: DatabaseOptions = {},
-): Promise<KeyStore> {
+// The user as psql would choose it; pg looks at USER alone.
+const user = process.env.PGUSER ?? userInfo().username;
+export const postgresUrl = process.env.TEST_DATABASE_URL ?? `postgres://${user}@127.0.0.1:5432/test`;
+
+/** Opens a database as a gateway does, and makes it where it is missing. */
+export function connect(
+  { kind, location }: DatabaseAddress,
+  options: Partial<OpenOptions> = {},
+): Promise<Database> {
   const where = kind === 'sqlite' ? { dataDir: location } : { dataDir: '', databaseUrl: location };
-  const database = await openDatabase(where, options);
-  const store = createKeyStore(database);
-  return {
-    ...store,
-    async close() {
-      await store.close();
-      await database.close();
-    },
-  };
+  return openDatabase(where, { migrations, create: true, ...options });
+}
+
+export async function openStore(
+  address: DatabaseAddress,
+  options?: Partial<OpenOptions>,
+): Promise<OpenedStore> {
+  const database = await connect(address, options);
+  return { ...createKeyStore(database.access()), close: () => database.close() };
 }
 
 export async function createSqliteDatabase(): Promise<TestDatabase> {
@@ -51,7 +64,7 @@ export async function createSqliteDatabase(): Promise<TestDatabase> {
 export async function createPostgresDatabase(): Promise<TestDatabase> {
   const schema = `helper_gateway_${randomBytes(6).toString('hex')}`;
   await onPostgres(`create schema ${schema}`);
-  const url = new URL(POSTGRES_URL);
+  const url = new URL(postgresUrl);
   url.searchParams.set('options', `-c search_path=${schema}`);
   return testDatabase('postgres', url.href, () => onPostgres(`drop schema ${schema} cascade`));
 }
@@ -93,7 +106,7 @@ export function postgresFault(): Promise<string | undefined> {
 }
 
 export async function onPostgres(statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: POSTGRES_URL, connectionTimeoutMillis: 2_000 });
+  const client = new pg.Client({ connectionString: postgresUrl, connectionTimeoutMillis: 2_000 });
   await client.connect();
   try {
     await client.query(statement);
@@ -102,18 +115,19 @@ export async function onPostgres(statement: string): Promise<void> {
   }
 }
 
-function testDatabase(kind: KeyStore['kind'], location: string, drop: () => Promise<void>): TestDatabase {
-  const opened: KeyStore[] = [];
+function testDatabase(kind: DatabaseKind, location: string, drop: () => Promise<void>): TestDatabase {
+  const opened: { close(): Promise<void> }[] = [];
+  function keep<T extends { close(): Promise<void> }>(one: T): T {
+    opened.push(one);
+    return one;
+  }
   return {
     kind,
     location,
-    async open() {
-      const store = await openStore(kind, location);
-      opened.push(store);
-      return store;
-    },
+    connect: async () => keep(await connect({ kind, location })),
+    open: async () => keep(await openStore({ kind, location })),
     async drop() {
-      for (const store of opened) await store.close().catch(() => {});
+      for (const one of opened) await one.close().catch(() => {});
       await drop();
     },
   };

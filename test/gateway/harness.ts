@@ -44,7 +44,7 @@ export async function startTestGateway(env: Record<string, string> = {}): Promis
     PORT: '0',
     CONNECT_PORT: '0',
     HELPER_DATA_DIR: dataDir,
-    HELPER_POOL_THREADS: '2',
+    HELPER_POOL_THREADS: '1',
     HELPER_RATE: '0',
     ...env,
   });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Browser } from 'playwright-core';
-import { launchChromium, requireChromium } from './connect/chromium.js';
 import { startTestGateway, type TestGateway } from './harness.js';
+import { launchChromium, requireChromium } from './site/chromium.js';
 
 /** The whole product as its people meet it: an operator, a member they invite, and a program that calls the API. */
 describe('from the first sign-in to the usage chart', function () {

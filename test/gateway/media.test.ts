@@ -120,6 +120,11 @@ for (const engine of ['sharp', 'jimp']) {
       expect([status, json.error.code]).to.deep.equal([422, 'image_too_large']);
     });
 
+    it('say which colour a slip is near to', async () => {
+      const { json } = await api.call('/media/add-border?dryrun=1&color=dark+sea+gren');
+      expect(json.error.details[0].problem).to.match(/; did you mean "dark sea green"\?$/);
+    });
+
     it('preview a dry run without a picture', async () => {
       const { json } = await api.call('/media/add-border?dryrun=true');
       expect(json.data).to.deep.equal({

@@ -1,11 +1,31 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { fixture } from '../fixtures.js';
 import { runCommand, startGatewayProcess } from './gateway-process.js';
+
+const bin = fileURLToPath(new URL('../../../gateway/bin.cjs', import.meta.url));
+
+/** All that `serve` writes for people, from its start to its end. */
+async function startForPeople(env: Record<string, string>): Promise<string> {
+  const child = spawn(process.execPath, [bin, 'serve'], {
+    env: { PATH: process.env.PATH, PORT: '0', CONNECT_PORT: '0', HELPER_DRAIN_MS: '0', ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let written = '';
+  child.stdout.on('data', (chunk) => {
+    if (written === '') child.kill();
+    written += chunk;
+  });
+  await once(child, 'close');
+  return written;
+}
 
 const picture = new URL('../../../plugins/media/example.jpg', import.meta.url);
 
@@ -31,6 +51,19 @@ describe('the gateway as a process', function () {
     const third = await startGatewayProcess(env);
     expect(await call(third.url)).to.equal(200);
     await third.stop();
+  });
+
+  it('says on a second start how to get a key and into the site, and where all of it is kept', async () => {
+    const [first, second] = [await startForPeople(env), await startForPeople(env)];
+    expect(first)
+      .to.match(/\n {2}hg_\w+\n/)
+      .and.not.include('keys issue');
+    expect(second)
+      .to.include('npx helper-gateway keys issue demo\n')
+      .and.include('npx helper-gateway operator reset\n')
+      .and.include(` ${env.HELPER_DATA_DIR}.\n`);
+    // No terminal: the log is for what collects logs.
+    expect(JSON.parse(second.trimEnd().split('\n').at(-1) as string)).to.include({ msg: 'shutting down' });
   });
 
   it('takes keys from the command line while it runs', async () => {
@@ -103,7 +136,7 @@ describe('the gateway as a process', function () {
     const { code, stderr } = await runCommand(['serve'], { ...env, PORT: String(port) });
     other.close();
     expect(code).to.equal(1);
-    expect(stderr).to.match(/something listens there already/);
+    expect(stderr).to.match(/something listens there already\. Choose another port with PORT\./);
     const gateway = await startGatewayProcess(env);
     expect(gateway.first_key).not.to.equal(null);
     await gateway.stop();

@@ -11,15 +11,15 @@ import { freePorts, haproxy, startHaproxy } from './haproxy.js';
 
 describe('a rolling restart behind HAProxy', function () {
   this.timeout(60_000);
-  const CALLS = 8_000;
-  const CLIENTS = 16;
+  const wantedCalls = 8_000;
+  const clientCount = 16;
   let dataDir: string;
   let port: number;
   let ports: number[];
   let balancer: ChildProcess | undefined;
   let key: string;
   const gateways: GatewayProcess[] = [];
-  const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
+  const agent = new Agent({ keepAlive: true, maxSockets: clientCount });
 
   const start = (each: number) =>
     startGatewayProcess({
@@ -69,15 +69,15 @@ describe('a rolling restart behind HAProxy', function () {
     let restarting = true;
     let calls = 0;
     const client = async () => {
-      while (restarting || calls < CALLS) {
+      while (restarting || calls < wantedCalls) {
         calls += 1;
         const outcome = await call(calls);
         outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
         // The restarts take their time: the calls go on until the last is over.
-        if (calls > CALLS / 2) await sleep(CLIENTS / 2);
+        if (calls > wantedCalls / 2) await sleep(clientCount / 2);
       }
     };
-    const clients = Promise.all(Array.from({ length: CLIENTS }, client));
+    const clients = Promise.all(Array.from({ length: clientCount }, client));
     for (const [at, each] of ports.entries()) {
       expect(await gateways[at]?.stop()).to.equal(0);
       gateways[at] = await start(each);

@@ -49,4 +49,16 @@ describe('text helpers over HTTP', () => {
     expect(json.error.details[0].field).to.equal('also[0]');
     expect(json.error.details[0].problem).to.match(/word/).and.not.to.include('\\p');
   });
+
+  it('say which language a code of two letters is', async () => {
+    for (const [said, meant] of [
+      ['en', 'eng'],
+      ['de', 'deu'],
+      ['es', 'spa'],
+    ]) {
+      const { json } = await api.call(`/text/remove-stopwords?text=x&language=${said}`);
+      expect(json.error.details[0].field).to.equal('language');
+      expect(json.error.details[0].problem).to.match(new RegExp(`; did you mean "${meant}"\\?$`));
+    }
+  });
 });

@@ -21,10 +21,10 @@ describe('a pool’s plugins', function () {
   let pool: Pool | undefined;
   let faults: string[];
 
-  function poolOf(service: string, taskTimeoutMs = 10_000): Pool {
+  function poolOf(service: string, { threads = 2, taskTimeoutMs = 10_000 } = {}): Pool {
     faults = [];
     pool = createPool({
-      threads: 2,
+      threads,
       queue: 9,
       worker: {
         plugins: Promise.resolve([module(service)]),
@@ -54,7 +54,7 @@ describe('a pool’s plugins', function () {
   });
 
   it('are loaded before they are called: that is no task’s time', async () => {
-    await poolOf('slow', 300).start();
+    await poolOf('slow', { taskTimeoutMs: 300 }).start();
     expect((pool as Pool).stats().threads).to.equal(2);
     expect((await run('slow')).ok).to.equal(true);
   });
@@ -83,7 +83,7 @@ describe('a pool’s plugins', function () {
 
   it('that end the thread while they load stop the start, by name', async () => {
     process.env.TEST_DIES = 'import';
-    const error = await poolOf('dies')
+    const error = await poolOf('dies', { threads: 1 })
       .start()
       .catch((thrown) => thrown);
     expect(error.message).to.match(/ended while it loaded the plugin dies/);

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { nearest } from '../../schemas/nearest.js';
+import fc from 'fast-check';
+import { didYouMean, nearest } from '../../schemas/nearest.js';
 
 describe('nearest', () => {
   const names = ['width', 'color', 'format', 'url', 'a', 'b'];
@@ -19,5 +20,92 @@ describe('nearest', () => {
   it('finds nothing for what is far, empty or very long', () => {
     for (const name of ['opacity', 'x', '', 'w'.repeat(100_000)])
       expect(nearest(name, names)).to.equal(undefined);
+  });
+
+  it('finds a helper by the beginning of its name, by its last segment and through a slip', () => {
+    const scopes = [
+      'media/*',
+      'media/add-border',
+      'media/add-watermark',
+      'text/*',
+      'text/diff-two-strings',
+      'text/remove-stopwords',
+    ];
+    for (const [said, meant] of [
+      ['text/difff', 'text/diff-two-strings'],
+      ['text/diff', 'text/diff-two-strings'],
+      ['text/diff_two_strings', 'text/diff-two-strings'],
+      ['diff-two-strings', 'text/diff-two-strings'],
+      ['txt/remove-stopwords', 'text/remove-stopwords'],
+      ['text/stopwords', 'text/remove-stopwords'],
+      ['media/border', 'media/add-border'],
+      ['image/add-bordr', 'media/add-border'],
+      ['text/**', 'text/*'],
+      ['medai/*', 'media/*'],
+    ] as const) {
+      expect(nearest(said, scopes), said).to.equal(meant);
+    }
+    for (const said of ['audio/transcribe', 'zzz', '/', 'a/b/c']) {
+      expect(nearest(said, scopes), said).to.equal(undefined);
+    }
+  });
+
+  it('finds a language of three letters by its two, before what only looks alike', () => {
+    const lists = ['ben', 'deu', 'eng', 'est', 'fin', 'porBr', 'por', 'spa', 'zho'];
+    for (const [said, meant] of [
+      ['en', 'eng'],
+      ['EN', 'eng'],
+      ['en-GB', 'eng'],
+      ['es', 'spa'],
+      ['de', 'deu'],
+      ['zh', 'zho'],
+      ['pt_BR', 'por'],
+      ['english', 'eng'],
+    ] as const) {
+      expect(nearest(said, lists), said).to.equal(meant);
+    }
+    expect(nearest('xx', lists)).to.equal(undefined);
+  });
+
+  it('takes the one that less is missing of', () => {
+    expect(nearest('max', ['maximum_of_all', 'max_size'])).to.equal('max_size');
+  });
+
+  const word = fc.string({ unit: fc.constantFrom(...'abcdef-/*_'), maxLength: 12 });
+  const words = fc.uniqueArray(word, { maxLength: 8 });
+
+  it('gives one of the candidates or nothing, and a candidate for itself', () => {
+    fc.assert(
+      fc.property(fc.oneof(word, fc.string()), words, (name, candidates) => {
+        const found = nearest(name, candidates);
+        if (found !== undefined) expect(candidates).to.include(found);
+        for (const each of candidates) {
+          if (/[a-f]/.test(each)) expect(nearest(each.toUpperCase(), [each])).to.equal(each);
+        }
+      }),
+    );
+  });
+
+  it('forgives one slip in a name of four letters or more, whatever else there is not', () => {
+    const long = fc.string({ unit: fc.constantFrom(...'abcdefghij'), minLength: 4, maxLength: 30 });
+    fc.assert(
+      fc.property(long, fc.nat(), (name, at) => {
+        const place = at % name.length;
+        const slip = `${name.slice(0, place)}x${name.slice(place + 1)}`;
+        expect(nearest(slip, [name, 'qqqqqqqqqqqqqqqqqqqqqq'])).to.equal(name);
+      }),
+    );
+  });
+
+  it('is quick whatever it is given', () => {
+    const candidates = Array.from({ length: 200 }, (_, at) => `${at}${'ab'.repeat(60)}`);
+    const begun = performance.now();
+    for (const length of [128, 129, 1_000_000]) nearest('a'.repeat(length), candidates);
+    expect(performance.now() - begun).to.be.below(200);
+  });
+
+  it('is said as a question', () => {
+    expect(didYouMean('widht', names)).to.equal('; did you mean "width"?');
+    expect(didYouMean('opacity', names)).to.equal('');
   });
 });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { describeValue, quote } from '../../schemas/quote.js';
+import { describeValue, quote, visible } from '../../schemas/quote.js';
 
 describe('quote', () => {
   it('escapes quotes, controls, bidi overrides and lone surrogates', () => {
@@ -20,6 +20,13 @@ describe('quote', () => {
         expect(quote(text).length).to.be.below(600);
       }),
     );
+  });
+});
+
+describe('visible', () => {
+  it('leaves nothing in a text that a terminal would obey, but line ends and tabs', () => {
+    expect(visible('a\n\tb "c" ü')).to.equal('a\n\tb "c" ü');
+    expect(visible('\u001b[2J\r\u009b\u202e')).to.equal('\\u{1b}[2J\\u{d}\\u{9b}\\u{202e}');
   });
 });
 

@@ -26,7 +26,7 @@ export function factsOf(pid: number): ProcessFacts | undefined {
   }
 }
 
-/** Has the kernel count a process's peak anew. */
+/** Has the kernel count a process's peak from now on. */
 export function resetPeak(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/clear_refs`, '5');

@@ -1,10 +1,10 @@
 import type { Range, Side } from './range.js';
 
-const NONE = 0;
-const MANY = -1;
+const none = 0;
+const many = -1;
 
 /** Fewer sequences than this that are unique on both sides can be chance. */
-const MIN_PAIRS = 16;
+const fewestPairs = 16;
 
 /**
  * The parts of a range between its anchors: sequences of `width` lines that occur once on each side, in the longest order
@@ -21,7 +21,7 @@ export function partsBetweenAnchors(a: Side, b: Side, range: Range, width: numbe
     if (other !== undefined && sameLines(a.lines, at, b.lines, other, width)) pairs.push({ a: at, b: other });
   });
   const anchors = longestRising(pairs);
-  if (width > 1 && (pairs.length < MIN_PAIRS || anchors.length < pairs.length / 2)) return [];
+  if (width > 1 && (pairs.length < fewestPairs || anchors.length < pairs.length / 2)) return [];
   return partsBetween(anchors, range);
 }
 
@@ -41,11 +41,11 @@ function notePositions(lines: Int32Array, start: number, end: number, width: num
   const placeOf = (hash: number) => Math.imul(hash, 0x9e3779b1) >>> (32 - bits);
   hashes.forEach((hash, index) => {
     const place = placeOf(hash);
-    positions[place] = positions[place] === NONE ? start + index + 1 : MANY;
+    positions[place] = positions[place] === none ? start + index + 1 : many;
   });
   const only = (hash: number): number | undefined => {
     const position = positions[placeOf(hash)] as number;
-    return position > NONE ? position - 1 : undefined;
+    return position > none ? position - 1 : undefined;
   };
   const forEachOnly = (visit: (at: number, hash: number) => void): void => {
     hashes.forEach((hash, index) => {

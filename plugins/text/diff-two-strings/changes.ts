@@ -1,13 +1,6 @@
+import type { Change } from './change.js';
 import { markDifferences } from './search.js';
 import { slideChanges } from './slide.js';
-
-/** Lines `aStart` up to `aEnd` of the old text are replaced by `bStart` up to `bEnd` of the new one; from 0, ends excluded. */
-export interface Change {
-  aStart: number;
-  aEnd: number;
-  bStart: number;
-  bEnd: number;
-}
 
 /**
  * The changes that turn one numbered text into another, in order, with at least one common line between any two.

@@ -1,4 +1,4 @@
-import type { Change } from './changes.js';
+import type { Change } from './change.js';
 import type { Lines } from './lines.js';
 
 export interface Sides {
@@ -9,7 +9,7 @@ export interface Sides {
 /**
  * Unified hunks in the form of GNU diff, every line of them ended by a newline. More than twice `context` unchanged
  * lines between two changes part them into two hunks; a line that ends its text without a newline is followed by
- * the marker for that.
+ * the marker for that. Own code because the package `diff` makes hunks of its own search only.
  */
 export function formatHunks(sides: Sides, changes: Change[], context: number): string {
   const parts: string[] = [];

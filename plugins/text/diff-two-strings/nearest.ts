@@ -1,11 +1,11 @@
 import { markAll, type Range, type Side } from './range.js';
 
 /** Lines looked ahead, both sides together. */
-const REACH = 12;
+const reach = 12;
 
 /**
  * Greedy: marks what lies before the nearest pair of equal lines, the one that skips the fewest lines of both sides,
- * and moves the start of `rest` past that pair; one line of each side where no pair is in reach. At most REACH² / 2
+ * and moves the start of `rest` past that pair; one line of each side where no pair is in reach. At most reach² / 2
  * comparisons.
  */
 export function markNearest(a: Side, b: Side, rest: Range): void {
@@ -18,7 +18,7 @@ export function markNearest(a: Side, b: Side, rest: Range): void {
 }
 
 function nearestPair(left: Int32Array, right: Int32Array, { aStart, aEnd, bStart, bEnd }: Range) {
-  for (let distance = 0; distance < REACH; distance++) {
+  for (let distance = 0; distance < reach; distance++) {
     const least = Math.max(0, distance - (bEnd - 1 - bStart));
     const most = Math.min(distance, aEnd - 1 - aStart);
     for (let skip = least; skip <= most; skip++) {

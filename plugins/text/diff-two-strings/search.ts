@@ -8,26 +8,26 @@ import { markByWindows } from './windows.js';
  * budgets count work, not time, so that the same texts give the same diff on any machine under any load.
  * A step is one extension of one path (about 0.1 µs); a comparison is one line compared with another.
  */
-const STEPS = 400_000;
-const COMPARISONS = 40_000_000;
+const mostSteps = 400_000;
+const mostComparisons = 40_000_000;
 
 /** Lines in a row that are unique where one alone is not, since the texts consist of few different ones. */
-const ANCHOR_WIDTHS = [1, 32, 8];
+const anchorWidths = [1, 32, 8];
 
 /** How often a part that is over budget is taken apart at its anchors. */
-const MAX_DEPTH = 2;
+const deepest = 2;
 
 /**
  * Marks the lines that change, a shortest set of them as long as the search stays within its budget. Past it the
  * texts are taken apart at lines that are unique on both sides (the idea of patience diff), each part gets its share
  * of the budget, and what is still too costly is searched through a sliding window. The result may then be longer than
- * it has to be; it is never wrong.
+ * it has to be; it is never wrong. Own code around the package `diff`, which finds a shortest diff or, past a bound, none.
  */
 export function markDifferences(a: Side, b: Side): void {
   const total = a.lines.length + b.lines.length;
-  const stepsPerLine = STEPS / total;
+  const stepsPerLine = mostSteps / total;
   const partsAt = (range: Range): Range[] => {
-    for (const width of ANCHOR_WIDTHS) {
+    for (const width of anchorWidths) {
       const parts = partsBetweenAnchors(a, b, range, width);
       if (parts.length > 0) return parts;
     }
@@ -40,9 +40,9 @@ export function markDifferences(a: Side, b: Side): void {
       return;
     }
     const size = range.aEnd - range.aStart + range.bEnd - range.bStart;
-    const maxEditLength = Math.min(Math.sqrt(2 * stepsPerLine * size), COMPARISONS / total);
+    const maxEditLength = Math.min(Math.sqrt(2 * stepsPerLine * size), mostComparisons / total);
     if (markShortest(a, b, range, Math.floor(maxEditLength))) return;
-    const parts = depth < MAX_DEPTH ? partsAt(range) : [];
+    const parts = depth < deepest ? partsAt(range) : [];
     if (parts.length === 0) markByWindows(a, b, range, stepsPerLine);
     for (const part of parts) markRange(part, depth + 1);
   };

@@ -1,13 +1,14 @@
-import type { Change } from './changes.js';
+import type { Change } from './change.js';
 
 /** Lines that a change moves at most; without it many changes in a text of one repeated line could each cross all of it. */
-const REACH = 100;
+const reach = 100;
 
 /**
  * The same number of changed lines in fewer, better placed changes. Lines that are only added or only removed can be
  * moved along where a text repeats itself: they join the change before or after them if they reach it, else they go
  * down as far as they can, where GNU diff puts them too and where a block most often begins at its own first line.
- * `left` and `right` are the numbered lines of the texts.
+ * `left` and `right` are the numbered lines of the texts. Own code because the package `diff` leaves a change where
+ * its search came upon it.
  */
 export function slideChanges(left: Int32Array, right: Int32Array, changes: readonly Change[]): Change[] {
   const up: Change[] = [];
@@ -35,7 +36,7 @@ function slide(left: Int32Array, right: Int32Array, change: Change, step: -1 | 1
   const start = adds ? change.bStart : change.aStart;
   const end = adds ? change.bEnd : change.aEnd;
   const edge = step === 1 ? 0 : -1;
-  const room = Math.min(REACH, step === 1 ? limit - change.aEnd : change.aStart - limit);
+  const room = Math.min(reach, step === 1 ? limit - change.aEnd : change.aStart - limit);
   let by = 0;
   while (by < room && lines[start + by * step + edge] === lines[end + by * step + edge]) by++;
   return {

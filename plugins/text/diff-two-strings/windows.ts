@@ -3,7 +3,7 @@ import { markAll, type Range, type Side } from './range.js';
 import { markShortest } from './shortest.js';
 
 /** Lines of either side seen at once, in the order in which they are tried: unlike texts get the shorter look. */
-const SIZES = [128, 32];
+const sizes = [128, 32];
 
 /**
  * Marks changes that are short locally: the shortest diff of the next lines of either side is kept up to about its
@@ -22,7 +22,7 @@ export function markByWindows(a: Side, b: Side, range: Range, stepsPerLine: numb
   };
   advance(
     Number.POSITIVE_INFINITY,
-    SIZES.filter((size) => editLimit(size, stepsPerLine) >= size / 4),
+    sizes.filter((size) => editLimit(size, stepsPerLine) >= size / 4),
   );
   markAll(a, b, rest);
 }

@@ -1,13 +1,13 @@
 import { defineHelper } from 'helper-gateway/helper';
 import { languages } from './lists.js';
 import { removeStopwords } from './remove.js';
-import { WORD } from './words.js';
+import { wordPattern } from './words.js';
 
 const word = {
   type: 'string',
   maxLength: 64,
   // Spaces around it are as good as none, for lists written with a space after the comma.
-  pattern: `^\\s*${WORD}\\s*$`,
+  pattern: `^\\s*${wordPattern}\\s*$`,
   description: 'One word: letters, marks, digits and "_", with apostrophes only inside.',
 } as const;
 

@@ -1,11 +1,14 @@
 import { readOrientation } from './exif.js';
 import { hasText, type ImageHeader, type Orientation } from './header.js';
 
-const START_OF_SCAN = 0xda;
-const END = 0xd9;
-const APP1 = 0xe1;
+const startOfScan = 0xda;
+const endOfImage = 0xd9;
+const app1 = 0xe1;
 
-/** Walks the markers up to the first scan. Bytes between segments are skipped, as the decoders do. */
+/**
+ * Walks the markers up to the first scan. Bytes between segments are skipped, as the decoders do. Own code, as `probe.ts`
+ * says.
+ */
 export function readJpegHeader(view: DataView): ImageHeader | undefined {
   if (view.byteLength < 4 || view.getUint16(0) !== 0xffd8) return undefined;
   let frame: { width: number; height: number; components: number } | undefined;
@@ -21,12 +24,12 @@ export function readJpegHeader(view: DataView): ImageHeader | undefined {
       at++;
       continue;
     }
-    if (marker === END) break;
+    if (marker === endOfImage) break;
     if (!hasLength(marker)) {
       at += 2;
       continue;
     }
-    if (marker === START_OF_SCAN) return frame && toHeader(frame, orientation);
+    if (marker === startOfScan) return frame && toHeader(frame, orientation);
     const length = view.getUint16(at + 2);
     if (length < 2) return undefined;
     if (isFrame(marker)) {
@@ -38,7 +41,7 @@ export function readJpegHeader(view: DataView): ImageHeader | undefined {
         components: view.getUint8(at + 9),
       };
     }
-    if (marker === APP1 && orientation === undefined && hasText(view, at + 4, 'Exif\0\0')) {
+    if (marker === app1 && orientation === undefined && hasText(view, at + 4, 'Exif\0\0')) {
       orientation = readOrientation(view, at + 4, length - 2);
     }
     at += 2 + length;

@@ -1,12 +1,12 @@
 import { inflateSync } from 'node:zlib';
 import { hasText } from './header.js';
 
-const INTERLACE = 28;
+const interlaceAt = 28;
 
 /**
  * The file up to its end chunk, for a decoder that stumbles over what follows. Throws where the pixels of an
  * interlaced picture unpack to more than its header says: pngjs inflates those without a bound, and 10 MB of zeros
- * packed well are 10 GB.
+ * packed well are 10 GB. Own code because no decoder that is at hand has such a bound.
  */
 export function boundedPng(bytes: Uint8Array): Uint8Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -18,7 +18,7 @@ export function boundedPng(bytes: Uint8Array): Uint8Array {
     at += 12 + length;
     if (hasText(view, at - length - 8, 'IEND')) break;
   }
-  if (view.getUint8(INTERLACE) !== 0) {
+  if (view.getUint8(interlaceAt) !== 0) {
     inflateSync(Buffer.concat(packed), { maxOutputLength: interlacedBytes(view) });
   }
   return bytes.subarray(0, at);

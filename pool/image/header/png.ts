@@ -1,11 +1,14 @@
 import { readOrientation } from './exif.js';
 import { hasText, type ImageHeader } from './header.js';
 
-const SIGNATURE = '\x89PNG\r\n\x1a\n';
+const signature = '\x89PNG\r\n\x1a\n';
 
-/** Size from IHDR, orientation from an eXIf chunk before the pixels. An APNG counts as its still first picture. */
+/**
+ * Size from IHDR, orientation from an eXIf chunk before the pixels. An APNG counts as its still first picture. Own code, as
+ * `probe.ts` says.
+ */
 export function readPngHeader(view: DataView): ImageHeader | undefined {
-  if (!hasText(view, 0, SIGNATURE) || view.byteLength < 33 || !hasText(view, 12, 'IHDR')) return undefined;
+  if (!hasText(view, 0, signature) || view.byteLength < 33 || !hasText(view, 12, 'IHDR')) return undefined;
   const header: ImageHeader = {
     format: 'png',
     width: view.getUint32(16),

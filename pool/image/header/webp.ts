@@ -1,7 +1,10 @@
 import { readOrientation } from './exif.js';
 import { hasText, type ImageHeader } from './header.js';
 
-/** Size from the canvas (`VP8X`) or the one bitstream; frames by counting `ANMF` chunks; orientation from `EXIF`. */
+/**
+ * Size from the canvas (`VP8X`) or the one bitstream; frames by counting `ANMF` chunks; orientation from `EXIF`. Own code, as
+ * `probe.ts` says.
+ */
 export function readWebpHeader(view: DataView, maxFrames: number): ImageHeader | undefined {
   if (!hasText(view, 0, 'RIFF') || !hasText(view, 8, 'WEBP')) return undefined;
   let size = readSize(view, 12);

@@ -1,4 +1,7 @@
-/** Filter types of PNG, section 9.2; `paeth` costs four times the others in JavaScript and gains nothing on photos. */
+/**
+ * Filter types of PNG, section 9.2, own code as the encoder is; `paeth` costs four times the others in JavaScript and gains
+ * nothing on photos.
+ */
 export const filters = { none: 0, sub: 1, up: 2, average: 3 } as const;
 
 export type FilterName = keyof typeof filters;

@@ -20,7 +20,7 @@ const packings = {
 
 type PackingName = keyof typeof packings;
 
-const STRIPS = 4;
+const stripCount = 4;
 
 /** The zlib stream of filtered rows. */
 export function deflateRows(filtered: Uint8Array, packing: PackingName): Buffer {
@@ -36,7 +36,7 @@ export function deflateRows(filtered: Uint8Array, packing: PackingName): Buffer 
 /**
  * Tries the filters and then the packings on four strips spread over the rows, but not at their ends, where a border
  * would be; 3 % of the picture or 64 KB. A photograph compresses by the differences of neighbours and hardly repeats;
- * a drawing repeats, and differences only hide it.
+ * a drawing repeats, and differences only hide it. Own code as the encoder is.
  */
 export function chooseStrategy(rows: RowShape, height: number): Strategy {
   const starts = stripStarts(rows, height);
@@ -68,8 +68,8 @@ function costOf(size: number, from: number, packing: PackingName): number {
 function stripStarts({ stride }: RowShape, height: number): [first: number, count: number][] {
   const bytes = Math.min(Math.max((stride * height) / 128, 2048), 16_384);
   const count = Math.min(Math.max(2, Math.ceil(bytes / stride)), height);
-  const starts = Array.from({ length: STRIPS }, (_, i) =>
-    Math.floor(((height - count) * (i + 0.5)) / STRIPS),
+  const starts = Array.from({ length: stripCount }, (_, i) =>
+    Math.floor(((height - count) * (i + 0.5)) / stripCount),
   );
   return [...new Set(starts)].map((first) => [first, count]);
 }

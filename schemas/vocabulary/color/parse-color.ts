@@ -1,5 +1,6 @@
 import { quote } from '../../quote.js';
 import { hasAlpha, isColorFunction, parseColorFunction, parseHex } from './css-color.js';
+import { nearestPhrase } from './nearest-phrase.js';
 import { parsePhrase } from './phrase.js';
 
 const longest = 100;
@@ -8,7 +9,10 @@ const longest = 100;
 export const colorForm =
   'a solid colour: #rgb, #rrggbb, rgb(), hsl(), a CSS name or a phrase such as "pale warm yellow"';
 
-export type ParsedColor = { ok: true; hex: `#${string}` } | { ok: false; problem: string };
+/** The colour, or what is wrong with the text and, on demand, what it is near to. */
+export type ParsedColor =
+  | { ok: true; hex: `#${string}` }
+  | { ok: false; problem: string; hint?: () => string };
 
 /**
  * Reads a colour of at most 100 characters in any case: `#rgb` and `#rrggbb` (the `#` may be missing), CSS `rgb()` and
@@ -24,10 +28,15 @@ export function parseColor(text: string): ParsedColor {
     return refuse(`must be a solid colour, without alpha, but is the string ${quote(text)}`);
   }
   const hex = parseHex(plain) ?? (isColorFunction(plain) ? parseColorFunction(plain) : parsePhrase(plain));
-  if (hex === undefined) return refuse(`must be ${colorForm}, but is the string ${quote(text)}`);
+  if (hex === undefined) {
+    return refuse(`must be ${colorForm}, but is the string ${quote(text)}`, () => {
+      const meant = nearestPhrase(plain);
+      return meant === undefined ? '' : `; did you mean "${meant}"?`;
+    });
+  }
   return { ok: true, hex: hex as `#${string}` };
 }
 
-function refuse(problem: string): ParsedColor {
-  return { ok: false, problem };
+function refuse(problem: string, hint?: () => string): ParsedColor {
+  return hint === undefined ? { ok: false, problem } : { ok: false, problem, hint };
 }

@@ -16,7 +16,8 @@ interface Step {
  * `#rrggbb` of a colour name or a descriptive phrase, or undefined; `text` is in
  * lower case. The first that fits wins: a CSS name, modifiers with
  * a CSS name, a listed name, modifiers with a listed name, where the longest base and the fewest modifiers are taken.
- * Modifiers apply from the base outwards: "pale warm yellow" is a warm yellow made pale.
+ * Modifiers apply from the base outwards: "pale warm yellow" is a warm yellow made pale. Own code because packages for
+ * colours read names and CSS; none is known that reads phrases.
  */
 export function parsePhrase(text: string): string | undefined {
   // Keys drop what is no letter, so other scripts have to go before: "日本 red" is not red.

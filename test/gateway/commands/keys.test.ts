@@ -7,7 +7,7 @@ import { createKeyVerifier, type KeyVerifier } from '../../../gateway/keys/verif
 import { onEachDatabase } from '../databases.js';
 import { run } from './terminal.js';
 
-const SERVICES = ['text/remove-stopwords', 'media/add-border'];
+const services = ['text/remove-stopwords', 'media/add-border'];
 
 describe('commands/keys', () =>
   onEachDatabase((database) => {
@@ -17,7 +17,7 @@ describe('commands/keys', () =>
     beforeEach(async () => {
       open = async () => {
         const store = await database().open();
-        return { admin: createKeyAdmin({ store, services: () => SERVICES }), close: () => store.close() };
+        return { admin: createKeyAdmin({ store, services: () => services }), close: () => store.close() };
       };
       // The gateway goes on running while the commands work.
       verifier = createKeyVerifier({ store: await database().open(), pollInterval: 20 });
@@ -52,6 +52,62 @@ describe('commands/keys', () =>
       expect(parseKey(key)).not.to.equal(undefined);
       expect(ran.stderr).to.include('text/*, media/add-border').and.not.include(key);
       expect(await verifier.verify(key)).to.have.nested.property('key.label', 'ci');
+    });
+
+    for (const args of [
+      ['--scope', 'text/*', 'acme', '--scope', 'media/add-border'],
+      ['acme', '--scope', 'text/*', '--scope', 'media/add-border'],
+      ['acme', '--scope', 'text/*,media/add-border'],
+      ['--scope', 'text/*', 'media/add-border', 'acme'],
+      ['--scope=text/*', 'acme', 'media/add-border'],
+    ]) {
+      it(`issue ${args.join(' ')} tells the tenant from its scopes`, async () => {
+        const { stdout, exitCode, stderr } = await run(open, 'keys', 'issue', ...args, '--json');
+        expect(exitCode, stderr).to.equal(0);
+        expect(JSON.parse(stdout).data).to.deep.include({
+          tenant: 'acme',
+          scopes: ['text/*', 'media/add-border'],
+        });
+      });
+    }
+
+    it('issue takes a time from now for --expires, as rotate does for --grace', async () => {
+      const { stdout } = await run(open, 'keys', 'issue', 'acme', '--expires', '30d', '--json');
+      const end = Date.parse(JSON.parse(stdout).data.expires_at);
+      expect(end - Date.now()).to.be.within(30 * 86_400_000 - 60_000, 30 * 86_400_000);
+    });
+
+    it('issue names every option that is wrong as it was typed, and both forms of a time', async () => {
+      const wrong = ['--label', '', '--scope', 'text/*', '--scope', 'txt/*', '--expires', 'soon'];
+      const { stderr, exitCode } = await run(open, 'keys', 'issue', 'acme', ...wrong);
+      expect(exitCode).to.equal(1);
+      for (const name of ['--label must be', '--scope has the unknown scope "txt/*"', '--expires must be']) {
+        expect(stderr).to.include(name);
+      }
+      expect(stderr).to.include('ISO 8601 day such as 2030-01-31').and.include('such as 12h or 30d');
+      expect(stderr).not.to.match(/expires_at|scopes/);
+      const { stdout } = await run(open, 'keys', 'issue', 'acme', ...wrong, '--json');
+      const fields = JSON.parse(stdout).error.details.map(({ field }: { field: string }) => field);
+      expect(fields).to.have.members(['label', 'scope', 'expires']);
+    });
+
+    for (const time of ['now', '0d', '999999999d', '99999999d']) {
+      it(`issue says of --expires ${time} what was typed`, async () => {
+        const { stderr, exitCode } = await run(open, 'keys', 'issue', 'acme', '--expires', time);
+        expect(exitCode).to.equal(1);
+        expect(stderr)
+          .to.match(/^Error: --expires must be an ISO 8601 day/)
+          .and.include(`"${time}"`);
+      });
+    }
+
+    it('rotate says how long a grace may be', async () => {
+      await issue();
+      const { stderr, exitCode } = await run(open, 'keys', 'rotate', await idOfOnly(), '--grace', '91d');
+      expect(exitCode).to.equal(1);
+      expect(stderr)
+        .to.match(/^Error: --grace must be /)
+        .and.include('the longest is 90d');
     });
 
     it('list shows an aligned table and never a key', async () => {
@@ -105,7 +161,7 @@ describe('commands/keys', () =>
       for (const [args, said] of [
         [['issue', 'nobody'], 'There is no tenant named "nobody".'],
         [['issue', 'acme', '--scope', 'text/remove-stopword'], 'the nearest is "text/remove-stopwords"'],
-        [['issue', 'acme', '--expires', '2001-01-01'], 'expires_at is "2001-01-01", which has passed'],
+        [['issue', 'acme', '--expires', '2001-01-01'], '--expires is "2001-01-01", which has passed'],
         [['rotate', 'key_none'], 'There is no key with the id "key_none".'],
         [['revoke', 'key_none'], 'There is no key with the id "key_none".'],
         [['list', 'nobody'], 'There is no tenant named "nobody".'],
@@ -134,6 +190,8 @@ describe('commands/keys, used wrongly', () => {
       ['rotate', 'key_1', '--grace', '5 days'],
       ['list', 'a', '--jso'],
       ['issue', 'a', 'b'],
+      ['issue', 'a', '--scope', 'ping', 'pong'],
+      ['issue', '--scope', 'text/*', 'media/add-border'],
     ]) {
       const ran = await run(closed, 'keys', ...args);
       expect(ran, args.join(' ')).to.include({ stdout: '', exitCode: 2 });

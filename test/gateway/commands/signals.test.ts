@@ -16,16 +16,24 @@ describe('a gateway that npm started', () => {
   let url: string;
   let key: string;
 
-  beforeEach(async function () {
-    this.timeout(20_000);
-    const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  beforeEach(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'helper-gateway-'));
-    // As npm does it: signals go to the shell, and reach whom it has become.
-    child = spawn('sh', ['-c', `${scripts.start} --json`], {
+  });
+
+  afterEach(async () => {
+    // The whole group, as npm killed alone would leave the gateway.
+    if (groupLives()) process.kill(-(child.pid as number), 'SIGKILL');
+    await rm(dataDir, { recursive: true });
+  });
+
+  async function start(command: string, args: string[]): Promise<void> {
+    child = spawn(command, args, {
       cwd: root,
+      detached: true,
       stdio: ['ignore', 'pipe', 'inherit'],
       env: {
         PATH: process.env.PATH,
+        HOME: dataDir,
         HELPER_DATA_DIR: dataDir,
         HELPER_PLUGINS: fixture('plugins/pool'),
         PORT: '0',
@@ -38,21 +46,49 @@ describe('a gateway that npm started', () => {
     const { data } = JSON.parse(String(line));
     url = data.url;
     key = data.first_key.key;
-  });
+  }
 
-  afterEach(async () => {
-    child.kill('SIGKILL');
-    await rm(dataDir, { recursive: true });
-  });
+  function groupLives(): boolean {
+    try {
+      return process.kill(-(child.pid as number), 0);
+    } catch {
+      return false;
+    }
+  }
+
+  async function finishesCallAt(signal: () => void): Promise<void> {
+    const call = fetch(`${url}/sleep?ms=1000&ak=${key}`);
+    await sleep(300);
+    signal();
+    expect((await call).status).to.equal(200);
+    expect(child.exitCode ?? (await once(child, 'exit'))[0]).to.equal(0);
+    expect(groupLives()).to.equal(false);
+  }
 
   for (const signals of [['SIGTERM'], ['SIGINT', 'SIGINT']] as const) {
     it(`finishes the call under way at ${signals.join(' and its echo ')}`, async function () {
       this.timeout(20_000);
-      const call = fetch(`${url}/sleep?ms=1000&ak=${key}`);
-      await sleep(300);
-      for (const signal of signals) child.kill(signal);
-      expect((await call).status).to.equal(200);
-      expect(child.exitCode ?? (await once(child, 'exit'))[0]).to.equal(0);
+      const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+      // As npm does it: signals go to the shell, and reach whom it has become.
+      await start('sh', ['-c', `${scripts.start} --json`]);
+      await finishesCallAt(() => {
+        for (const signal of signals) child.kill(signal);
+      });
     });
   }
+
+  // Without "prestart": a build of the product alone would remove the tests, which are built into the same folder.
+  const npmStart = ['start', '--silent', '--ignore-scripts', '--', '--json'];
+
+  it('finishes the call under way at SIGTERM to npm, and leaves no process', async function () {
+    this.timeout(30_000);
+    await start('npm', npmStart);
+    await finishesCallAt(() => child.kill('SIGTERM'));
+  });
+
+  it('finishes the call under way at a Ctrl-C, which all of the terminal get', async function () {
+    this.timeout(30_000);
+    await start('npm', npmStart);
+    await finishesCallAt(() => process.kill(-(child.pid as number), 'SIGINT'));
+  });
 });

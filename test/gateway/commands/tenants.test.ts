@@ -49,6 +49,8 @@ describe('commands/tenants', () => {
     const none = await run(open, 'tenants', 'create', 'Ac me', '--json');
     expect(none.exitCode).to.equal(1);
     expect(JSON.parse(none.stdout).error).to.include({ code: 'invalid_input' });
+    const said = await run(open, 'tenants', 'create', 'Ac me');
+    expect(said.stderr).to.match(/^Error: <name> must be 1 to 63 of a-z/);
   });
 
   it('names who did it in the audit log', async () => {

@@ -23,16 +23,16 @@ export async function run(open: OpenKeys, ...args: string[]): Promise<Ran> {
     setExitCode,
     exit(code) {
       setExitCode(code);
-      throw EXIT;
+      throw exitThrown;
     },
   };
   const program = new Command('helper-gateway');
   registerTenantCommands(program, open, terminal);
   registerKeyCommands(program, open, terminal);
   await program.parseAsync(args, { from: 'user' }).catch((error) => {
-    if (error !== EXIT) throw error;
+    if (error !== exitThrown) throw error;
   });
   return ran;
 }
 
-const EXIT = new Error('exit');
+const exitThrown = new Error('exit');

@@ -1,131 +1,214 @@
 import { expect } from 'chai';
-import { createFirstOperator } from '../../../gateway/connect/auth/first-operator.js';
-import { createPeople } from '../../../gateway/connect/auth/people.js';
-import { createSignIn } from '../../../gateway/connect/auth/sign-in.js';
-import { createConnectDatabase } from '../../../gateway/connect/database.js';
-import { type Database, openDatabase } from '../../../gateway/database/database.js';
+import { createBatchWriter, pruneWriters } from '../../../gateway/database/batch-writer.js';
+import { pruneDaily } from '../../../gateway/database/prune-daily.js';
+import { createFirstTenant } from '../../../gateway/keys/first-start.js';
+import { hashSecret } from '../../../gateway/keys/hash-secret.js';
 import { createKeyStore } from '../../../gateway/keys/sql-store.js';
 import { createQuotaLedger } from '../../../gateway/limits/quota-ledger.js';
-import { createBatchWriter } from '../../../gateway/usage/batch-writer.js';
+import { pruneQuotas, readQuotaUse } from '../../../gateway/limits/quota-store.js';
+import { createAudited } from '../../../gateway/site/accounts/audited.js';
+import { createFirstOperator } from '../../../gateway/site/accounts/first-operator.js';
+import { createInvitations } from '../../../gateway/site/accounts/invitations.js';
+import { createOnce } from '../../../gateway/site/accounts/once.js';
+import { createPeople } from '../../../gateway/site/accounts/people.js';
+import { loadSecret } from '../../../gateway/site/accounts/secret.js';
+import { createSignIn } from '../../../gateway/site/accounts/sign-in.js';
+import { createSiteDatabase } from '../../../gateway/site/database.js';
 import { createUsageMeter } from '../../../gateway/usage/meter.js';
-import { createSqliteDatabase, type TestDatabase } from '../databases.js';
+import { pruneUsage } from '../../../gateway/usage/retention.js';
+import { connect, createSqliteDatabase, type TestDatabase } from '../databases.js';
+import { createTestMembers } from '../site/members.js';
 import { createQuietLog } from '../usage/quiet.js';
 import { holdLock } from './hold-lock.js';
 
-const LOCKED_MS = 300;
+const lockedMs = 300;
+/** What each of several at once may hold up the others, until all have met the lock. */
+const attemptMs = 50;
 const month = '2026-11';
-const call = {
-  tenant: 'ten_1',
-  key: 'key_1',
-  service: 'text/a',
-  status: 200,
-  bytesIn: 1,
-  bytesOut: 1,
-  cpuMs: 0,
-};
+const call = { key: 'key_1', service: 'text/a', status: 200, bytesIn: 1, bytesOut: 1, cpuMs: 0 };
+
+/** Every room on one database, each with something in it. */
+async function createRooms(files: TestDatabase) {
+  const database = await files.connect();
+  const store = createKeyStore(database.access());
+  const first = await createFirstTenant(store);
+  if (!first) throw new Error('a new database has no tenant');
+  const tenant = (await store.tenant(first.tenant))?.id ?? '';
+
+  const logger = createQuietLog();
+  const writer = createBatchWriter({ access: database.access(), logger, flushEveryMs: 60_000 });
+  const ledger = createQuotaLedger(database.access());
+  writer.add(ledger);
+  const meter = createUsageMeter({ access: database.access(), writer, logger });
+  async function count(): Promise<boolean> {
+    const account = await ledger.open(tenant, month);
+    account.hold();
+    account.charge();
+    meter.record({ ...call, tenant });
+    meter.record({ ...call, tenant, at: 0 });
+    return writer.flush();
+  }
+  await count();
+
+  const site = createSiteDatabase(database);
+  const operator = await createFirstOperator(site);
+  if (!operator) throw new Error('a new database has no operator');
+  const signIn = await createSignIn({
+    database: site,
+    audited: createAudited(site),
+    secret: 's'.repeat(43),
+    baseUrl: 'http://127.0.0.1:8081',
+    secureCookies: false,
+    logger: { debug() {} },
+  });
+  const enter = () => signIn.signIn(operator.email, operator.password, '192.0.2.1');
+  const cookie = (await enter())?.cookies[0]?.split(';')[0] ?? '';
+  const session = await signIn.session(cookie);
+  if (!session) throw new Error('the operator is not signed in');
+  const by = session.session.user;
+  const user = by.id;
+  const people = createPeople(site);
+  const invitations = createInvitations(site);
+  const once = createOnce(site);
+  const members = createTestMembers(site);
+  return {
+    database,
+    ...{ store, first, tenant, key: first.id },
+    ...{ logger, writer, meter, count },
+    ...{ site, enter, signIn, cookie, user, by, people, invitations, members, once },
+  };
+}
+
+type Rooms = Awaited<ReturnType<typeof createRooms>>;
+
+type Operation = [name: string, work: (rooms: Rooms) => Promise<unknown>, result?: unknown];
+
+/** What each room does with the database, and what shows that it did; in turn, what only reads several at once. */
+const operations: Operation[][] = [
+  [
+    ['keys: tenants', ({ store }) => store.tenants({ limit: 9 }).then((found) => found.length), 1],
+    ['keys: a tenant', ({ store }) => store.tenant('demo').then((found) => found?.name), 'demo'],
+    ['keys: a page', ({ store, tenant }) => store.keys(tenant, { limit: 9 }).then(({ length }) => length), 1],
+    ['keys: one', ({ store, key }) => store.key(key).then((found) => found?.secrets.length), 1],
+    [
+      'keys: a look-up',
+      ({ store, first }) => store.find([hashSecret(first.key)]).then(({ length }) => length),
+      1,
+    ],
+    ['keys: the audit log', ({ store }) => store.audit({ limit: 9 }).then(({ length }) => length), 3],
+    ['keys: the last change', ({ store }) => store.lastChange().then((last) => last?.id), 3],
+    ['keys: changes', ({ store }) => store.changesFrom(0, 9).then(({ length }) => length), 3],
+  ],
+  [['keys: a change', ({ store, key }) => store.change((tx) => tx.revokeKey(key, 1))]],
+  [['keys: when they were last used', ({ store, key }) => store.touch(new Map([[key, 1]]))]],
+  [['usage: a page', ({ meter, tenant }) => meter.usage(tenant).then(({ rows }) => rows.length), 2]],
+  [['usage and quotas: a batch', ({ count }) => count(), true]],
+  [
+    [
+      'quotas: what a tenant has used',
+      ({ database, tenant }) => readQuotaUse(database.access(), tenant, month),
+      2,
+    ],
+    [
+      'quotas: an account',
+      async ({ database, tenant }) => {
+        const ledger = createQuotaLedger(database.access());
+        // A call waits a quarter of a second at most; the sum is read behind it.
+        const account = await ledger.open(tenant, month);
+        for (let look = 0; look < 500 && account.used() === 0; look += 1) {
+          await new Promise((resolve) => setTimeout(resolve, 10));
+        }
+        return account.used();
+      },
+      2,
+    ],
+  ],
+  [
+    [
+      'all: what is old goes',
+      async ({ database, logger, meter, tenant }) => {
+        const parts = [pruneUsage(400), pruneQuotas(400), pruneWriters];
+        await pruneDaily({ access: database.access(), logger, parts }).close();
+        return (await meter.usage(tenant)).rows.length;
+      },
+      1,
+    ],
+  ],
+  [['site: signing in', ({ enter }) => enter().then((signed) => signed !== undefined), true]],
+  [
+    [
+      'site: a session',
+      ({ signIn, cookie, user }) => signIn.session(cookie).then((found) => found?.session.user.id === user),
+      true,
+    ],
+    ['site: rights', ({ people, user }) => people.rights(user).then(({ operator }) => operator), true],
+    ['site: operators', ({ people }) => people.operators().then(({ length }) => length), 1],
+    ['site: members', ({ people, tenant }) => people.members(tenant), []],
+    [
+      'site: names of tenants',
+      ({ people, tenant }) => people.tenantNames([tenant]).then((names) => names.get(tenant)),
+      'demo',
+    ],
+    ['site: invitations', ({ invitations }) => invitations.open(null), []],
+    ['site: an invitation', ({ invitations }) => invitations.find('no such token'), undefined],
+  ],
+  [
+    [
+      'site: an invitation, made and cancelled',
+      async ({ members, invitations, by }) => {
+        await members.invite(null, 'a colleague', by);
+        const [open] = await invitations.open(null);
+        return members.cancel(null, open?.id ?? '', by);
+      },
+      true,
+    ],
+  ],
+  [['site: a form sent once', ({ once }) => once.claim('mark'), true]],
+  [['site: a form that may be sent again', ({ once }) => once.release('mark')]],
+  [['site: the secret', ({ site }) => loadSecret(site).then(({ length }) => length), 43]],
+  [['site: another first operator', ({ site }) => createFirstOperator(site), undefined]],
+  [['site: signing out', ({ signIn, cookie }) => signIn.signOut(cookie)]],
+];
 
 describe('database: while another process holds the lock', () => {
   let files: TestDatabase;
-  let database: Database;
-  beforeEach(async () => {
+  let rooms: Rooms;
+  before(async () => {
     files = await createSqliteDatabase();
-    database = await openDatabase({ dataDir: files.location });
+    rooms = await createRooms(files);
   });
-  afterEach(async () => {
-    await database.close();
+  after(async () => {
+    await rooms.writer.close();
     await files.drop();
   });
 
-  function createUsage() {
-    const logger = createQuietLog();
-    const writer = createBatchWriter({ db: database.db, logger, flushEveryMs: 60_000 });
-    const ledger = createQuotaLedger(database.db);
-    writer.add(ledger);
-    const meter = createUsageMeter({ db: database.db, writer, logger });
-    const close = () => Promise.all([meter.close(), writer.close()]);
-    return { logger, writer, ledger, meter, close };
+  for (const atOnce of operations) {
+    describe(atOnce.length === 1 ? 'one operation' : `${atOnce.length} at once`, () => {
+      let outcomes: Promise<{ found: unknown; ms: number }>[];
+      before(async () => {
+        const { released } = await holdLock(files.location, lockedMs + atOnce.length * attemptMs);
+        outcomes = atOnce.map(async ([, work]) => {
+          const began = performance.now();
+          const found = await work(rooms);
+          return { found, ms: performance.now() - began };
+        });
+        await Promise.allSettled(outcomes);
+        await released;
+      });
+
+      for (const [at, [name, , result]] of atOnce.entries()) {
+        it(`waits and succeeds: ${name}`, async () => {
+          const { found, ms } = (await outcomes[at]) ?? {};
+          expect(ms, 'did not meet the lock').to.be.above(lockedMs / 2);
+          if (result !== undefined) expect(found).to.deep.equal(result);
+          expect(rooms.logger.lines).to.deep.equal([]);
+        });
+      }
+    });
   }
 
-  it('reads usage', async () => {
-    const { meter, writer, close } = createUsage();
-    meter.record(call);
-    await writer.flush();
-    await holdLock(files.location, LOCKED_MS);
-    expect((await meter.usage('ten_1')).rows).to.have.length(1);
-    await close();
-  });
-
-  it('writes usage and quotas, the first time', async () => {
-    const { meter, writer, ledger, logger, close } = createUsage();
-    const account = await ledger.open('ten_1', month);
-    account.hold();
-    account.charge();
-    meter.record(call);
-    await holdLock(files.location, LOCKED_MS);
-    expect(await writer.flush()).to.equal(true);
-    expect(logger.lines).to.deep.equal([]);
-    expect(account.charged()).to.equal(1);
-    await close();
-  });
-
-  it('deletes old usage', async () => {
-    const first = createUsage();
-    first.meter.record({ ...call, at: 0 });
-    await first.writer.flush();
-    await first.close();
-    await holdLock(files.location, LOCKED_MS);
-    const { meter, logger, close } = createUsage();
-    await close();
-    expect((await meter.usage('ten_1')).rows).to.deep.equal([]);
-    expect(logger.lines).to.deep.equal([]);
-  });
-
-  it('reads what a quota has used', async () => {
-    const first = createUsage();
-    const account = await first.ledger.open('ten_1', month);
-    account.hold();
-    account.charge();
-    await first.close();
-    await holdLock(files.location, LOCKED_MS);
-    const { ledger, close } = createUsage();
-    // A call waits a quarter of a second at most; the sum is read behind it.
-    const opened = await ledger.open('ten_1', month);
-    for (let look = 0; look < 500 && opened.used() === 0; look += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    expect(opened.used()).to.equal(1);
-    await close();
-  });
-
-  it('reads and changes keys', async () => {
-    const store = createKeyStore(database);
-    await holdLock(files.location, LOCKED_MS);
-    expect(await store.tenants({ limit: 1 })).to.deep.equal([]);
-    await holdLock(files.location, LOCKED_MS);
-    await store.touch(new Map([['key_1', 1]]));
-  });
-
-  it('signs people in, knows them, and reads and changes who may do what', async () => {
-    const connect = createConnectDatabase(database.db, database.kind);
-    const signIn = await createSignIn({
-      database: connect,
-      secret: 's'.repeat(43),
-      baseUrl: 'http://127.0.0.1:8081',
-      secureCookies: false,
-      logger: { debug() {} },
-    });
-    await holdLock(files.location, LOCKED_MS);
-    const operator = await createFirstOperator(connect);
-    await holdLock(files.location, LOCKED_MS);
-    const signed = await signIn.signIn(operator?.email ?? '', operator?.password ?? '');
-    expect(signed).to.have.property('cookies');
-    await holdLock(files.location, LOCKED_MS);
-    const found = await signIn.session(signed?.cookies[0]?.split(';')[0] ?? '');
-    const id = found?.session.user.id ?? '';
-    const people = createPeople(connect);
-    await holdLock(files.location, LOCKED_MS);
-    expect((await people.rights(id)).operator).to.equal(true);
-    await holdLock(files.location, LOCKED_MS);
-    expect(await people.removeOperator(id)).to.equal(false);
+  it('waits and succeeds: a further process that opens it', async () => {
+    await holdLock(files.location, lockedMs);
+    await (await connect(files)).close();
   });
 });

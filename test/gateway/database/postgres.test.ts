@@ -24,10 +24,35 @@ describe('database/postgres', () => {
   });
   afterEach(() => database?.drop());
 
+  it('opens while another program makes and drops tables in the same database', async () => {
+    let busy = true;
+    const neighbours = [1, 2].map(async (number) => {
+      const schema = `neighbour_${number}_${Math.random().toString(36).slice(2)}`;
+      const tables = Array.from(
+        { length: 20 },
+        (_, at) => `create table ${schema}.t${at} (id serial, name text)`,
+      );
+      while (busy) {
+        // Apart, or nobody would ever see the tables.
+        await onPostgres(`create schema ${schema}; ${tables.join('; ')}`);
+        await onPostgres(`drop schema ${schema} cascade`);
+      }
+    });
+    try {
+      for (let start = 0; start < 20; start += 1) await (await database.connect()).close();
+    } finally {
+      busy = false;
+      await Promise.all(neighbours);
+    }
+  });
+
   it('outlives the server’s going away and coming back', async () => {
     const line = await createLine(new URL(database.location));
     const lost: Error[] = [];
-    const store = await openStore('postgres', line.url, { onConnectionLost: (error) => lost.push(error) });
+    const store = await openStore(
+      { kind: 'postgres', location: line.url },
+      { onConnectionLost: (error) => lost.push(error) },
+    );
     const admin = createKeyAdmin({ store, services: () => [] });
     const log: string[] = [];
     const verifier = createKeyVerifier({
@@ -66,7 +91,7 @@ describe('database/postgres', () => {
     const wrong = new URL(database.location);
     wrong.port = '1';
     wrong.password = 'hunter2';
-    const error = (await rejection(openStore('postgres', wrong.href))) as Error;
+    const error = (await rejection(openStore({ kind: 'postgres', location: wrong.href }))) as Error;
     expect(error.message).to.match(/^The PostgreSQL database cannot be used: .*ECONNREFUSED.*$/);
     expect(error.message).not.to.include('hunter2');
   });

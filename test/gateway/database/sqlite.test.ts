@@ -1,11 +1,11 @@
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect } from 'chai';
 import Database from 'libsql';
-import { openSqlite } from '../../../gateway/database/sqlite.js';
 import { createFirstTenant } from '../../../gateway/keys/first-start.js';
-import { createSqliteDatabase, type TestDatabase } from '../databases.js';
+import { connect, createSqliteDatabase, type TestDatabase } from '../databases.js';
 import { rejection } from '../keys/key-store-contract.js';
 
 describe('database/sqlite', () => {
@@ -71,6 +71,29 @@ describe('database/sqlite', () => {
     other.close();
   });
 
+  it('leaves this process time for others, however many wait', async () => {
+    const store = await database.open();
+    const other = new Database(file);
+    other.exec('begin exclusive');
+    let longest = 0;
+    let last = performance.now();
+    let waiting = true;
+    // Not timers: these are run, while any is due, before what arrives.
+    setImmediate(function tick() {
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+      if (waiting) setImmediate(tick);
+    });
+    const reads = Promise.all(Array.from({ length: 20 }, () => store.tenants({ limit: 1 })));
+    await sleep(1_500);
+    other.exec('commit');
+    expect(await reads).to.have.length(20);
+    waiting = false;
+    other.close();
+    // The first tries come all at once, 20 ms each.
+    expect(longest).to.be.lessThan(1_000);
+  });
+
   it('keeps no lock on the database after a statement that had to wait', async () => {
     const store = await database.open();
     const other = new Database(file);
@@ -87,13 +110,13 @@ describe('database/sqlite', () => {
   it('says which file cannot be opened, and why', async () => {
     await (await database.open()).close();
     writeFileSync(file, 'not a database, but something else of more than a hundred bytes. '.repeat(4));
-    const error = await rejection(openSqlite(database.location));
+    const error = await rejection(connect(database));
     expect(error).to.have.property('message').that.includes(file).and.includes('not a database');
   });
 
   it('says which folder cannot be made', async () => {
     await database.open();
-    const error = await rejection(openSqlite(file));
+    const error = await rejection(connect({ kind: 'sqlite', location: file }));
     expect(error).to.have.property('message').that.includes(`${file}/gateway.db cannot be opened: `);
   });
 

@@ -1,14 +1,15 @@
 import { expect } from 'chai';
 
 import { createKeyAdmin, type KeyAdmin } from '../../../gateway/keys/admin.js';
-import { hashKey, parseKey } from '../../../gateway/keys/key-format.js';
+import { hashSecret } from '../../../gateway/keys/hash-secret.js';
+import { parseKey } from '../../../gateway/keys/key-format.js';
 import type { KeyStore } from '../../../gateway/keys/store.js';
 import { onEachDatabase } from '../databases.js';
 import { rejection } from './key-store-contract.js';
 
-const SERVICES = ['text/diff-two-strings', 'text/remove-stopwords', 'media/add-border'];
-const START = Date.UTC(2030, 0, 1);
-const HOUR = 3_600_000;
+const services = ['text/diff-two-strings', 'text/remove-stopwords', 'media/add-border'];
+const startTime = Date.UTC(2030, 0, 1);
+const hour = 3_600_000;
 
 describe('keys/admin', () =>
   onEachDatabase((database) => {
@@ -17,9 +18,9 @@ describe('keys/admin', () =>
     let now: number;
 
     beforeEach(async () => {
-      now = START;
+      now = startTime;
       store = await database().open();
-      admin = createKeyAdmin({ store, services: () => SERVICES, now: () => now });
+      admin = createKeyAdmin({ store, services: () => services, now: () => now });
       await admin.createTenant('acme', 'ann');
     });
 
@@ -59,7 +60,7 @@ describe('keys/admin', () =>
 
     it('issues a key and keeps nothing that leads back to it', async () => {
       const issued = await admin.issueKey('acme', { label: 'ci', scopes: ['text/*'] }, 'ann');
-      expect(parseKey(issued.key)).to.include({ hash: hashKey(issued.key) });
+      expect(parseKey(issued.key)).to.include({ hash: hashSecret(issued.key) });
       const listed = (await admin.listKeys('acme')).keys[0];
       const hint = `${issued.key.slice(0, 7)}…${issued.key.slice(-4)}`;
       expect(listed).to.deep.include({
@@ -122,7 +123,7 @@ describe('keys/admin', () =>
 
     it('rotates with a grace of a day unless told otherwise', async () => {
       const { id, key } = await admin.issueKey('acme', {}, 'ann');
-      now += HOUR;
+      now += hour;
       const rotated = await admin.rotateKey(id, {}, 'ann');
       expect(rotated.id).to.equal(id);
       expect(rotated.key).not.to.equal(key);
@@ -132,7 +133,7 @@ describe('keys/admin', () =>
         null,
         '2030-01-02T01:00:00.000Z',
       ]);
-      now += 24 * HOUR;
+      now += 24 * hour;
       expect((await admin.listKeys('acme')).keys[0]?.secrets).to.have.length(1);
     });
 
@@ -149,7 +150,7 @@ describe('keys/admin', () =>
       await admin.rotateKey(id, { grace_seconds: 7200 }, 'ann');
       const rotated = await admin.rotateKey(id, { grace_seconds: 0 }, 'ann');
       expect(rotated.previous_expires_at).to.equal('2030-01-01T00:00:00.000Z');
-      now -= 10 * HOUR;
+      now -= 10 * hour;
       expect((await admin.listKeys('acme')).keys[0]?.secrets).to.have.length(1);
     });
 
@@ -173,7 +174,7 @@ describe('keys/admin', () =>
       await admin.revokeKey(revoked.id, 'ann');
       expect((await problems(admin.rotateKey(revoked.id, {}, 'ann'))).id).to.include('revoked');
       const expiring = await admin.issueKey('acme', { expires_at: '2030-01-01T01:00Z' }, 'ann');
-      now += HOUR;
+      now += hour;
       expect((await problems(admin.rotateKey(expiring.id, {}, 'ann'))).id).to.include('expired');
       const states = (await admin.listKeys('acme')).keys.map((key) => key.state);
       expect(states).to.have.members(['revoked', 'expired']);
@@ -194,7 +195,7 @@ describe('keys/admin', () =>
     it('revokes once, and a second time changes nothing', async () => {
       const { id } = await admin.issueKey('acme', {}, 'ann');
       const first = await admin.revokeKey(id, 'ann');
-      now += HOUR;
+      now += hour;
       const second = await admin.revokeKey(id, 'bob');
       expect(second).to.deep.equal(first);
       expect(second).to.include({ state: 'revoked', revoked_at: '2030-01-01T00:00:00.000Z' });

@@ -1,4 +1,4 @@
-import { GatewayError } from '../../../gateway/errors.js';
+import { DatabaseError } from '../../../gateway/database/database-error.js';
 import type { KeyStore } from '../../../gateway/keys/store.js';
 
 /** A store whose reads can be made to fail, to hang before they read, or to deliver late what they have read. */
@@ -29,7 +29,7 @@ export function createFaultyStore(store: KeyStore): FaultyStore {
   let held = Promise.resolve();
 
   function guard(broken = failing): void {
-    if (broken) throw new GatewayError('keys_unavailable', { cause: new Error('connect ECONNREFUSED') });
+    if (broken) throw new DatabaseError(new Error('connect ECONNREFUSED'));
   }
 
   return {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 
 import { createFirstTenant } from '../../../gateway/keys/first-start.js';
-import { hashKey } from '../../../gateway/keys/key-format.js';
+import { hashSecret } from '../../../gateway/keys/hash-secret.js';
 import { onEachDatabase } from '../databases.js';
 
 describe('keys/first-start', () =>
@@ -10,7 +10,7 @@ describe('keys/first-start', () =>
       const store = await database().open();
       const first = await createFirstTenant(store);
       expect(first?.tenant).to.equal('demo');
-      const [found] = await store.find([hashKey(first?.key ?? '')]);
+      const [found] = await store.find([hashSecret(first?.key ?? '')]);
       expect(found).to.have.nested.property('tenant.name', 'demo');
       expect(found?.key.scopes).to.equal(null);
     });

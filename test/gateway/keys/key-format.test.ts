@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 
-import { createKey, hashKey, parseKey } from '../../../gateway/keys/key-format.js';
+import { hashSecret } from '../../../gateway/keys/hash-secret.js';
+import { createKey, parseKey } from '../../../gateway/keys/key-format.js';
 
 const keys = fc.constant(null).map(createKey);
-const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-';
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-';
 
 describe('keys/key-format', () => {
   it('makes keys of one length that it recognises', () => {
@@ -12,7 +13,7 @@ describe('keys/key-format', () => {
       fc.property(keys, (key) => {
         expect(key).to.match(/^hg_[0-9A-Za-z]{33}$/);
         expect(parseKey(key)).to.deep.equal({
-          hash: hashKey(key),
+          hash: hashSecret(key),
           prefix: key.slice(0, 7),
           suffix: key.slice(-4),
         });
@@ -40,7 +41,7 @@ describe('keys/key-format', () => {
 
   it('refuses every change of a single character', () => {
     fc.assert(
-      fc.property(keys, fc.nat(35), fc.constantFrom(...ALPHABET), (key, at, character) => {
+      fc.property(keys, fc.nat(35), fc.constantFrom(...alphabet), (key, at, character) => {
         fc.pre(key[at] !== character);
         expect(parseKey(key.slice(0, at) + character + key.slice(at + 1))).to.equal(undefined);
       }),
@@ -67,6 +68,6 @@ describe('keys/key-format', () => {
   });
 
   it('hashes with SHA-256', () => {
-    expect(hashKey('abc')).to.equal('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+    expect(hashSecret('abc')).to.equal('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   });
 });

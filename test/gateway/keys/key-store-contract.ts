@@ -2,16 +2,16 @@ import { expect } from 'chai';
 
 import type { FoundSecret, Key, Secret, Tenant } from '../../../gateway/keys/model.js';
 import type { Change, KeyStore } from '../../../gateway/keys/store.js';
-import type { TestDatabase } from '../databases.js';
+import type { OpenedStore, TestDatabase } from '../databases.js';
 
-const TENANT: Tenant = {
+const sampleTenant: Tenant = {
   id: 'ten_1',
   name: 'acme',
   created_at: 1_900_000_000_123,
   limits: { rate: 2.5, burst: null, monthly_quota: 9_000_000_000, in_flight: null },
   weight: 3,
 };
-const KEY: Key = {
+const sampleKey: Key = {
   id: 'key_1',
   tenant_id: 'ten_1',
   label: 'Zoë’s “laptop” 🔑',
@@ -21,7 +21,7 @@ const KEY: Key = {
   revoked_at: null,
   last_used_at: null,
 };
-const SECRET: Secret = {
+const sampleSecret: Secret = {
   id: 'sec_1',
   key_id: 'key_1',
   hash: 'a'.repeat(64),
@@ -34,26 +34,26 @@ const SECRET: Secret = {
 
 /** What every key store does, whatever is under it. */
 export function keyStoreTests(database: () => TestDatabase): void {
-  let store: KeyStore;
+  let store: OpenedStore;
   beforeEach(async () => {
     store = await database().open();
   });
 
   function fill(): Promise<void> {
     return store.change(async (tx) => {
-      await tx.addTenant(TENANT);
-      await tx.addKey(KEY);
-      await tx.addSecret(SECRET);
-      await tx.audit(entry('key.issue', KEY.id));
+      await tx.addTenant(sampleTenant);
+      await tx.addKey(sampleKey);
+      await tx.addSecret(sampleSecret);
+      await tx.audit(entry('key.issue', sampleKey.id));
     });
   }
 
   it('gives back exactly what it was given', async () => {
     await fill();
-    expect(await store.tenant('acme')).to.deep.equal(TENANT);
-    expect(await store.key('key_1')).to.deep.equal({ ...KEY, secrets: [SECRET] });
-    const found: FoundSecret = { tenant: TENANT, key: KEY, secret: SECRET };
-    expect(await store.find(['f'.repeat(64), SECRET.hash])).to.deep.equal([found]);
+    expect(await store.tenant('acme')).to.deep.equal(sampleTenant);
+    expect(await store.key('key_1')).to.deep.equal({ ...sampleKey, secrets: [sampleSecret] });
+    const found: FoundSecret = { tenant: sampleTenant, key: sampleKey, secret: sampleSecret };
+    expect(await store.find(['f'.repeat(64), sampleSecret.hash])).to.deep.equal([found]);
   });
 
   it('knows nothing of what is not there', async () => {
@@ -66,7 +66,7 @@ export function keyStoreTests(database: () => TestDatabase): void {
 
   it('undoes all of a change that fails', async () => {
     const failing = store.change(async (tx) => {
-      await tx.addTenant(TENANT);
+      await tx.addTenant(sampleTenant);
       await tx.audit(entry('tenant.create', null));
       throw new RangeError('half-way');
     });
@@ -77,20 +77,20 @@ export function keyStoreTests(database: () => TestDatabase): void {
 
   it('refuses a second tenant of one name, as the bug it is', async () => {
     await fill();
-    const twice = store.change((tx) => tx.addTenant({ ...TENANT, id: 'ten_2' }));
+    const twice = store.change((tx) => tx.addTenant({ ...sampleTenant, id: 'ten_2' }));
     expect(await rejection(twice)).not.to.have.property('code', 'keys_unavailable');
   });
 
   it('sees in one process what another has committed', async () => {
     const other = await database().open();
     await fill();
-    expect(await other.tenant('acme')).to.deep.equal(TENANT);
+    expect(await other.tenant('acme')).to.deep.equal(sampleTenant);
     await other.change(async (tx) => {
       await tx.revokeKey('key_1', 5);
-      await tx.setLimits({ id: 'ten_1', limits: { ...TENANT.limits, rate: null }, weight: 1 });
+      await tx.setLimits({ id: 'ten_1', limits: { ...sampleTenant.limits, rate: null }, weight: 1 });
       await tx.endSecret({ id: 'sec_1', expires_at: 6, ended_at: 7 });
     });
-    const [found] = await store.find([SECRET.hash]);
+    const [found] = await store.find([sampleSecret.hash]);
     expect(found?.key.revoked_at).to.equal(5);
     expect(found?.tenant.limits.rate).to.equal(null);
     expect(found?.secret).to.include({ expires_at: 6, ended_at: 7 });
@@ -102,7 +102,7 @@ export function keyStoreTests(database: () => TestDatabase): void {
       from.change(async (tx) => {
         const id = `ten_${n}`;
         expect(await tx.tenant(`t${n}`)).to.equal(undefined);
-        await tx.addTenant({ ...TENANT, id, name: `t${n}` });
+        await tx.addTenant({ ...sampleTenant, id, name: `t${n}` });
         await tx.audit({ ...entry('tenant.create', null), tenant_id: id });
       });
     await Promise.all(Array.from({ length: 40 }, (_, n) => add(n % 2 ? store : other, n)));
@@ -114,9 +114,10 @@ export function keyStoreTests(database: () => TestDatabase): void {
   it('pages tenants by name and keys by age', async () => {
     await fill();
     await store.change(async (tx) => {
-      for (const name of ['b-z', 'b', 'ba', '0']) await tx.addTenant({ ...TENANT, id: `ten_${name}`, name });
-      for (const id of ['key_3', 'key_2']) await tx.addKey({ ...KEY, id });
-      await tx.addKey({ ...KEY, id: 'key_0', created_at: KEY.created_at + 1 });
+      for (const name of ['b-z', 'b', 'ba', '0'])
+        await tx.addTenant({ ...sampleTenant, id: `ten_${name}`, name });
+      for (const id of ['key_3', 'key_2']) await tx.addKey({ ...sampleKey, id });
+      await tx.addKey({ ...sampleKey, id: 'key_0', created_at: sampleKey.created_at + 1 });
     });
     const names = (page: Tenant[]) => page.map((tenant) => tenant.name);
     expect(names(await store.tenants({ limit: 3 }))).to.deep.equal(['0', 'acme', 'b']);
@@ -161,7 +162,7 @@ export function keyStoreTests(database: () => TestDatabase): void {
       .catch(() => {});
     await fill();
     stop();
-    await store.change((tx) => tx.audit(entry('key.revoke', KEY.id)));
+    await store.change((tx) => tx.audit(entry('key.revoke', sampleKey.id)));
     expect(told).to.deep.equal([['key_1']]);
   });
 
@@ -190,7 +191,7 @@ export function keyStoreTests(database: () => TestDatabase): void {
     await fill();
     await store.close();
     const again = await database().open();
-    expect(await again.key('key_1')).to.deep.equal({ ...KEY, secrets: [SECRET] });
+    expect(await again.key('key_1')).to.deep.equal({ ...sampleKey, secrets: [sampleSecret] });
   });
 
   it('is keys_unavailable once it is closed', async () => {

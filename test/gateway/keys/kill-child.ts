@@ -2,8 +2,7 @@
 import { writeSync } from 'node:fs';
 
 import { createKeyAdmin } from '../../../gateway/keys/admin.js';
-import type { KeyStore } from '../../../gateway/keys/store.js';
-import { openStore } from '../databases.js';
+import { type DatabaseAddress, openStore } from '../databases.js';
 
 /** One acknowledged change; `key` is the secret that works from then on, or no longer does. */
 export interface Acknowledged {
@@ -12,8 +11,8 @@ export interface Acknowledged {
   key?: string;
 }
 
-const [kind, location, round] = process.argv.slice(2) as [KeyStore['kind'], string, string];
-const admin = createKeyAdmin({ store: await openStore(kind, location), services: () => [] });
+const [kind, location, round] = process.argv.slice(2) as [DatabaseAddress['kind'], string, string];
+const admin = createKeyAdmin({ store: await openStore({ kind, location }), services: () => [] });
 
 for (let n = 0; n < 10_000; n++) {
   const tenant = `t-${round}-${n}`;

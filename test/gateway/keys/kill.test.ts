@@ -4,22 +4,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect } from 'chai';
 
-import { hashKey } from '../../../gateway/keys/key-format.js';
+import { hashSecret } from '../../../gateway/keys/hash-secret.js';
 import type { KeyStore } from '../../../gateway/keys/store.js';
 import { isCurrent } from '../../../gateway/keys/views.js';
 import { onEachDatabase, type TestDatabase } from '../databases.js';
 import type { Acknowledged } from './kill-child.js';
 
-const ROUNDS = Number(process.env.KILL_ROUNDS ?? 8);
-const CHILD = new URL('kill-child.js', import.meta.url).pathname;
+const rounds = Number(process.env.KILL_ROUNDS ?? 8);
+const childFile = new URL('kill-child.js', import.meta.url).pathname;
 
 describe('keys after kill -9', function () {
-  this.timeout(30_000 + ROUNDS * 5_000);
+  this.timeout(30_000 + rounds * 5_000);
 
   onEachDatabase((database) => {
-    it(`are whole, and hold all that was acknowledged, ${ROUNDS} times`, async () => {
+    it(`are whole, and hold all that was acknowledged, ${rounds} times`, async () => {
       const acknowledged: Acknowledged[] = [];
-      for (let round = 0; round < ROUNDS; round++) {
+      for (let round = 0; round < rounds; round++) {
         const said = await runAndKill(database(), round);
         expect(said).not.to.have.length(0);
         acknowledged.push(...said);
@@ -36,7 +36,7 @@ describe('keys after kill -9', function () {
 
 /** Lets a child change keys for a moment, kills it and returns what it had acknowledged. */
 async function runAndKill({ kind, location }: TestDatabase, round: number): Promise<Acknowledged[]> {
-  const child = spawn(process.execPath, [CHILD, kind, location, String(round)], {
+  const child = spawn(process.execPath, [childFile, kind, location, String(round)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';
@@ -55,14 +55,14 @@ async function runAndKill({ kind, location }: TestDatabase, round: number): Prom
 async function expectAll(store: KeyStore, acknowledged: Acknowledged[]): Promise<void> {
   const last = new Map(acknowledged.filter((one) => one.key).map((one) => [one.key as string, one]));
   for (const [key, { done }] of last) {
-    const [found] = await store.find([hashKey(key)]);
+    const [found] = await store.find([hashSecret(key)]);
     expect(found, `${done} was lost`).not.to.equal(undefined);
     if (done === 'revoke') expect(found?.key.revoked_at).to.be.a('number');
   }
   const rotated = acknowledged.filter((one) => one.done === 'rotate').map((one) => one.tenant);
   for (const { key, tenant, done } of acknowledged) {
     if (done !== 'issue' || !rotated.includes(tenant)) continue;
-    const [found] = await store.find([hashKey(key as string)]);
+    const [found] = await store.find([hashSecret(key as string)]);
     expect(found?.secret.ended_at, 'a rotation was lost').to.be.a('number');
   }
   for (const { tenant } of acknowledged) expect(await store.tenant(tenant)).not.to.equal(undefined);

@@ -5,7 +5,7 @@ import { createKeyVerifier } from '../../../gateway/keys/verifier.js';
 import { rejection } from './key-store-contract.js';
 import { createVerifierWorld, type VerifierWorld } from './verifier-world.js';
 
-const MINUTE = 60_000;
+const minute = 60_000;
 
 describe('keys/verifier, while the database is down', () => {
   let world: VerifierWorld;
@@ -18,7 +18,7 @@ describe('keys/verifier, while the database is down', () => {
     const { key } = await world.admin.issueKey('acme', {}, 'ann');
     await world.state(key);
     world.store.fail(true);
-    await world.pass(5 * MINUTE);
+    await world.pass(5 * minute);
     expect(await world.state(key)).to.equal('active');
     await world.pass(1_000);
     expect(await world.failure(key)).to.equal('keys_unavailable');
@@ -60,6 +60,13 @@ describe('keys/verifier, while the database is down', () => {
     expect(await world.state('typo')).to.equal('malformed');
   });
 
+  it('speaks of keys, and tells the reason to the log alone', async () => {
+    world.store.fail(true);
+    const error = await rejection(world.verifier.verify(createKey()));
+    expect(error).to.include({ message: 'API keys cannot be checked at the moment.', retryAfter: 5 });
+    expect(error).to.have.nested.property('cause.message').that.includes('ECONNREFUSED');
+  });
+
   it('lets nobody wait for it', async () => {
     world.store.fail(true);
     await world.verifier.refresh();
@@ -72,7 +79,7 @@ describe('keys/verifier, while the database is down', () => {
     const { key } = await world.admin.issueKey('acme', { expires_at: '2030-01-01T00:01:00Z' }, 'ann');
     await world.state(key);
     world.store.fail(true);
-    await world.pass(MINUTE);
+    await world.pass(minute);
     expect(await world.state(key)).to.equal('expired');
   });
 

@@ -4,7 +4,7 @@ import { createSqliteDatabase, type TestDatabase } from '../databases.js';
 import { createFaultyStore, type FaultyStore } from './faulty-store.js';
 import { rejection } from './key-store-contract.js';
 
-export const START = Date.UTC(2030, 0, 1);
+export const startTime = Date.UTC(2030, 0, 1);
 
 /** A verifier with clocks and a database that the tests move and break; the tenant `acme` is there. */
 export interface VerifierWorld {
@@ -31,7 +31,7 @@ export interface VerifierWorld {
 export async function createVerifierWorld(): Promise<VerifierWorld> {
   const database = await createSqliteDatabase();
   const store = createFaultyStore(await database.open());
-  const clock = { wall: START, elapsed: 0 };
+  const clock = { wall: startTime, elapsed: 0 };
   const now = () => clock.wall;
   const services = () => ['text/a'];
   const log: string[] = [];

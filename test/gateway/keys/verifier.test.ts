@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 
 import { createKey } from '../../../gateway/keys/key-format.js';
-import { createVerifierWorld, START, type VerifierWorld } from './verifier-world.js';
+import { createVerifierWorld, startTime, type VerifierWorld } from './verifier-world.js';
 
-const MINUTE = 60_000;
+const minute = 60_000;
 
 describe('keys/verifier', () => {
   let world: VerifierWorld;
@@ -56,6 +56,31 @@ describe('keys/verifier', () => {
     expect(await world.state(key)).to.equal('revoked');
   });
 
+  it('keeps what it knows while people sign in, here and elsewhere', async () => {
+    const { key } = await world.admin.issueKey('acme', {}, 'ann');
+    await world.verifier.refresh();
+    const stranger = createKey();
+    expect([await world.state(key), await world.state(stranger)]).to.deep.equal(['active', 'unknown']);
+    const reads = world.store.reads();
+    for (const store of [world.store, await world.database.open()]) {
+      for (let n = 0; n < 20; n += 1) {
+        await store.change((tx) =>
+          tx.audit({
+            at: startTime,
+            actor: 'user:ada@example.com',
+            action: 'account.sign_in',
+            tenant_id: null,
+            key_id: null,
+            detail: {},
+          }),
+        );
+      }
+      await world.verifier.refresh();
+      expect([await world.state(key), await world.state(stranger)]).to.deep.equal(['active', 'unknown']);
+    }
+    expect(world.store.reads()).to.equal(reads);
+  });
+
   it('knows what another process did after the next poll', async () => {
     const { id, key } = await world.elsewhere.issueKey('acme', {}, 'ann');
     expect(await world.state(key)).to.equal('active');
@@ -92,11 +117,11 @@ describe('keys/verifier', () => {
     const { id, key } = await world.admin.issueKey('acme', {}, 'ann');
     const second = await world.admin.rotateKey(id, { grace_seconds: 60 }, 'ann');
     expect([await world.state(key), await world.state(second.key)]).to.deep.equal(['active', 'active']);
-    world.wall += MINUTE;
+    world.wall += minute;
     expect([await world.state(key), await world.state(second.key)]).to.deep.equal(['expired', 'active']);
     const third = await world.admin.rotateKey(id, {}, 'ann');
     await world.admin.endGrace(id, 'ann');
-    world.wall -= 60 * MINUTE;
+    world.wall -= 60 * minute;
     expect([await world.state(second.key), await world.state(third.key)]).to.deep.equal([
       'expired',
       'active',
@@ -106,9 +131,9 @@ describe('keys/verifier', () => {
   it('does not take a jump of the clock for an age of the cache', async () => {
     const { key } = await world.admin.issueKey('acme', {}, 'ann');
     await world.state(key);
-    world.wall += 365 * 24 * 60 * MINUTE;
+    world.wall += 365 * 24 * 60 * minute;
     expect(await world.state(key)).to.equal('active');
-    world.wall -= 2 * 365 * 24 * 60 * MINUTE;
+    world.wall -= 2 * 365 * 24 * 60 * minute;
     expect(await world.state(key)).to.equal('active');
     expect(world.store.reads()).to.equal(1);
   });
@@ -186,6 +211,6 @@ describe('keys/verifier', () => {
     await world.state(key);
     expect((await world.store.key(id))?.last_used_at).to.equal(null);
     await world.verifier.close();
-    expect((await world.store.key(id))?.last_used_at).to.equal(START + 5_000);
+    expect((await world.store.key(id))?.last_used_at).to.equal(startTime + 5_000);
   });
 });

@@ -1,12 +1,11 @@
-import type { Kysely } from 'kysely';
+import { createBatchWriter } from '../../../gateway/database/batch-writer.js';
+import type { Database } from '../../../gateway/database/database.js';
 import { createLimiter, type Limiter, type LimitVerdict } from '../../../gateway/limits/limiter.js';
-import type { LimitedTenant, TenantLimits } from '../../../gateway/limits/tenant-limits.js';
-import { createBatchWriter } from '../../../gateway/usage/batch-writer.js';
-import type { UsageTables } from '../../../gateway/usage/tables.js';
+import type { EffectiveLimits, LimitedTenant } from '../../../gateway/limits/tenant-limits.js';
 import { createQuietLog } from '../usage/quiet.js';
 
 /** The parts of a gateway that limit calls. */
-export interface TestGateway {
+export interface TestLimiter {
   limiter: Limiter;
   logger: ReturnType<typeof createQuietLog>;
   /** Writes what is charged. */
@@ -14,17 +13,17 @@ export interface TestGateway {
   close(): Promise<void>;
 }
 
-export interface TestGatewayOptions {
-  db: Kysely<UsageTables>;
+export interface TestLimiterOptions {
+  database: Database;
   redisUrl?: string;
   redisPrefix?: string;
   now?: () => number;
 }
 
-export async function createTestGateway({ db, ...options }: TestGatewayOptions): Promise<TestGateway> {
+export async function createTestLimiter({ database, ...options }: TestLimiterOptions): Promise<TestLimiter> {
   const logger = createQuietLog();
-  const writer = createBatchWriter({ db, logger, flushEveryMs: 60_000 });
-  const limiter = await createLimiter({ db, writer, logger, ...options });
+  const writer = createBatchWriter({ access: database.access(), logger, flushEveryMs: 60_000 });
+  const limiter = await createLimiter({ access: database.access(), writer, logger, ...options });
   return {
     limiter,
     logger,
@@ -39,9 +38,9 @@ export async function createTestGateway({ db, ...options }: TestGatewayOptions):
 let made = 0;
 
 /** A tenant that no other test has, without limits but those given. */
-export function tenantWith(limits: Partial<TenantLimits>): LimitedTenant {
+export function tenantWith(limits: Partial<EffectiveLimits>): LimitedTenant {
   made += 1;
-  const none: TenantLimits = { rate: 0, burst: 0, monthlyQuota: null, inFlight: null };
+  const none: EffectiveLimits = { rate: 0, burst: 0, monthlyQuota: null, inFlight: null };
   return { id: `tenant-${process.pid}-${made}`, limits: { ...none, ...limits } };
 }
 

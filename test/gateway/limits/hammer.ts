@@ -3,17 +3,15 @@
  * a prefix, a tenant's id, its rate and burst, its quota (or `null`) and the milliseconds to go on; sends the times
  * (epoch milliseconds) of the calls allowed.
  */
-import { databases } from '../usage/databases.js';
-import { createTestGateway } from './gateways.js';
+import { createSqliteDatabase } from '../databases.js';
+import { createTestLimiter } from './gateways.js';
 
 const [redisUrl = '', redisPrefix = '', id = '', ...numbers] = process.argv.slice(2);
 const [rate = 0, burst = 0, monthlyQuota = null, goOnMs = 0]: (number | null)[] = numbers.map((text) =>
   JSON.parse(text),
 );
-const database = await databases[0].open();
-if (!database) throw new Error('no database');
-const db = await database.connect();
-const gateway = await createTestGateway({ db, redisUrl, redisPrefix });
+const database = await createSqliteDatabase();
+const gateway = await createTestLimiter({ database: await database.connect(), redisUrl, redisPrefix });
 const tenant = { id, limits: { rate: rate ?? 0, burst: burst ?? 0, monthlyQuota, inFlight: null } };
 
 process.send?.('ready');
@@ -30,7 +28,6 @@ process.once('message', async () => {
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
   await gateway.close();
-  await db.destroy();
-  await database.remove();
+  await database.drop();
   process.send?.(allowed, () => process.disconnect());
 });

@@ -1,9 +1,8 @@
 import { expect } from 'chai';
-import type { Kysely } from 'kysely';
-import type { UsageTables } from '../../../gateway/usage/tables.js';
+import type { Database } from '../../../gateway/database/database.js';
 import { skipWithout } from '../../needs.js';
-import { databases, type TestDatabase } from '../usage/databases.js';
-import { allowed, createTestGateway, pause, type TestGateway, tenantWith } from './gateways.js';
+import { createSqliteDatabase, type TestDatabase } from '../databases.js';
+import { allowed, createTestLimiter, pause, type TestLimiter, tenantWith } from './gateways.js';
 import { answers, forget, freshPrefix, REDIS_URL } from './redis-servers.js';
 
 const prefix = freshPrefix();
@@ -19,21 +18,20 @@ const backends = [
 
 for (const { name, there, options } of backends) {
   describe(`limiter in ${name}`, () => {
-    let database: TestDatabase;
-    let db: Kysely<UsageTables>;
-    let gateway: TestGateway;
+    let files: TestDatabase;
+    let database: Database;
+    let gateway: TestLimiter;
 
     before(async function () {
       if (!(await there())) return skipWithout(this, `a ${name} server at ${REDIS_URL}`);
-      database = (await databases[0].open()) as TestDatabase;
-      db = await database.connect();
-      gateway = await createTestGateway({ db, ...options() });
+      files = await createSqliteDatabase();
+      database = await files.connect();
+      gateway = await createTestLimiter({ database, ...options() });
     });
 
     after(async () => {
       await gateway?.close();
-      await db?.destroy();
-      await database?.remove();
+      await files?.drop();
       if (gateway) await forget(REDIS_URL, prefix).catch(() => {});
     });
 
@@ -116,9 +114,9 @@ for (const { name, there, options } of backends) {
       expect(await allowed(gateway.limiter, tenant, 50)).to.equal(1);
     });
 
-    it('says when a quota begins anew', async () => {
+    it('says when a quota begins again', async () => {
       const now = () => Date.UTC(2025, 1, 28, 23, 59, 30);
-      const other = await createTestGateway({ db, ...options(), now });
+      const other = await createTestLimiter({ database, ...options(), now });
       const tenant = tenantWith({ monthlyQuota: 1 });
       const granted = await other.limiter.take(tenant);
       expect(granted.headers).to.deep.equal({
@@ -135,7 +133,7 @@ for (const { name, there, options } of backends) {
 
     it('begins a quota anew with the month in UTC', async () => {
       let at = Date.UTC(2025, 0, 31, 23, 59, 59, 999);
-      const other = await createTestGateway({ db, ...options(), now: () => at });
+      const other = await createTestLimiter({ database, ...options(), now: () => at });
       const tenant = tenantWith({ monthlyQuota: 2 });
       expect(await allowed(other.limiter, tenant, 5, 200)).to.equal(2);
       at += 1;
@@ -178,11 +176,11 @@ for (const { name, there, options } of backends) {
 
     it('remembers a quota through a restart, even of a Redis that keeps nothing', async () => {
       const tenant = tenantWith({ monthlyQuota: 5 });
-      const before = await createTestGateway({ db, ...options() });
+      const before = await createTestLimiter({ database, ...options() });
       await allowed(before.limiter, tenant, 3, 200);
       await before.close();
       if (name === 'Redis') await forget(REDIS_URL, `${prefix}quota`);
-      const after = await createTestGateway({ db, ...options() });
+      const after = await createTestLimiter({ database, ...options() });
       expect(await allowed(after.limiter, tenant, 10, 200)).to.equal(2);
       await after.close();
     });

@@ -1,21 +1,18 @@
 import { expect } from 'chai';
-import type { Kysely } from 'kysely';
+import type { Access } from '../../../gateway/database/access.js';
+import { createBatchWriter } from '../../../gateway/database/batch-writer.js';
+import type { Database } from '../../../gateway/database/database.js';
 import { createQuotaLedger, type QuotaLedger } from '../../../gateway/limits/quota-ledger.js';
-import { createBatchWriter } from '../../../gateway/usage/batch-writer.js';
-import type { UsageTables } from '../../../gateway/usage/tables.js';
-import { skipWithout } from '../../needs.js';
-import { databases, type TestDatabase } from '../usage/databases.js';
+import { pruneQuotas } from '../../../gateway/limits/quota-store.js';
+import type { QuotaTables } from '../../../gateway/limits/tables.js';
+import { onEachDatabase } from '../databases.js';
 import { createQuietLog } from '../usage/quiet.js';
 
 const month = '2025-01';
 
-/** A handle on a database that never answers. */
-function createHangingDatabase(): Kysely<UsageTables> {
-  const query: object = new Proxy(
-    {},
-    { get: (_, name) => (name === 'executeTakeFirst' ? () => new Promise(() => {}) : () => query) },
-  );
-  return query as Kysely<UsageTables>;
+/** The way to a database that answers everything with this. */
+function accessThat(answer: () => Promise<never>): Access<QuotaTables> {
+  return { kind: 'sqlite', run: answer, change: answer };
 }
 
 async function charge(ledger: QuotaLedger, tenant: string, calls: number): Promise<void> {
@@ -26,26 +23,20 @@ async function charge(ledger: QuotaLedger, tenant: string, calls: number): Promi
   }
 }
 
-for (const { name, open } of databases) {
-  describe(`quota ledger on ${name}`, () => {
-    let database: TestDatabase;
-    let db: Kysely<UsageTables>;
-
-    before(async function () {
-      const opened = await open();
-      if (!opened) return skipWithout(this, `a ${name} server on 127.0.0.1`);
-      database = opened;
-      db = await database.connect();
-    });
-
-    after(async () => {
-      await db?.destroy();
-      await database?.remove();
+describe('quota ledger', () =>
+  onEachDatabase((files) => {
+    let database: Database;
+    beforeEach(async () => {
+      database = await files().connect();
     });
 
     function openLedger() {
-      const writer = createBatchWriter({ db, logger: createQuietLog(), flushEveryMs: 60_000 });
-      const ledger = createQuotaLedger(db);
+      const writer = createBatchWriter({
+        access: database.access(),
+        logger: createQuietLog(),
+        flushEveryMs: 60_000,
+      });
+      const ledger = createQuotaLedger(database.access());
       writer.add(ledger);
       return { ledger, writer };
     }
@@ -84,23 +75,31 @@ for (const { name, open } of databases) {
       expect((await openLedger().ledger.open('late', month)).used()).to.equal(2);
       expect((await ledger.open('late', month)).used()).to.equal(2);
     });
-  });
-}
+
+    it('forgets months long past, and never the current one', async () => {
+      const { ledger, writer } = openLedger();
+      for (const one of ['2025-01', '2025-11', '2026-01']) {
+        const account = await ledger.open('acme', one);
+        account.hold();
+        account.charge();
+      }
+      await writer.flush();
+      await database.access().change((trx) => pruneQuotas(1)(trx, Date.UTC(2026, 0, 15)));
+      const { run } = database.access<QuotaTables>();
+      const left = await run((db) => db.selectFrom('quota_use').select('month').orderBy('month').execute());
+      expect(left.map((row) => row.month)).to.deep.equal(['2025-11', '2026-01']);
+    });
+  }));
 
 describe('quota ledger on a database that is away', () => {
   it('counts from nothing where the database fails', async () => {
-    const failing = {
-      selectFrom: () => {
-        throw new Error('gone');
-      },
-    } as unknown as Kysely<UsageTables>;
-    const ledger = createQuotaLedger(failing);
+    const ledger = createQuotaLedger(accessThat(() => Promise.reject(new Error('gone'))));
     await charge(ledger, 'acme', 2);
     expect((await ledger.open('acme', month)).used()).to.equal(2);
   });
 
   it('lets the first call wait a moment, and no other, where the database hangs', async () => {
-    const ledger = createQuotaLedger(createHangingDatabase());
+    const ledger = createQuotaLedger(accessThat(() => new Promise(() => {})));
     const began = performance.now();
     await charge(ledger, 'acme', 2);
     expect(performance.now() - began).to.be.below(3000);

@@ -1,24 +1,23 @@
 import { expect } from 'chai';
-import type { Kysely } from 'kysely';
-import type { UsageTables } from '../../../gateway/usage/tables.js';
+import type { Database } from '../../../gateway/database/database.js';
 import { skipWithout } from '../../needs.js';
-import { databases, type TestDatabase } from '../usage/databases.js';
-import { allowed, createTestGateway, pause, type TestGateway, tenantWith } from './gateways.js';
+import { createSqliteDatabase, type TestDatabase } from '../databases.js';
+import { allowed, createTestLimiter, pause, type TestLimiter, tenantWith } from './gateways.js';
 import { createOwnRedis, freshPrefix, type OwnRedis, withClient } from './redis-servers.js';
 
 describe('limiter whose Redis fails', () => {
   const prefix = freshPrefix();
   let redis: OwnRedis;
-  let database: TestDatabase;
-  let db: Kysely<UsageTables>;
-  const gateways: TestGateway[] = [];
+  let files: TestDatabase;
+  let database: Database;
+  const gateways: TestLimiter[] = [];
 
   before(async function () {
     const own = await createOwnRedis();
     if (!own) return skipWithout(this, 'redis-server on the PATH');
     redis = own;
-    database = (await databases[0].open()) as TestDatabase;
-    db = await database.connect();
+    files = await createSqliteDatabase();
+    database = await files.connect();
   });
 
   afterEach(async () => {
@@ -30,21 +29,20 @@ describe('limiter whose Redis fails', () => {
 
   after(async () => {
     await redis?.kill();
-    await db?.destroy();
-    await database?.remove();
+    await files?.drop();
   });
 
-  async function open(): Promise<TestGateway> {
-    const gateway = await createTestGateway({ db, redisUrl: redis.url, redisPrefix: prefix });
+  async function open(): Promise<TestLimiter> {
+    const gateway = await createTestLimiter({ database, redisUrl: redis.url, redisPrefix: prefix });
     gateways.push(gateway);
     return gateway;
   }
 
-  const messages = (gateway: TestGateway) => gateway.logger.lines.map((line) => line.message);
+  const messages = (gateway: TestLimiter) => gateway.logger.lines.map((line) => line.message);
   const outage = 'Redis cannot be used: this gateway limits by itself, at a reduced share';
   const back = 'Redis is back: limits are shared again';
 
-  async function until(gateway: TestGateway, message: string): Promise<void> {
+  async function until(gateway: TestLimiter, message: string): Promise<void> {
     for (let look = 0; look < 160 && !messages(gateway).includes(message); look += 1) {
       await gateway.limiter.take(tenantWith({ rate: 1 }));
       await pause(50);

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import type { Kysely } from 'kysely';
-import { createBatchWriter } from '../../../gateway/usage/batch-writer.js';
+import { createBatchWriter } from '../../../gateway/database/batch-writer.js';
+import type { Database } from '../../../gateway/database/database.js';
+import { pruneDaily } from '../../../gateway/database/prune-daily.js';
 import { createUsageMeter } from '../../../gateway/usage/meter.js';
-import type { UsageTables } from '../../../gateway/usage/tables.js';
+import { pruneUsage } from '../../../gateway/usage/retention.js';
 import type { UsageRecord } from '../../../gateway/usage/tally.js';
-import { skipWithout } from '../../needs.js';
-import { databases, type TestDatabase } from './databases.js';
+import { onEachDatabase } from '../databases.js';
 import { createQuietLog } from './quiet.js';
 
 const at = Date.now();
@@ -21,48 +21,23 @@ const call: UsageRecord = {
   at,
 };
 
-function createMeter(db: Kysely<UsageTables>, options: { retentionDays?: number; maxRows?: number } = {}) {
+function createMeter(database: Database, options: { maxRows?: number } = {}) {
   const logger = createQuietLog();
-  const writer = createBatchWriter({ db, logger, flushEveryMs: 60_000, closeMs: 300 });
-  return { logger, writer, meter: createUsageMeter({ db, writer, logger, ...options }) };
+  const access = database.access();
+  const writer = createBatchWriter({ access, logger, flushEveryMs: 60_000, closeMs: 300 });
+  const meter = createUsageMeter({ access: database.access(), writer, logger, ...options });
+  return { logger, writer, meter };
 }
 
-/** A meter that has deleted what is old: two SQLite handles in one thread wait for each other in vain. */
-async function createSettled(db: Kysely<UsageTables>) {
-  await db.insertInto('usage_writers').values({ id: 'long gone', batch: 1, at: 0 }).execute();
-  const made = createMeter(db);
-  const waiting = () => db.selectFrom('usage_writers').where('at', '=', 0).select('id').execute();
-  for (let look = 0; look < 200 && (await waiting()).length > 0; look += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  return made;
-}
-
-for (const { name, open } of databases) {
-  describe(`usage on ${name}`, () => {
-    let database: TestDatabase;
-    let db: Kysely<UsageTables>;
-
-    before(async function () {
-      const opened = await open();
-      if (!opened) return skipWithout(this, `a ${name} server on 127.0.0.1`);
-      database = opened;
-      db = await database.connect();
-    });
-
-    afterEach(async () => {
-      for (const table of ['usage_daily', 'usage_writers', 'quota_use'] as const) {
-        await db?.deleteFrom(table).execute();
-      }
-    });
-
-    after(async () => {
-      await db?.destroy();
-      await database?.remove();
+describe('usage', () =>
+  onEachDatabase((files) => {
+    let database: Database;
+    beforeEach(async () => {
+      database = await files().connect();
     });
 
     it('shows what was flushed, errors by class', async () => {
-      const { meter, writer } = createMeter(db);
+      const { meter, writer } = createMeter(database);
       for (const status of [200, 200, 400, 429, 500]) meter.record({ ...call, status });
       await writer.flush();
       expect(await meter.usage('acme')).to.deep.equal({
@@ -86,7 +61,7 @@ for (const { name, open } of databases) {
     });
 
     it('shows a tenant nothing of another', async () => {
-      const { meter, writer } = createMeter(db);
+      const { meter, writer } = createMeter(database);
       meter.record(call);
       await writer.flush();
       expect(await meter.usage('other')).to.deep.equal({ rows: [] });
@@ -94,8 +69,7 @@ for (const { name, open } of databases) {
     });
 
     it('sums up what several meters count', async () => {
-      const other = await database.connect();
-      const meters = [await createSettled(db), await createSettled(other)];
+      const meters = [createMeter(database), createMeter(await files().connect())];
       for (let round = 0; round < 5; round += 1) {
         for (const { meter } of meters) meter.record(call);
         for (const { writer } of meters) expect(await writer.flush()).to.equal(true);
@@ -103,11 +77,10 @@ for (const { name, open } of databases) {
       const rows = await meters[0]?.meter.usage('acme');
       expect(rows?.rows.map((row) => row.calls)).to.deep.equal([10]);
       for (const { meter } of meters) await meter.close();
-      await other.destroy();
     });
 
     it('loses nothing at close', async () => {
-      const { meter, writer } = createMeter(db);
+      const { meter, writer } = createMeter(database);
       meter.record(call);
       await meter.close();
       await writer.close();
@@ -115,7 +88,7 @@ for (const { name, open } of databases) {
     });
 
     it('counts sums past 32 bits', async () => {
-      const { meter, writer } = createMeter(db);
+      const { meter, writer } = createMeter(database);
       for (let round = 0; round < 2; round += 1) {
         meter.record({ ...call, bytesIn: 2 ** 40 });
         await writer.flush();
@@ -125,7 +98,7 @@ for (const { name, open } of databases) {
     });
 
     it('gives pages, newest day first, each row once', async () => {
-      const { meter, writer } = createMeter(db);
+      const { meter, writer } = createMeter(database);
       for (let age = 0; age < 3; age += 1) {
         for (const key of ['k1', 'k2']) {
           for (const service of ['text/a', 'text/b']) {
@@ -155,7 +128,7 @@ for (const { name, open } of databases) {
     });
 
     it('gives the days from and to, both included', async () => {
-      const { meter, writer } = createMeter(db);
+      const { meter, writer } = createMeter(database);
       for (const day of ['2030-01-01', '2030-01-02', '2030-01-03', '2030-01-04']) {
         meter.record({ ...call, at: Date.parse(day) });
       }
@@ -166,7 +139,7 @@ for (const { name, open } of databases) {
     });
 
     it('refuses a day that is none, and a limit out of range, naming the field', async () => {
-      const { meter } = createMeter(db);
+      const { meter } = createMeter(database);
       for (const query of [
         { from: '2025-02-30' },
         { to: 'today' },
@@ -181,17 +154,23 @@ for (const { name, open } of databases) {
       await meter.close();
     });
 
+    it('says that the database does not answer, where it does not', async () => {
+      const { meter } = createMeter(database);
+      await database.close();
+      const refusal = await meter.usage('acme').catch((error) => error);
+      expect(refusal).to.include({ name: 'DatabaseError', code: 'keys_unavailable' });
+    });
+
     it('deletes at the start what is older than the days it keeps', async () => {
-      const first = createMeter(db);
-      for (const age of [0, 1, 2, 3]) first.meter.record({ ...call, at: at - age * 86_400_000 });
-      await first.meter.close();
-      const second = createMeter(db, { retentionDays: 2 });
-      await second.meter.close();
-      expect((await second.meter.usage('acme')).rows).to.have.length(2);
+      const { meter, logger } = createMeter(database);
+      for (const age of [0, 1, 2, 3]) meter.record({ ...call, at: at - age * 86_400_000 });
+      await meter.close();
+      await pruneDaily({ access: database.access(), logger, parts: [pruneUsage(2)] }).close();
+      expect((await meter.usage('acme')).rows).to.have.length(2);
     });
 
     it('writes thousands of rows in one batch', async () => {
-      const { meter, writer } = createMeter(db);
+      const { meter, writer } = createMeter(database);
       for (let key = 0; key < 1500; key += 1) meter.record({ ...call, key: `k${key}` });
       expect(await writer.flush()).to.equal(true);
       expect((await meter.usage('acme', { limit: 5000 })).rows).to.have.length(1500);
@@ -199,12 +178,11 @@ for (const { name, open } of databases) {
     });
 
     it('says once that rows go uncounted when too many wait', async () => {
-      const { meter, logger, writer } = createMeter(db, { maxRows: 2 });
+      const { meter, logger, writer } = createMeter(database, { maxRows: 2 });
       for (const key of ['a', 'b', 'c', 'd']) meter.record({ ...call, key });
       await writer.flush();
       expect(logger.lines.filter((line) => line.level === 'error')).to.have.length(1);
       expect((await meter.usage('acme')).rows).to.have.length(2);
       await meter.close();
     });
-  });
-}
+  }));

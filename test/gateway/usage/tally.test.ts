@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { createTally, dayOf, type UsageRecord } from '../../../gateway/usage/tally.js';
+import { dayOf } from '../../../gateway/usage/day.js';
+import { createTally, type UsageRecord } from '../../../gateway/usage/tally.js';
 
 const call: UsageRecord = {
   tenant: 't',

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { createFontSet } from '../../../pool/image/fonts.js';
 import { loadEngine } from '../../../pool/image/select.js';
+import { createFontSet } from '../../../pool/image/text/fonts.js';
 
 const module = (path: string) => new URL(`../../../pool/image/${path}`, import.meta.url).href;
 
@@ -17,7 +17,7 @@ const withoutSharp = `
     return load.call(this, name, ...rest);
   };
   const { loadEngine } = await import('${module('select.js')}');
-  const { createFontSet } = await import('${module('fonts.js')}');
+  const { createFontSet } = await import('${module('text/fonts.js')}');
   const { encodePng } = await import('${module('png/encode.js')}');
   const options = { fonts: await createFontSet(), timeoutSeconds: 10 };
   const { engine, fallbackReason } = await loadEngine('auto', options);

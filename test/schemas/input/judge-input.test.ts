@@ -60,4 +60,32 @@ describe('judgeInput', () => {
       count: 1,
     });
   });
+
+  it('says which header is missing where a form is JSON', () => {
+    const byShells = ['{text:a}', "'{text:a}'", "{'text':'a'}", '[1]'];
+    for (const text of [
+      ...byShells,
+      '{"text":"a"}',
+      ' {\n"text": "a=b&c"',
+      '{}',
+      '[{"a":1}]',
+      '%7B%22text%22%3A1%7D=',
+    ]) {
+      const { problems } = judge('', { kind: 'form', bytes: bytes(text) });
+      expect(problems, text).to.have.length(1);
+      expect(problems[0]?.field).to.equal('body');
+      expect(problems[0]?.problem).to.match(/looks like JSON.*Content-Type: application\/json/);
+    }
+    for (const text of ['text={"a":1}', 'text=[1]', '{x}=1&text=a']) {
+      expect(JSON.stringify(judge('', { kind: 'form', bytes: bytes(text) }).problems)).not.to.contain('JSON');
+    }
+  });
+
+  it('does not say that a picture is missing where one came twice', () => {
+    const picture = compileParameters(createVocabulary(), { input: { type: 'object' }, source: 'image' });
+    const twice = { field: 'file', problem: 'must be given once, but is given more than once' };
+    const body = { kind: 'fields', fields: new Map(), problems: [twice] } as const;
+    const raw = { query: parseUrlencoded(''), body, hasFile: false };
+    expect(judgeInput(picture, raw, { runsDry: false }).problems).to.deep.equal([twice]);
+  });
 });

@@ -28,6 +28,19 @@ describe('describeProperty', () => {
     });
   }
 
+  it('lists a hundred values at most', () => {
+    const text = describeProperty({ enum: Array.from({ length: 2000 }, (_, at) => `v${at}`) });
+    expect(text).to.match(/^one of v0, v1, .*, v99 and 1900 more$/);
+  });
+
+  it('describes once what holds itself', () => {
+    const list = { type: 'array', maxItems: 3, items: { $ref: '#/definitions/list' } };
+    const json = { anyOf: [{ type: 'string' }, { type: 'array', items: { $ref: '#/definitions/json' } }] };
+    const root = { definitions: { list, json } };
+    expect(describeProperty(list, root)).to.equal('a list of at most 3 items');
+    expect(describeProperty({ $ref: '#/definitions/json' }, root)).to.equal('a string or a list');
+  });
+
   it('describes colours and fractions by what may be written', () => {
     expect(describeProperty({ type: 'string', color: true })).to.contain('#rrggbb');
     expect(describeProperty({ type: ['number', 'string'], fraction: true })).to.contain('"50%"');

@@ -1,4 +1,4 @@
-const HEADER = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@$/;
+const hunkHeader = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@$/;
 
 /** Applies bare hunks to lines, trusting nothing: positions, counts and every old line are checked. */
 export function applyHunks(lines: string[], diff: string): string[] {
@@ -7,7 +7,7 @@ export function applyHunks(lines: string[], diff: string): string[] {
   let read = 0;
   const rest = diff === '' ? [] : diff.split('\n');
   while (read < rest.length) {
-    const header = HEADER.exec(rest[read++] ?? '');
+    const header = hunkHeader.exec(rest[read++] ?? '');
     if (!header) throw new Error('no hunk header');
     const [, oldStart, oldCount = '1', newStart, newCount = '1'] = header;
     let old = Number(oldCount);

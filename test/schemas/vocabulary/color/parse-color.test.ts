@@ -5,7 +5,7 @@ import { parseColor } from '../../../../schemas/vocabulary/color/parse-color.js'
 
 function hexOf(text: string): string {
   const color = parseColor(text);
-  return color.ok ? color.hex : color.problem;
+  return color.ok ? color.hex : color.problem + (color.hint?.() ?? '');
 }
 
 function hexByHand(...parts: number[]): string {
@@ -104,6 +104,21 @@ describe('parseColor', () => {
       expect(hexOf(text)).to.contain(`but is the string "${shown}"`).and.to.contain('must be a solid colour');
     });
   }
+
+  it('says which name or phrase a slip is near to, and nothing where none is', () => {
+    for (const [slip, meant] of [
+      ['dark sea gren', 'dark sea green'],
+      ['darkseagren', 'darkseagreen'],
+      ['prple', 'purple'],
+      ['plae warm yellow', 'pale warm yellow'],
+      ['Cornflower-Bleu', 'cornflower blue'],
+    ] as const) {
+      expect(hexOf(slip), slip).to.match(new RegExp(`; did you mean "${meant}"\\?$`));
+    }
+    for (const text of ['nope', 'qqqq red', 'constructor', 'lab(50% 1 2)', 'a '.repeat(50)]) {
+      expect(hexOf(text), text).not.to.contain('did you mean');
+    }
+  });
 
   it('escapes what a terminal would obey and cuts what is long', () => {
     expect(hexOf('\u001b[31m\u202e')).to.contain('"\\u{1b}[31m\\u{202e}"');

@@ -1,0 +1,51 @@
+import type { DestinationStream } from 'pino';
+import { prettyFactory } from 'pino-pretty';
+import { visible } from '../../schemas/quote.js';
+
+/** A terminal, as far as a log needs it. */
+export interface LogScreen {
+  write(text: string): unknown;
+  /** Also says no where the environment has `NO_COLOR`. */
+  hasColors(): boolean;
+}
+
+type Entry = Record<string, unknown>;
+
+/**
+ * Writes each entry as a line for people: the time, the level, and of a call its path, status, time and tenant. Faults keep
+ * their stack. What came from outside cannot move the cursor or colour the screen.
+ */
+export function readableLog(screen: LogScreen): DestinationStream {
+  const prettify = prettyFactory({
+    colorize: screen.hasColors(),
+    translateTime: 'SYS:HH:MM:ss',
+    ignore: 'pid,hostname',
+    singleLine: true,
+  });
+  return {
+    write(line) {
+      const entry = JSON.parse(line, (_, value) => (typeof value === 'string' ? visible(value) : value));
+      screen.write(prettify('method' in entry ? shortCall(entry) : entry));
+    },
+  };
+}
+
+/** An answered call, from which people are spared all but what they look for. */
+function shortCall(entry: Entry): Entry {
+  const { level, time, err, method, path, route, status, code, ms, tenant, dryrun, request_id } = entry;
+  const failed = err !== undefined;
+  const words = [
+    route === undefined ? undefined : 'site',
+    method,
+    path ?? route,
+    status,
+    code,
+    `${ms} ms`,
+    tenant,
+    dryrun === true ? 'dry run' : undefined,
+    // Whoever asks about a fault knows the call by this.
+    failed ? request_id : undefined,
+  ];
+  const msg = words.filter((word) => word !== undefined).join(' ');
+  return failed ? { level, time, msg, err } : { level, time, msg };
+}

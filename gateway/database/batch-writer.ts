@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Kysely, Transaction } from 'kysely';
+import type { Logger } from 'pino';
+import type { Access, NoTables } from './access.js';
+import type { Prune } from './prune-daily.js';
+
+/** The last batch that each gateway process has written: what makes writing a batch twice harmless. */
+type WriterTables = {
+  usage_writers: {
+    id: string;
+    batch: number;
+    /** Epoch milliseconds. */
+    at: number;
+  };
+};
+
+/** A process that tries one batch again for longer than this may count it twice. */
+const keepMs = 30 * 86_400_000;
+
+/** What one source has gathered, frozen: it may be written more than once, and counts once. */
+export interface PendingWrite {
+  /** A source names its own tables: `trx.withTables<…>()`. */
+  write(trx: Transaction<NoTables>): Promise<void>;
+  /** `written` is false where the database had the batch already, so that `write` did not run this time. */
+  committed?(written: boolean): void;
+}
+
+/** Gathers counts in memory; `drain` hands over what has gathered since it was last called. */
+export interface BatchSource {
+  drain(): PendingWrite | undefined;
+}
+
+export interface BatchWriter {
+  add(source: BatchSource): void;
+  /** Writes what was gathered before the call. False where the database did not take it; nothing is lost then. */
+  flush(): Promise<boolean>;
+  /** Stops the timer and writes the rest, for up to `closeMs`. */
+  close(): Promise<void>;
+}
+
+export interface BatchWriterOptions {
+  access: Access<NoTables>;
+  logger: Pick<Logger, 'info' | 'warn' | 'error'>;
+  /** Milliseconds between two batches, default 2000; what a `kill -9` can lose. At most 4000, to stay under 5 s. */
+  flushEveryMs?: number;
+  /** How long `close` goes on trying, in milliseconds; default 4000. */
+  closeMs?: number;
+}
+
+/**
+ * Writes the counts of all its sources behind the requests, as one transaction a batch.
+ *
+ * A connection lost during COMMIT leaves open whether the batch is in. So each process has a row with the number of
+ * its last batch, written in the same transaction: a batch that is tried again and is not newer is already there.
+ */
+export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
+  const { access, logger, closeMs = 4000 } = options;
+  const id = randomUUID();
+  const sources: BatchSource[] = [];
+  let number = 0;
+  let batch: PendingWrite[] = [];
+  let running: Promise<boolean> | undefined;
+  let failing = false;
+
+  async function isNew(trx: Transaction<NoTables>): Promise<boolean> {
+    const at = Date.now();
+    const rows = await trx
+      .withTables<WriterTables>()
+      .insertInto('usage_writers')
+      .values({ id, batch: number, at })
+      .onConflict((conflict) =>
+        conflict.column('id').doUpdateSet({ batch: number, at }).where('usage_writers.batch', '<', number),
+      )
+      .returning('id')
+      .execute();
+    return rows.length > 0;
+  }
+
+  async function writeBatch(): Promise<void> {
+    const written = await access.change(async (trx) => {
+      if (!(await isNew(trx))) return false;
+      for (const part of batch) await part.write(trx);
+      return true;
+    });
+    const parts = batch;
+    batch = [];
+    for (const part of parts) part.committed?.(written);
+  }
+
+  async function writeAll(): Promise<boolean> {
+    try {
+      if (batch.length > 0) await writeBatch();
+      batch = sources.map((source) => source.drain()).filter((part) => part !== undefined);
+      number += 1;
+      if (batch.length > 0) await writeBatch();
+    } catch (error) {
+      if (!failing)
+        logger.warn({ err: error }, 'usage cannot be written; it is kept in memory and tried again');
+      failing = true;
+      return false;
+    }
+    if (failing) logger.info({}, 'usage is written again');
+    failing = false;
+    return true;
+  }
+
+  async function flush(): Promise<boolean> {
+    while (running) await running;
+    running = writeAll().finally(() => {
+      running = undefined;
+    });
+    return running;
+  }
+
+  const timer = setInterval(() => {
+    if (!running) void flush();
+  }, options.flushEveryMs ?? 2000);
+  timer.unref();
+
+  async function close(): Promise<void> {
+    clearInterval(timer);
+    const deadline = AbortSignal.timeout(closeMs);
+    const expired = pause(closeMs, false, { ref: false });
+    let written = await Promise.race([flush(), expired]);
+    while (!written && !deadline.aborted) {
+      await pause(200);
+      written = await Promise.race([flush(), expired]);
+    }
+    if (!written) logger.error({}, 'the last usage figures could not be written and are lost');
+  }
+
+  return { add: (source) => void sources.push(source), flush, close };
+}
+
+/** Deletes the rows of processes that ended long ago. */
+export const pruneWriters: Prune = async (trx, now) => {
+  await trx
+    .withTables<WriterTables>()
+    .deleteFrom('usage_writers')
+    .where('at', '<', now - keepMs)
+    .execute();
+};
+
+/** Makes the batch writer's own table. */
+export async function createWriterTable(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('usage_writers')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('batch', 'bigint', (column) => column.notNull())
+    .addColumn('at', 'bigint', (column) => column.notNull())
+    .execute();
+}

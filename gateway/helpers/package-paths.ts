@@ -1,0 +1,10 @@
+import { fileURLToPath } from 'node:url';
+
+/** The folder of the helpers that the package brings. */
+export const builtinPlugins = fileURLToPath(new URL('../../plugins', import.meta.url));
+
+/** URL of the module that plugins import as `helper-gateway/helper`, where a folder of `folders` needs it resolved. */
+export function helperUrl(folders: string[]): string | undefined {
+  const outside = folders.some((folder) => folder !== builtinPlugins);
+  return outside ? new URL('../helper.js', import.meta.url).href : undefined;
+}

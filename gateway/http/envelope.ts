@@ -1,0 +1,48 @@
+import type { FieldProblem } from '../../schemas/field-problem.js';
+import type { GatewayError } from '../errors.js';
+
+/** What every JSON answer says of its call. */
+export interface Meta {
+  /** The helper's id; null where the path is no helper's. */
+  service: string | null;
+  dryrun: boolean;
+  request_id: string;
+}
+
+export interface SuccessEnvelope {
+  ok: true;
+  data: unknown;
+  meta: Meta;
+}
+
+export interface FailureEnvelope {
+  ok: false;
+  error: { code: string; message: string; details?: FieldProblem[] };
+  meta: Meta;
+}
+
+/** The media type of every envelope. */
+export const envelopeType = 'application/json; charset=utf-8';
+
+/** What an answer says of a request that is no helper's call. */
+export function plainMeta(request_id: string): Meta {
+  return { service: null, dryrun: false, request_id };
+}
+
+/** The JSON answer of a call that succeeded. */
+export function success(data: unknown, meta: Meta): SuccessEnvelope {
+  return { ok: true, data, meta };
+}
+
+/** The same as text, of data that is JSON text already: nothing is parsed to be written again. */
+export function successText(data: Uint8Array, meta: Meta): Buffer {
+  return Buffer.concat([opening, data, Buffer.from(`,"meta":${JSON.stringify(meta)}}`)]);
+}
+
+const opening = Buffer.from('{"ok":true,"data":');
+
+/** The JSON answer of a call that failed; the error's cause stays inside. */
+export function failure(error: GatewayError, meta: Meta): FailureEnvelope {
+  const { code, message, details } = error;
+  return { ok: false, error: details ? { code, message, details } : { code, message }, meta };
+}

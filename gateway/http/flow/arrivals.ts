@@ -1,0 +1,183 @@
+import { GatewayError } from '../../errors.js';
+import { monotonic, Pace, type PaceOptions } from './pace.js';
+import { TenantSums } from './tenant-sums.js';
+
+/** A body or a download on its way. */
+export interface Arrival {
+  /** Aborted with a `GatewayError` when it is not waited for any longer. */
+  readonly signal: AbortSignal;
+  /** Counts bytes that have come, 0 for the head of an answer; may abort this arrival or a slower one. */
+  add(bytes: number): void;
+  /** Says that it is here whole: its bytes count until `release`, but nothing ends it any more. */
+  complete(): void;
+  /** Forgets it and its bytes; twice is once. */
+  release(): void;
+}
+
+/** What is told of an arrival that comes too slowly. */
+export type Slow = 'request_timeout' | 'source_timeout';
+
+export interface ArrivalsOptions {
+  /** Arrivals on their way at a time; a tenant may have half of them. */
+  most: number;
+  /** Bytes held for calls, on their way and arrived; a tenant may hold half, or one input of the largest size. */
+  bytes: number;
+  /** Bytes of the largest input that is accepted. */
+  largest: number;
+  /** Milliseconds; for tests. */
+  now?: () => number;
+}
+
+/** The inputs of all calls, bounded in number and in bytes, and shared by the tenants. */
+export interface Arrivals {
+  /**
+   * Takes on an input. Throws a `GatewayError`, `tenant_busy` or `busy`, where there are too many that come well. One whose
+   * rate counts only from its first bytes (a download, whose server may have to think) has `slow: 'source_timeout'`.
+   */
+  enter(tenant: string, slow: Slow): Arrival;
+  /** Inputs on their way, and bytes held. */
+  stats(): { arriving: number; bytes: number };
+  close(): void;
+}
+
+/** Slow enough for any link that could bring a picture within the minute that a request may take. */
+const pace: PaceOptions = { bytesPerSecond: 1024, patienceMs: 5000 };
+
+/** An input that has lost this much of its patience gives way where there is no room: it stalls while others come. */
+const stalledMs = 250;
+
+const messages: Record<Slow, string> = {
+  request_timeout:
+    'The request body came too slowly: at least 1 KB a second is wanted, and no rest of 5 seconds.',
+  source_timeout: 'The server behind the url sent too slowly: at least 1 KB a second is wanted.',
+};
+
+/** Inputs that began together become too slow together, and each is answered: a few at a time keep nobody waiting. */
+const sweepMs = 50;
+const mostEnded = 25;
+
+interface Entry {
+  tenant: string;
+  bytes: number;
+  pace: Pace;
+  slow: Slow;
+  /** Whether its rate is judged yet. */
+  begun: boolean;
+  controller: AbortController;
+}
+
+/**
+ * What arrives slowly holds memory and a connection, and nothing else: no place in the pool, and none that somebody's
+ * input needs that comes well. Where number or bytes are used up, the input that has stalled for longest is ended in favour
+ * of one that comes; only where none stalls is the newcomer refused, or an input many times its size.
+ */
+export function createArrivals({ most, bytes, largest, now = monotonic }: ArrivalsOptions): Arrivals {
+  const entries = new Map<string, Set<Entry>>();
+  const counts = new TenantSums();
+  const held = new TenantSums();
+  const tenantBytes = Math.max(bytes / 2, largest);
+  const allBytes = Math.max(bytes, tenantBytes);
+  const sweep = setInterval(() => {
+    const time = now();
+    const all = [...entries.values()].flatMap((of) => [...of]);
+    const slow = all.filter((entry) => entry.begun && entry.pace.left(time) <= 0);
+    for (const entry of slow.slice(0, mostEnded)) end(entry);
+  }, sweepMs).unref();
+
+  function end(entry: Entry, error = new GatewayError(entry.slow, { message: messages[entry.slow] })): void {
+    leave(entry);
+    drop(entry);
+    entry.controller.abort(error);
+  }
+
+  /** No longer on its way. */
+  function leave(entry: Entry): void {
+    const of = entries.get(entry.tenant);
+    if (!of?.delete(entry)) return;
+    counts.add(entry.tenant, -1);
+    if (of.size === 0) entries.delete(entry.tenant);
+  }
+
+  function drop(entry: Entry): void {
+    held.add(entry.tenant, -entry.bytes);
+    entry.bytes = 0;
+  }
+
+  /** The input of a tenant that has stalled for longest; of bytes only one that holds some. */
+  function slowest(tenant: string, except?: Entry): Entry | undefined {
+    let found: Entry | undefined;
+    const time = now();
+    let least = pace.patienceMs - stalledMs;
+    for (const entry of entries.get(tenant) ?? []) {
+      const left = entry.pace.left(time);
+      if (entry === except || left >= least || (except && entry.bytes === 0)) continue;
+      least = left;
+      found = entry;
+    }
+    return found;
+  }
+
+  /** The tenant's largest input on its way, if it is several times as large: a small call is not to end for it. */
+  function largerThan({ tenant, bytes }: Entry): Entry | undefined {
+    let found: Entry | undefined;
+    for (const entry of entries.get(tenant) ?? []) {
+      if (entry.bytes > (found?.bytes ?? 4 * bytes)) found = entry;
+    }
+    return found;
+  }
+
+  /** Ends stalled inputs until `sums` has room for the tenant's next; the error's code where that cannot be. */
+  function makeRoom(
+    sums: TenantSums,
+    tenant: string,
+    { own, all, except }: { own: number; all: number; except?: Entry },
+  ): 'tenant_busy' | 'busy' | undefined {
+    while (sums.of(tenant) > own || sums.total > all) {
+      const mine = sums.of(tenant) > own;
+      const victim = slowest(mine ? tenant : (sums.largest() ?? tenant), except);
+      if (!victim) return mine ? 'tenant_busy' : 'busy';
+      end(victim);
+    }
+    return undefined;
+  }
+
+  return {
+    enter(tenant, slow) {
+      const refusal = makeRoom(counts, tenant, { own: most / 2 - 1, all: most - 1 });
+      if (refusal) throw new GatewayError(refusal);
+      const controller = new AbortController();
+      const entry: Entry = {
+        tenant,
+        bytes: 0,
+        pace: new Pace(pace, now()),
+        slow,
+        begun: slow === 'request_timeout',
+        controller,
+      };
+      const of = entries.get(tenant) ?? new Set();
+      entries.set(tenant, of.add(entry));
+      counts.add(tenant, 1);
+      return {
+        signal: controller.signal,
+        add(received) {
+          if (controller.signal.aborted) return;
+          const time = now();
+          if (!entry.begun) entry.pace = new Pace(pace, time);
+          entry.begun = true;
+          entry.pace.add(received, time);
+          entry.bytes += received;
+          held.add(tenant, received);
+          const full = makeRoom(held, tenant, { own: tenantBytes, all: allBytes, except: entry });
+          if (full) end(largerThan(entry) ?? entry, new GatewayError(full));
+        },
+        complete: () => leave(entry),
+        release() {
+          leave(entry);
+          drop(entry);
+        },
+      };
+    },
+    stats: () => ({ arriving: counts.total, bytes: held.total }),
+    close: () => clearInterval(sweep),
+  };
+}

@@ -1,0 +1,102 @@
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
+import { createDiscard } from './discard.js';
+
+/** What a client may go on sending after its answer, in all; and how long it may pause. */
+const most = { bytes: 64 * 1024 * 1024, ms: 30_000, pauseMs: 5_000 };
+
+interface Call {
+  request: IncomingMessage;
+  response: ServerResponse;
+}
+
+/** How connections end. */
+export interface Linger {
+  /** Wraps a listener, so that what is left of a body when its call has been answered does not reset the connection. */
+  wrap(listener: RequestListener): RequestListener;
+  /** The last call that was asked for on a connection. */
+  lastCall(socket: Socket): Call | undefined;
+  /** Closes the own side once what was written is sent, and the connection when the client has done so too. */
+  end(socket: Socket): void;
+}
+
+/**
+ * Ends connections as RFC 9112, 9.6 has it. To close one while its client still sends makes the kernel reset it, and the
+ * reset overtakes the answer: the client sees a broken connection and not why it was refused. So the answer goes out, then
+ * the own side is closed where the connection is to end, and what still comes is read and dropped within bounds. A
+ * connection that may be kept is kept, if the body comes to its end.
+ */
+export function createLinger(server: Server): Linger {
+  const drop = createBoundedDrop();
+  const calls = new WeakMap<Socket, Call>();
+  const ending = new Set<Socket>();
+
+  function end(socket: Socket, stream: Readable = socket): void {
+    if (ending.has(socket)) return;
+    ending.add(socket);
+    socket.once('close', () => ending.delete(socket));
+    stream.once('end', () => socket.destroySoon());
+    drop(stream, socket);
+    socket.end();
+  }
+
+  server.on('connection', (socket: Socket) => {
+    const destroySoon = socket.destroySoon.bind(socket);
+    // What Node calls when an answer is out after which the connection ends.
+    socket.destroySoon = function lingerOrDestroy() {
+      const request = calls.get(socket)?.request;
+      if (!request || request.complete || ending.has(socket)) destroySoon();
+      else end(socket, request);
+    };
+  });
+
+  const closeAll = server.closeAllConnections.bind(server);
+  server.closeAllConnections = function closeAllConnections() {
+    closeAll();
+    // Those that Node has handed over are not on its list.
+    for (const socket of ending) socket.destroy();
+  };
+
+  return {
+    end: (socket) => end(socket),
+    lastCall: (socket) => calls.get(socket),
+    wrap: (listener) =>
+      function answer(request, response) {
+        const { socket } = request;
+        // What comes behind the last request of a connection is dropped like all else.
+        if (ending.has(socket)) return;
+        calls.set(socket, { request, response });
+        // Before Node would do so itself, without bounds.
+        response.once('prefinish', () => {
+          if (!request.complete) drop(request, socket);
+        });
+        listener(request, response);
+      },
+  };
+}
+
+/** Drops what comes of a stream to its end, or to the bounds and with them to the connection's. */
+function createBoundedDrop(): (stream: Readable, socket: Socket) => void {
+  const discard = createDiscard();
+  const dropped = new WeakSet<Readable>();
+  return function drop(stream, socket) {
+    if (dropped.has(stream) || socket.destroyed) return;
+    dropped.add(stream);
+    let bytes = 0;
+    const cut = () => void socket.destroy();
+    const timers = [setTimeout(cut, most.ms).unref(), setTimeout(cut, most.pauseMs).unref()] as const;
+    const over = () => {
+      timers.forEach(clearTimeout);
+      // The connection may bring many more bodies that nobody wants.
+      socket.off('close', over);
+    };
+    stream.once('end', over);
+    socket.once('close', over);
+    discard(stream, (length) => {
+      bytes += length;
+      timers[1].refresh();
+      if (bytes > most.bytes) cut();
+    });
+  };
+}

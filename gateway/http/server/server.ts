@@ -1,0 +1,54 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { hasOneHost } from './host-header.js';
+import type { Lifecycle } from './lifecycle.js';
+import { createLinger } from './linger.js';
+import { createFaultAnswer, refusal, refuseSocket } from './refusal.js';
+import { originForm } from './request-target.js';
+import { takeTurns } from './take-turns.js';
+import { closeUnusedConnections } from './unused-connections.js';
+
+/**
+ * An HTTP server with bounds that suit short calls, and whose parser's refusals are JSON like every other answer.
+ * Node's own bounds (a minute for headers, five for a request) let few clients hold many connections.
+ */
+export function createHttpServer(lifecycle: Lifecycle, listener: RequestListener): Server {
+  const server = createServer({
+    headersTimeout: 10_000,
+    requestTimeout: 60_000,
+    // Longer than the balancers in front, which keep idle connections for a minute: whoever closes first must be the one
+    // that sends, or a request may cross with the close.
+    keepAliveTimeout: 75_000,
+    connectionsCheckingInterval: 2_000,
+    maxHeaderSize: 16 * 1024,
+    // Judged below, because Node's own answer to a missing one is not JSON.
+    requireHostHeader: false,
+  });
+  const linger = createLinger(server);
+  const unused = closeUnusedConnections(server);
+  const serve = takeTurns(listener);
+  const answer = linger.wrap((request, response) => {
+    unused.delete(request.socket);
+    lifecycle.watch(response);
+    const target = originForm(request.url ?? '');
+    if (target === undefined || !hasOneHost(request)) {
+      const { status, headers, body } = refusal('bad_request');
+      response.writeHead(status, headers).end(body);
+      return;
+    }
+    request.url = target;
+    serve(request, response);
+  });
+  server.on('request', answer);
+  server.maxConnections = 10_000;
+  // A client that takes nothing of its answer for two minutes is gone.
+  server.setTimeout(120_000);
+  // An Expect header that is not understood is no reason to answer without a body.
+  server.on('checkExpectation', answer);
+  // A client that waits with a body is told to go on when it is wanted (read-input), not before the key has been looked at.
+  server.on('checkContinue', answer);
+  // Node would hang up on whoever takes this for a proxy, without a word.
+  server.on('connect', (_, socket: Socket) => refuseSocket(linger, socket, 'method_not_allowed'));
+  server.on('clientError', createFaultAnswer(linger));
+  return server;
+}

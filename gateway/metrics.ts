@@ -1,0 +1,94 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Pool } from '../pool/pool.js';
+import type { Arrivals } from './http/flow/arrivals.js';
+import type { Departures } from './http/flow/departures.js';
+
+/** One answered call, as the metrics see it: no tenant and no key, whose number has no bound. */
+export interface ObservedCall {
+  /** The helper's id, or null for any other path. */
+  service: string | null;
+  /** The error's code, or `ok`. */
+  code: string;
+  seconds: number;
+  /** Milliseconds that a worker spent; 0 for a call that had no worker. */
+  taskMs: number;
+}
+
+export interface Metrics {
+  observe(call: ObservedCall): void;
+  /** Everything, as Prometheus text. */
+  text(): Promise<{ type: string; body: string }>;
+}
+
+export interface MetricsOptions {
+  pool: Pool;
+  arrivals: Pick<Arrivals, 'stats'>;
+  departures: Pick<Departures, 'stats'>;
+  keysAvailable: () => boolean;
+}
+
+const prefix = 'helper_gateway_';
+
+/** The gateway's metrics, in a registry of their own; Node's and the process's come with them. */
+export function createMetrics({ pool, arrivals, departures, keysAvailable }: MetricsOptions): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const calls = new Counter({
+    name: `${prefix}calls_total`,
+    help: 'Answered calls, by helper and error code (ok where it succeeded).',
+    labelNames: ['service', 'code'] as const,
+    registers,
+  });
+  const seconds = new Histogram({
+    name: `${prefix}call_seconds`,
+    help: 'Time from the request line to the answer, by helper.',
+    labelNames: ['service'] as const,
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  const taskSeconds = new Counter({
+    name: `${prefix}task_seconds_total`,
+    help: 'Time that worker threads spent on tasks, by helper.',
+    labelNames: ['service'] as const,
+    registers,
+  });
+  const gauge = (name: string, help: string, value: () => number) =>
+    new Gauge({
+      name: prefix + name,
+      help,
+      registers,
+      collect() {
+        this.set(value());
+      },
+    });
+  gauge('pool_threads', 'Worker threads that can run a task.', () => pool.stats().threads);
+  gauge('pool_running', 'Tasks that run.', () => pool.stats().running);
+  gauge(
+    'pool_places',
+    'Places taken in the pool: calls whose work runs or waits.',
+    () => pool.stats().places,
+  );
+  gauge('arriving', 'Bodies and downloads on their way.', () => arrivals.stats().arriving);
+  gauge(
+    'input_bytes',
+    'Bytes held of bodies and downloads, on their way and waiting.',
+    () => arrivals.stats().bytes,
+  );
+  gauge(
+    'output_bytes',
+    'Bytes held of answers that clients have not taken yet.',
+    () => departures.stats().bytes,
+  );
+  gauge('keys_available', 'Whether the key database answers.', () => (keysAvailable() ? 1 : 0));
+
+  return {
+    observe({ service, code, seconds: spent, taskMs }) {
+      const label = { service: service ?? 'none' };
+      calls.inc({ ...label, code });
+      seconds.observe(label, spent);
+      if (taskMs > 0) taskSeconds.inc(label, taskMs / 1000);
+    },
+    text: async () => ({ type: registry.contentType, body: await registry.metrics() }),
+  };
+}

@@ -1,0 +1,22 @@
+import type { Kysely, Migration } from 'kysely';
+import type { DatabaseKind } from './database/access.js';
+import { createWriterTable } from './database/batch-writer.js';
+import { createKeyTables } from './keys/migration.js';
+import { createQuotaTable } from './limits/migration.js';
+import { createSiteTables } from './site/migration.js';
+import { createUsageTable } from './usage/migration.js';
+
+/** Every room's tables in the order in which they came; a migration that has been released is never changed. */
+export function migrations(kind: DatabaseKind): Record<string, Migration> {
+  return {
+    '0001_keys': { up: (db) => createKeyTables(db, kind) },
+    '0002_usage': { up: createCountTables },
+    '0003_connect': { up: (db) => createSiteTables(db, kind) },
+  };
+}
+
+async function createCountTables(db: Kysely<unknown>): Promise<void> {
+  await createUsageTable(db);
+  await createWriterTable(db);
+  await createQuotaTable(db);
+}

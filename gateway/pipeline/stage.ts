@@ -1,0 +1,45 @@
+import type { Answer } from '../../pool/answer.js';
+import type { CallContext, CallState } from './state.js';
+
+/** A call of a helper as its first stage gets it; each stage adds what it found. */
+export interface Call {
+  readonly state: CallState;
+  /** Bytes that come with the call and are still to be read: 0 for none, infinite where nobody says how many. */
+  readonly bodyBytes: number;
+}
+
+/** A call that came by HTTP. */
+export interface HttpCall extends Call {
+  readonly ctx: CallContext;
+}
+
+/** A stage: takes a call of which it needs to know this much, and hands on what it found, or throws. */
+export type Stage<Needs, Finds extends object> = (
+  call: Needs,
+  next: (found: Finds) => Promise<Answer>,
+) => Promise<Answer>;
+
+/** The last stage: answers. */
+export type LastStage<Needs> = (call: Needs) => Promise<Answer>;
+
+/** Stages one after another. The compiler sees to it that each finds before it what it needs. */
+export interface Stages<First, Known> {
+  through<Finds extends object>(stage: Stage<Known, Finds>): Stages<First, Known & Finds>;
+  /** Ends the list; what comes of it runs a call through all of it. */
+  to(last: LastStage<Known>): (call: First) => Promise<Answer>;
+}
+
+/** Begins a list of stages, for calls of which this much is known. */
+export function from<First extends Call>(): Stages<First, First> {
+  return stagesAfter<First, First>((call, go) => go(call));
+}
+
+function stagesAfter<First, Known>(
+  reach: (call: First, go: LastStage<Known>) => Promise<Answer>,
+): Stages<First, Known> {
+  return {
+    through: (stage) =>
+      stagesAfter((first, go) => reach(first, (call) => stage(call, (found) => go({ ...call, ...found })))),
+    to: (last) => (call) => reach(call, last),
+  };
+}

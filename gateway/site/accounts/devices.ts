@@ -1,0 +1,46 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { siteCookie } from '../cookie.js';
+
+/**
+ * Marks of browsers that have signed in to an account. A mark opens nothing: its bearer's tries at that account's password are
+ * counted apart from those of strangers, and as few of them are allowed.
+ */
+export interface Devices {
+  /** The `Set-Cookie` value after a sign-in to an account. */
+  remember(account: string): string;
+  /** The device that a request's `Cookie` header shows; undefined where it has not signed in to this account lately. */
+  recognise(cookie: string, account: string): string | undefined;
+}
+
+export interface DevicesOptions {
+  secret: string;
+  secureCookies: boolean;
+  now: () => number;
+}
+
+const keepSeconds = 90 * 86_400;
+
+/** Signed and not stored, so that every gateway on the database knows them, and they cost no row. */
+export function createDevices({ secret, secureCookies, now }: DevicesOptions): Devices {
+  const cookie = siteCookie('hg_device', secureCookies);
+  const sent = new RegExp(`(?:^|;\\s*)${cookie.name}=([\\w-]{22})\\.(\\d{1,15})\\.([\\w-]{43})(?=;|$)`);
+
+  function sign(id: string, ends: string, account: string): string {
+    const text = `device\n${id}\n${ends}\n${account.trim().toLowerCase()}`;
+    return createHmac('sha256', secret).update(text).digest('base64url');
+  }
+
+  return {
+    remember(account) {
+      const id = randomBytes(16).toString('base64url');
+      const ends = String(now() + keepSeconds * 1000);
+      return cookie.set(`${id}.${ends}.${sign(id, ends, account)}`, keepSeconds);
+    },
+    recognise(header, account) {
+      const [, id = '', ends = '', signature = ''] = sent.exec(header) ?? [];
+      if (id === '' || Number(ends) < now()) return undefined;
+      const right = sign(id, ends, account);
+      return timingSafeEqual(Buffer.from(signature), Buffer.from(right)) ? id : undefined;
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import type { Logger } from 'pino';
+import type { KeyAdmin } from '../keys/admin.js';
+import type { KeyStore } from '../keys/store.js';
+import type { UsageQuery } from '../usage/query.js';
+import type { UsageRow as FullUsageRow, UsagePage } from '../usage/report.js';
+import type { OidcOptions } from './accounts/auth.js';
+import type { SiteDatabase } from './database.js';
+
+/** What the site needs to know of a row of usage; the classes of its errors come with it in the JSON API. */
+export type UsageRow = Omit<FullUsageRow, 'errors_client' | 'errors_limited' | 'errors_server'>;
+
+/** One page of a tenant's figures. */
+export type ReadUsage = (
+  tenantId: string,
+  query: UsageQuery,
+) => Promise<Omit<UsagePage, 'rows'> & { rows: UsageRow[] }>;
+
+/** One line of "health at a glance". */
+export interface HealthFact {
+  /** E.g. `Image engine`. */
+  name: string;
+  /** E.g. `sharp`. */
+  value: string;
+  state: 'good' | 'warn' | 'bad';
+}
+
+/** What the site is made of: the stores that it shares with the API, and nothing else of it. */
+export interface SiteOptions {
+  admin: KeyAdmin;
+  /** For looking up one key or tenant. */
+  store: Pick<KeyStore, 'key' | 'tenant'>;
+  database: SiteDatabase;
+  usage: ReadUsage;
+  /** Of the JSON API and `/metrics`; without one, both answer 401 to everybody. */
+  operatorToken?: string | undefined;
+  /** The site's own address as people's browsers see it, e.g. `https://keys.example.com`. */
+  baseUrl: string;
+  /** The API's address as customers see it, for the curl lines. */
+  apiUrl: string;
+  /** Every helper. */
+  services: () => readonly { id: string; summary: string }[];
+  /** What `/metrics` answers; without it, that path is 404. */
+  metrics?: (() => Promise<{ type: string; body: string }>) | undefined;
+  health: () => readonly HealthFact[];
+  logger: Logger;
+  /** Cookies over https alone: everywhere but on a loopback address. */
+  secureCookies: boolean;
+  /** An identity provider that people may connect their accounts with, to sign in through it. */
+  oidc?: OidcOptions | undefined;
+  /** How many proxies in front of the site write `X-Forwarded-For`; 0 by default: the header is not believed. */
+  proxies?: number | undefined;
+  /** Wall clock, ms. */
+  now?: (() => number) | undefined;
+}

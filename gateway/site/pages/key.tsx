@@ -1,0 +1,174 @@
+import { GatewayError, inputError } from '../../errors.js';
+import { isKeyId } from '../../keys/checks.js';
+import { type KeyView, viewKey } from '../../keys/views.js';
+import { actorOf } from '../accounts/session.js';
+import { type OfTenant, tenant } from '../doors.js';
+import { emptyForm, type FormState, formState, type PageAnswer, type PageRequest } from '../page.js';
+import { get, type PageRoute, post, postOnce } from '../route.js';
+import { Notice } from './elements.js';
+import { Choices, Form } from './form.js';
+import { KeyFacts, KeySecrets } from './key-facts.js';
+import { keyShown } from './key-shown.js';
+import { TenantFrame } from './tenant-frame.js';
+import { serviceFor } from './tenant-keys.js';
+
+const graces = [
+  ['0', 'Now: the old secret stops at once'],
+  ['3600', 'In 1 hour'],
+  ['86400', 'In 24 hours'],
+  ['604800', 'In 7 days'],
+] as const;
+
+const path = '/tenants/:tenant/keys/:key';
+
+/** One key: what it is, its rotation, and its end. */
+export const keyPages: PageRoute[] = [
+  get(tenant, path, (call) => keyPage(call, emptyForm, done[call.query.get('done') ?? ''])),
+  postOnce(tenant, `${path}/rotate`, rotate),
+  post(tenant, `${path}/end-grace`, async (call) => {
+    const key = await findKey(call);
+    await call.site.admin.endGrace(key.id, actorOf(call.visitor.user));
+    return { redirect: `${hrefOf(call, key)}?done=grace` };
+  }),
+  get(tenant, `${path}/revoke`, revokePage),
+  post(tenant, `${path}/revoke`, async (call) => {
+    const key = await findKey(call);
+    await call.site.admin.revokeKey(key.id, actorOf(call.visitor.user));
+    return { redirect: `${hrefOf(call, key)}?done=revoked` };
+  }),
+];
+
+type KeyCall = PageRequest & OfTenant;
+
+const done: Record<string, string | undefined> = {
+  grace: 'The grace has ended: only the current secret works now.',
+  revoked: 'The key was revoked. It opens nothing any more, on every gateway within 5 seconds.',
+};
+
+/** The key in the path, if it is this tenant's: another tenant's key is as good as none. */
+async function findKey(call: KeyCall): Promise<KeyView> {
+  const { site, params } = call;
+  const key = isKeyId(params.key) ? await site.store.key(params.key) : undefined;
+  if (key?.tenant_id !== call.tenant.id) throw new GatewayError('not_found');
+  return viewKey(key, site.now());
+}
+
+function hrefOf(call: KeyCall, key: KeyView): string {
+  return `/tenants/${call.tenant.name}/keys/${key.id}`;
+}
+
+async function rotate(call: KeyCall): Promise<PageAnswer> {
+  const { site, form } = call;
+  const key = await findKey(call);
+  const grace = form.get('grace_seconds') ?? '';
+  try {
+    if (!graces.some(([seconds]) => seconds === grace)) {
+      const problem = 'must be one of the choices';
+      throw inputError([{ field: 'grace_seconds', problem }]);
+    }
+    const rotated = await site.admin.rotateKey(
+      key.id,
+      { grace_seconds: Number(grace) },
+      actorOf(call.visitor.user),
+    );
+    const end = rotated.previous_expires_at;
+    return keyShown({
+      tenant: call.tenant.name,
+      id: key.id,
+      key: rotated.key,
+      apiUrl: site.apiUrl,
+      service: serviceFor(site, key.scopes),
+      note:
+        grace === '0'
+          ? 'It works at once, and the old secret does not any more.'
+          : `It works at once. The old secret works too until ${end.slice(0, 10)} ${end.slice(11, 16)} UTC.`,
+    });
+  } catch (error) {
+    return { ...(await keyPage(call, formState(error, form, 'grace_seconds'))), status: 400 };
+  }
+}
+
+async function keyPage(call: KeyCall, state: FormState, message?: string): Promise<PageAnswer> {
+  const key = await findKey(call);
+  const { name } = call.tenant;
+  const base = hrefOf(call, key);
+  const problem = state.problems.id;
+  return {
+    title: key.label ?? key.id,
+    body: (
+      <TenantFrame name={name}>
+        <p class="crumbs">
+          <a href={`/tenants/${name}`}>Keys</a> /
+        </p>
+        <h2>{key.label ?? key.id}</h2>
+        {message && <Notice kind="good">{message}</Notice>}
+        {problem && <Notice kind="bad">This key {problem.replace('names a key that ', '')}.</Notice>}
+        <KeyFacts keyView={key} />
+        <KeySecrets secrets={key.secrets} />
+        {key.secrets.length > 1 && (
+          <Form action={`${base}/end-grace`} class="inline">
+            <button type="submit" class="quiet-button">
+              End the grace now
+            </button>
+            <span class="hint">Old secrets stop working at once. The current one goes on.</span>
+          </Form>
+        )}
+        {key.state === 'active' && (
+          <>
+            <section class="panel">
+              <h2>Rotate</h2>
+              <p>
+                Makes a new secret for this key. Usage, scopes and expiry stay. Give yourself time to change
+                it in your programs, or none if the old one has leaked.
+              </p>
+              <Form action={`${base}/rotate`} once>
+                <Choices
+                  name="grace_seconds"
+                  label="The old secret stops"
+                  state={state}
+                  value="86400"
+                  options={graces}
+                />
+                <button type="submit">Rotate key</button>
+              </Form>
+            </section>
+            <section class="panel danger">
+              <h2>Revoke</h2>
+              <p>Ends this key for good, with every secret of it.</p>
+              <a class="button danger-button" href={`${base}/revoke`}>
+                Revoke key…
+              </a>
+            </section>
+          </>
+        )}
+      </TenantFrame>
+    ),
+  };
+}
+
+async function revokePage(call: KeyCall): Promise<PageAnswer> {
+  const key = await findKey(call);
+  const base = hrefOf(call, key);
+  return {
+    title: 'Revoke key',
+    body: (
+      <TenantFrame name={call.tenant.name}>
+        <section class="narrow">
+          <h2>Revoke “{key.label ?? key.id}”?</h2>
+          <p>
+            Every program that uses <code>{key.hint}</code> is refused from now on. This cannot be undone: a
+            new key has to be issued instead.
+          </p>
+          <Form action={`${base}/revoke`} class="inline">
+            <button type="submit" class="danger-button">
+              Revoke for good
+            </button>
+            <a class="button quiet-button" href={base}>
+              Keep it
+            </a>
+          </Form>
+        </section>
+      </TenantFrame>
+    ),
+  };
+}

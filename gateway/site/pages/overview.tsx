@@ -1,0 +1,102 @@
+import { dayMs, dayOf } from '../../usage/day.js';
+import { operator } from '../doors.js';
+import type { HealthFact } from '../options.js';
+import type { PageAnswer, PageRequest } from '../page.js';
+import { get, type PageRoute } from '../route.js';
+import { count, Empty, Table } from './elements.js';
+
+const tenantsShown = 20;
+
+export const overviewPages: PageRoute[] = [get(operator, '/overview', overviewPage)];
+
+/** Whether all is well, and what the tenants did this week. */
+async function overviewPage({ site }: PageRequest): Promise<PageAnswer> {
+  const { tenants, next } = await site.admin.listTenants({ limit: tenantsShown });
+  const from = dayOf(site.now() - 6 * dayMs);
+  const week = await Promise.all(
+    tenants.map(async ({ id, name }) => {
+      const { rows } = await site.usage(id, { from, limit: 5000 });
+      const sum = (field: 'calls' | 'errors') => rows.reduce((total, row) => total + row[field], 0);
+      return { name, calls: sum('calls'), errors: sum('errors') };
+    }),
+  );
+  return {
+    title: 'Overview',
+    body: (
+      <>
+        <h1>Overview</h1>
+        <Health facts={site.health()} />
+        <h2>Last 7 days</h2>
+        {tenants.length === 0 ? (
+          <Empty title="No tenants yet">
+            <p>
+              Everything here belongs to a tenant, a customer or a team.{' '}
+              <a href="/tenants">Create the first one</a>.
+            </p>
+          </Empty>
+        ) : (
+          <>
+            <Week week={week} />
+            {next && (
+              <p class="quiet">
+                The first {tenantsShown} tenants by name. <a href="/tenants">All tenants</a>
+              </p>
+            )}
+          </>
+        )}
+      </>
+    ),
+  };
+}
+
+function Health({ facts }: { facts: readonly HealthFact[] }) {
+  const words = { good: 'fine', warn: 'look at this', bad: 'broken' };
+  return (
+    <ul class="health" aria-label="Health">
+      {facts.map(({ name, value, state }) => (
+        <li key={name} class={state}>
+          <span class="fact-name">{name}</span>
+          <span class="fact-value">{value}</span>
+          <span class={`fact-state ${state}`}>{words[state]}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Week({ week }: { week: readonly { name: string; calls: number; errors: number }[] }) {
+  return (
+    <Table
+      label="Calls of the last seven days by tenant"
+      head={
+        <>
+          <th scope="col">Tenant</th>
+          <th scope="col" class="number">
+            Calls
+          </th>
+          <th scope="col" class="number">
+            Errors
+          </th>
+          <th scope="col">
+            <span class="hidden">More</span>
+          </th>
+        </>
+      }
+    >
+      {week.map(({ name, calls, errors }) => (
+        <tr key={name}>
+          <th scope="row">
+            <a href={`/tenants/${name}`}>{name}</a>
+          </th>
+          <td class="number">{count(calls)}</td>
+          <td class="number">{count(errors)}</td>
+          <td>
+            <a href={`/tenants/${name}/usage`}>
+              Usage<span class="hidden"> of {name}</span>
+            </a>
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}

@@ -1,0 +1,71 @@
+import { isIP } from 'node:net';
+import { GatewayError } from '../../errors.js';
+import type { SiteStage } from '../state.js';
+
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+].join('; ');
+
+/** The headers that keep other sites and injected markup off these pages. Nothing here may be kept by a cache. */
+export function protect(baseUrl: string): SiteStage {
+  const { protocol, hostname } = new URL(baseUrl);
+  const overHttps = protocol === 'https:' && !isLoopback(hostname);
+  return async function protect(ctx, next) {
+    ctx.set({
+      'content-security-policy': policy,
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+      'cache-control': 'no-store',
+    });
+    if (overHttps) ctx.set('strict-transport-security', 'max-age=31536000');
+    await next();
+  };
+}
+
+/**
+ * Answers only under the site's own name, a loopback name or a bare address. Otherwise a page of a stranger, whose name is
+ * made to resolve to this host (DNS rebinding), would count as this very site in the browser. An address in place of
+ * a name cannot be rebound. The JSON API is open under any name: it takes no cookies.
+ */
+export function checkHost(baseUrl: string): SiteStage {
+  const own = new URL(baseUrl).hostname;
+  return async function checkHost(ctx, next) {
+    if (ctx.state.answers === 'pages') {
+      const name = hostOf(ctx.get('host'));
+      if (name === undefined || (name !== own && !isLoopback(name) && isIP(bare(name)) === 0)) {
+        throw new GatewayError('forbidden', {
+          message:
+            'This site is not served under this host name. Its operator sets the right one in HELPER_CONNECT_URL.',
+        });
+      }
+    }
+    await next();
+  };
+}
+
+function hostOf(header: string): string | undefined {
+  if (!/^[\w.:[\]-]+$/.test(header)) return undefined;
+  return URL.canParse(`http://${header}`) ? new URL(`http://${header}`).hostname : undefined;
+}
+
+function bare(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '');
+}
+
+/** Whether a host name (as `URL` gives it) is this machine's own. */
+export function isLoopback(hostname: string): boolean {
+  const name = bare(hostname);
+  return (
+    name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127\.\d+\.\d+\.\d+$/.test(name)
+  );
+}

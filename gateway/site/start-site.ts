@@ -1,0 +1,81 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import type { Closers } from '../closers.js';
+import type { Config } from '../config.js';
+import type { Database } from '../database/database.js';
+import type { Registry } from '../helpers/registry.js';
+import { closeServer } from '../http/server/close-server.js';
+import type { Lifecycle } from '../http/server/lifecycle.js';
+import { listen } from '../http/server/listen.js';
+import { createHttpServer } from '../http/server/server.js';
+import { createKeyAdmin } from '../keys/admin.js';
+import type { KeyStore } from '../keys/store.js';
+import type { Metrics } from '../metrics.js';
+import type { UsageMeter } from '../usage/meter.js';
+import { type Credentials, createFirstOperator } from './accounts/first-operator.js';
+import { createSiteApp } from './app.js';
+import { createSiteDatabase } from './database.js';
+import { type HealthSources, healthFacts } from './health.js';
+import type { SiteOptions } from './options.js';
+import { isLoopback } from './stages/protect.js';
+
+export interface SiteStart extends HealthSources {
+  config: Config;
+  logger: Logger;
+  closers: Closers;
+  lifecycle: Lifecycle;
+  database: Database;
+  store: KeyStore;
+  usage: UsageMeter;
+  metrics: Metrics;
+  registry: Registry;
+  /** Where the API listens. */
+  apiUrl: string;
+}
+
+/** A key-management site that serves. */
+export interface StartedSite {
+  url: string;
+  /** The first operator's sign-in, where this start created it: to be shown now, it is kept nowhere. */
+  firstOperator: Credentials | undefined;
+}
+
+/** Starts the key-management site on its own port. It shares the stores with the API, and nothing else. */
+export async function startSite(start: SiteStart): Promise<StartedSite> {
+  const { config, database, store, registry, usage, metrics, logger } = start;
+  let handle: ((request: IncomingMessage, response: ServerResponse) => unknown) | undefined;
+  const server: Server = createHttpServer(start.lifecycle, (request, response) =>
+    handle?.(request, response),
+  );
+  start.closers.add(() => closeServer(server, 5_000));
+  const { connectHost: host, connectPort: port } = config;
+  const url = await listen(server, { host, port, variable: 'CONNECT_PORT' });
+  const baseUrl = new URL(config.connectUrl ?? url).origin;
+  const siteDatabase = createSiteDatabase(database);
+  const app = await createSiteApp({
+    admin: createKeyAdmin({ store, services: () => [...registry.keys()] }),
+    store,
+    database: siteDatabase,
+    usage: (tenant, query) => usage.usage(tenant, query),
+    operatorToken: config.operatorToken,
+    baseUrl,
+    apiUrl: new URL(config.apiUrl ?? start.apiUrl).origin,
+    services: () =>
+      [...registry.values()].map(({ id, declaration }) => ({ id, summary: declaration.summary })),
+    metrics: () => metrics.text(),
+    health: () => healthFacts(start),
+    logger,
+    // Cookies may go over plain http on a loopback address alone.
+    secureCookies: !isLoopback(new URL(baseUrl).hostname),
+    oidc: oidcOf(config),
+    proxies: config.connectProxies,
+  });
+  handle = app.callback();
+  return { url, firstOperator: await createFirstOperator(siteDatabase) };
+}
+
+/** The configuration has all three or none. */
+function oidcOf({ oidcIssuer, oidcClientId, oidcClientSecret, oidcName }: Config): SiteOptions['oidc'] {
+  if (!oidcIssuer || !oidcClientId || !oidcClientSecret) return undefined;
+  return { issuer: oidcIssuer, clientId: oidcClientId, clientSecret: oidcClientSecret, name: oidcName };
+}

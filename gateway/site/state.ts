@@ -1,0 +1,32 @@
+import type { RouterContext } from '@koa/router';
+import type { Middleware } from 'koa';
+import type { Rights } from './accounts/people.js';
+import type { Session } from './accounts/session.js';
+
+/** Somebody who has signed in, and what they may enter. */
+export type SignedIn = Session & Rights;
+
+/** Who a request is from. */
+export type Visitor = SignedIn | undefined;
+
+/** What the stages of one request hand on. */
+export interface SiteState {
+  /** observe */
+  requestId: string;
+  /** Whether answers are pages or JSON. */
+  answers: 'pages' | 'json';
+  /** visitor */
+  visitor: Visitor;
+  /** form-guard: what a form on this page has to carry. */
+  formToken: string;
+  /** For the log: the route's pattern, as a path may hold an invitation's token. */
+  route: string;
+  /** For the log: the tenant whose page it is, by name. */
+  tenant?: string;
+  /** For the log: the error's code, and what nobody else may know. */
+  code?: string;
+  fault?: unknown;
+}
+
+export type SiteContext = RouterContext<SiteState>;
+export type SiteStage = Middleware<SiteState, SiteContext>;

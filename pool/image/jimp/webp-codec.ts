@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import decode, { init as startDecoder } from '@jsquash/webp/decode.js';
+import encode, { init as startEncoder } from '@jsquash/webp/encode.js';
+import { simd } from 'wasm-feature-detect';
+import type { Raster } from '../raster.js';
+
+/** WebP for where there is no native codec: libwebp compiled to WebAssembly. */
+export interface WebpCodec {
+  /** RGBA of a still picture. Rejects for what is not one. */
+  decode(bytes: Uint8Array): Promise<Raster>;
+  encode(raster: Raster): Promise<Uint8Array>;
+}
+
+/** The same settings as those of the native engine. */
+const options = { quality: 81, method: 2 };
+
+/**
+ * Starts the codec. Left alone it would fetch its modules from a file URL, which Node does not do, so they are read
+ * and handed over. After a fault within the module its memory is not to be trusted: it is started again.
+ */
+export async function createWebpCodec(): Promise<WebpCodec> {
+  const decoder = await readModule('dec/webp_dec.wasm');
+  const encoder = await readModule((await simd()) ? 'enc/webp_enc_simd.wasm' : 'enc/webp_enc.wasm');
+
+  async function start(): Promise<void> {
+    await startDecoder(decoder);
+    await startEncoder(encoder);
+  }
+
+  async function guarded<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof Error && error.name === 'RuntimeError') await start();
+      throw error;
+    }
+  }
+
+  await start();
+  return {
+    decode: (bytes) =>
+      guarded(async () => {
+        // Its types ask for an ArrayBuffer and an ImageData; what it reads are bytes, and these three fields.
+        const { data, width, height } = await decode(bytes as unknown as ArrayBuffer);
+        return { data: asBytes(data), width, height, channels: 4, frames: 1 };
+      }),
+    encode: ({ data, width, height }) =>
+      guarded(async () => new Uint8Array(await encode({ data, width, height } as never, options))),
+  };
+}
+
+interface ModuleOptions {
+  wasmBinary: Uint8Array;
+  print: () => void;
+  printErr: () => void;
+}
+
+async function readModule(name: string): Promise<ModuleOptions & object> {
+  const path = createRequire(import.meta.url).resolve(`@jsquash/webp/codec/${name}`);
+  const quiet = () => {};
+  return { wasmBinary: new Uint8Array(await readFile(path)), print: quiet, printErr: quiet };
+}
+
+function asBytes(data: Uint8ClampedArray): Uint8Array {
+  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+}

@@ -1,0 +1,32 @@
+import { integer, milliseconds } from './numbers.js';
+import { host, originsOrAll } from './texts.js';
+import type { Variables } from './variable.js';
+
+/** What a server may listen on. */
+export const port = integer({ min: 0, max: 65_535, note: '0 takes any free port' });
+
+/** The API's own variables. */
+export const apiVariables = {
+  host: {
+    name: 'HOST',
+    reader: 'api',
+    form: host,
+    default: '127.0.0.1',
+    description: 'Address the API listens on.',
+  },
+  port: { name: 'PORT', reader: 'api', form: port, default: '8080', description: 'Port of the API.' },
+  corsOrigins: {
+    name: 'HELPER_CORS_ORIGINS',
+    reader: 'api',
+    form: originsOrAll,
+    default: '',
+    description: 'Web pages that may call the API from a browser.',
+  },
+  drainMs: {
+    name: 'HELPER_DRAIN_MS',
+    reader: 'api',
+    form: milliseconds({ min: 0, max: 600_000 }),
+    default: '2000',
+    description: 'How long calls are served on after SIGTERM, so that a balancer notices.',
+  },
+} satisfies Variables;

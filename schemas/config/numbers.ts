@@ -1,0 +1,59 @@
+import { readBytes, readCount, readNumber } from './forms.js';
+import type { Form } from './variable.js';
+
+interface Bounds {
+  min: number;
+  max: number;
+}
+
+interface IntegerOptions extends Bounds {
+  /** What is counted, e.g. `milliseconds`. */
+  of?: string;
+  /** What a person should know of some value, e.g. `0 is no limit`. */
+  note?: string;
+}
+
+/** A whole number in digits. */
+export function integer({ min, max, of, note }: IntegerOptions): Form<number> {
+  const counted = of === undefined ? '' : ` of ${of}`;
+  const noted = note === undefined ? '' : `; ${note}`;
+  return {
+    read: readNumber,
+    schema: { type: 'integer', minimum: min, maximum: max },
+    wanted: `a whole number${counted} from ${min} to ${max}${noted}`,
+  };
+}
+
+/** A time. */
+export function milliseconds(bounds: Bounds): Form<number> {
+  return integer({ ...bounds, of: 'milliseconds' });
+}
+
+/** A whole number that may be written with K, M or G for thousands, millions and so on. */
+export function count(options: IntegerOptions): Form<number> {
+  return { ...integer(options), read: readCount };
+}
+
+/** Pixels, as a count. */
+export function pixels({ min, max }: Bounds): Form<number> {
+  return {
+    ...count({ min, max }),
+    wanted: `a number of pixels from ${min} to ${max}, such as 40000000 or 40M`,
+  };
+}
+
+/** A size of at least one byte; its bound is said in gigabytes. */
+export function bytes({ max, such }: { max: number; such: string }): Form<number> {
+  return {
+    read: readBytes,
+    schema: { type: 'integer', minimum: 1, maximum: max },
+    wanted: `a number of bytes, at most ${max / 1024 ** 3} GB, such as ${such}`,
+  };
+}
+
+/** A part of the whole, which may be all of it but not nothing. */
+export const share: Form<number> = {
+  read: readNumber,
+  schema: { type: 'number', exclusiveMinimum: 0, maximum: 1 },
+  wanted: 'a number above 0, up to 1',
+};

@@ -1,0 +1,75 @@
+import { readOrigins, readOriginsOrAll, readPaths, readText, readUrl } from './forms.js';
+import type { Form } from './variable.js';
+
+const mostCharacters = 4096;
+const mostItems = 1000;
+const text = { type: 'string', minLength: 1, maxLength: mostCharacters } as const;
+const list = { type: 'array', items: text, maxItems: mostItems } as const;
+const anyOf = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+
+/** Any text. */
+export const anyText: Form<string> = {
+  read: readText,
+  schema: text,
+  wanted: `a text of 1 to ${mostCharacters} characters`,
+};
+
+/** One folder. */
+export const folder: Form<string> = { ...anyText, wanted: 'the path of a folder' };
+
+/** What a server can listen on. */
+export const host: Form<string> = {
+  read: readText,
+  schema: { type: 'string', pattern: '^[A-Za-z0-9.:_-]{1,255}$' },
+  wanted: 'an IP address or host name',
+};
+
+/** What can stand in a header as it is, and is too long to be guessed. */
+export const token: Form<string> = {
+  read: readText,
+  schema: { type: 'string', pattern: '^[\\x21-\\x7e]{16,1024}$' },
+  wanted: 'at least 16 printable ASCII characters without spaces (openssl rand -hex 32)',
+};
+
+/** One of these names, in any case. */
+export function choice<const Name extends string>(...names: readonly Name[]): Form<Name> {
+  return {
+    read: (written) => names.find((name) => name === written.toLowerCase()),
+    schema: { type: 'string', enum: names },
+    wanted: anyOf.format(names),
+  };
+}
+
+/** A URL with one of these schemes. */
+export function address(...schemes: string[]): Form<string> {
+  return {
+    read: readUrl(...schemes),
+    schema: { type: 'string', pattern: `^(?:${schemes.join('|')})://.`, maxLength: mostCharacters },
+    wanted: `an address that begins with ${anyOf.format(schemes.map((scheme) => `${scheme}://`))}`,
+  };
+}
+
+/** The address of a whole web site: without a path. */
+export const siteAddress: Form<string> = {
+  ...address('http', 'https'),
+  schema: { type: 'string', pattern: '^https?://[^/]+/?$', maxLength: mostCharacters },
+};
+
+/** Paths between colons. */
+export function paths(of: string): Form<readonly string[]> {
+  return { read: readPaths, schema: list, wanted: `${of} separated by colons` };
+}
+
+/** Origins between commas, as `URL` writes them. */
+export const origins: Form<readonly string[]> = {
+  read: readOrigins,
+  schema: list,
+  wanted: 'origins separated by commas, such as https://images.example:8443, without a path',
+};
+
+/** The same, or `*` alone. */
+export const originsOrAll: Form<readonly string[]> = {
+  read: readOriginsOrAll,
+  schema: list,
+  wanted: `* or ${origins.wanted}`,
+};

@@ -1,0 +1,73 @@
+import type { Ajv } from 'ajv';
+import { checkNamed } from './check-named.js';
+import { toProblems } from './explain-errors.js';
+import { boundProblems, type FieldProblem } from './field-problem.js';
+import { type JsonSchema, typesOf } from './json-schema.js';
+import { nearest } from './nearest.js';
+import { createCoerce } from './parameters/coerce.js';
+import type { Copied } from './parameters/copy.js';
+import { copyParameter } from './parameters/copy-parameter.js';
+
+/** The fields of one flat object, such as a JSON body or a query. */
+export interface FieldsSchema {
+  properties: Readonly<Record<string, JsonSchema>>;
+  required?: readonly string[];
+}
+
+export interface CheckedFields<T> {
+  /** A fresh object with its defaults; to be used only where there is no problem. */
+  value: T;
+  /** Every problem at once, at most 51. */
+  problems: FieldProblem[];
+}
+
+/** A compiled schema of fields; `T` is what it lets pass. */
+export interface Fields<T> {
+  readonly schema: FieldsSchema;
+  /** Texts of a query, each as the type that its field declares; unknown names and misfits stay text. */
+  coerce(texts: ReadonlyMap<string, string>): Record<string, unknown>;
+  /** Judges JSON values without any coercion; what is undefined is left out. Neither throws nor changes what it is given. */
+  check(given: object): CheckedFields<T>;
+}
+
+/** Compiles the schema of flat fields, once at the start. Throws where ajv's strict mode does not take it. */
+export function compileFields<T>(ajv: Ajv, schema: FieldsSchema): Fields<T> {
+  const { properties } = schema;
+  const names = Object.keys(properties);
+  const schemas = new Map(Object.entries(properties));
+  const validate = ajv.compile({ type: 'object', ...schema, additionalProperties: false });
+  const coercers = new Map(names.map((name) => [name, createCoerce(properties[name] ?? {}, {})]));
+
+  return {
+    schema,
+    coerce(texts) {
+      return Object.fromEntries(
+        Array.from(texts, ([name, text]) => [name, coercers.get(name)?.(text) ?? text]),
+      );
+    },
+    check(given) {
+      const { values, judged, unknown, unknownCount } = checkNamed(given, {
+        schemas,
+        take: copyField,
+        unknown: (name) => unknownField(name, names),
+        judge: (taken) => (validate(taken) ? [] : toProblems(validate.errors ?? [])),
+      });
+      const problems = boundProblems([...judged, ...unknown], judged.length + unknownCount);
+      return { value: values as T, problems };
+    },
+  };
+}
+
+/** As a parameter is taken, but that null may mean something: back to the default. */
+function copyField(schema: JsonSchema, value: unknown): Copied {
+  if (value !== null) return copyParameter(schema, value, {});
+  return typesOf(schema).includes('null')
+    ? { ok: true, value }
+    : { ok: false, problem: 'is null; leave it out instead' };
+}
+
+function unknownField(name: string, names: readonly string[]): string {
+  if (names.length === 0) return 'is not known here; nothing is taken';
+  const near = nearest(name, names);
+  return `is not known; known are ${names.join(', ')}${near === undefined ? '' : `; did you mean ${near}?`}`;
+}

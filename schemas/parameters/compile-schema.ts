@@ -1,0 +1,108 @@
+import type { Ajv } from 'ajv';
+import { toProblems } from '../explain-errors.js';
+import type { FieldProblem } from '../field-problem.js';
+import { asSchema, type JsonSchema } from '../json-schema.js';
+import { notJson } from '../not-json.js';
+import { hasEndlessReference, schemaFaults } from '../schema-faults.js';
+import { closeNested } from './close-nested.js';
+import type { FitsAt } from './coerce.js';
+import { createFitsAt } from './fits.js';
+import { dryrunParameter, urlParameter } from './gateway-parameters.js';
+import { liftRequired } from './lift-required.js';
+import { tagAlternatives } from './tag-alternatives.js';
+
+/** Judges values, into which defaults and normal forms are written; empty where they are right. */
+export type Judge = (values: Record<string, unknown>) => FieldProblem[];
+
+/** A helper's schema, ready to judge by. */
+export interface CompiledSchema {
+  /** The plugin's, with the gateway's own parameters: for documentation. */
+  declared: JsonSchema;
+  /** The same, closed: what is judged by. */
+  closed: JsonSchema;
+  judge: Judge;
+  /** With what is required lifted. */
+  judgeDryrun: Judge;
+  fitsAt: FitsAt;
+}
+
+/** A schema that cannot be judged by; `faults` are all that is wrong with it, each with its place. */
+export class SchemaError extends Error {
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[], cause?: unknown) {
+    const [first = '', ...others] = faults;
+    const list = others.length > 0 ? ['', ...faults].join('\n  ') : ` ${first}`;
+    super(`input is not a valid schema:${list}`, { cause });
+    this.faults = faults;
+  }
+}
+
+/** Compiles the schema of a plugin's input; throws a `SchemaError`. */
+export function compileSchema(
+  ajv: Ajv,
+  declaration: { input: unknown; source?: 'image' | undefined },
+): CompiledSchema {
+  const given = asSchema(declaration.input);
+  const unreadable = notJson(given, 'input');
+  if (unreadable.length > 0) throw new SchemaError(unreadable);
+  const declared = withGatewayParameters(declaration);
+  const faultsOf = () => [...schemaFaults(ajv, given, 'input'), ...undeclared(declared)];
+  if (hasEndlessReference(given)) throw new SchemaError(faultsOf());
+  try {
+    const closed = closeNested(declared);
+    const judge = createJudge(ajv, tagAlternatives(closed));
+    const judgeDryrun = createJudge(ajv, tagAlternatives(liftRequired(closed)));
+    const faults = undeclared(declared);
+    if (faults.length > 0) throw new SchemaError(faults);
+    return { declared, closed, judge, judgeDryrun, fitsAt: createFitsAt(ajv, closed) };
+  } catch (error) {
+    const faults = faultsOf();
+    // What shows in the whole only, ajv has said in its own words.
+    if (faults.length === 0) faults.push(error instanceof Error ? error.message : String(error));
+    throw new SchemaError(faults, error);
+  }
+}
+
+/** All that is wrong with the schema in a declaration that is wrong in other ways too, but for its type. */
+export function inputFaults(ajv: Ajv, input: JsonSchema): readonly string[] {
+  try {
+    compileSchema(ajv, { input: { ...input, type: 'object' } });
+    return [];
+  } catch (error) {
+    if (error instanceof SchemaError) return error.faults;
+    throw error;
+  }
+}
+
+function createJudge(ajv: Ajv, schema: JsonSchema): Judge {
+  const validate = ajv.compile(schema);
+  return (values) => (validate(values) ? [] : toProblems(validate.errors ?? [], schema));
+}
+
+function withGatewayParameters({
+  input,
+  source,
+}: {
+  input: unknown;
+  source?: 'image' | undefined;
+}): JsonSchema {
+  // A `$id` would be there twice, for the schema is compiled with and without its `required`.
+  const { $id: _, ...schema } = asSchema(input);
+  return {
+    ...schema,
+    properties: {
+      ...(source === 'image' ? { url: urlParameter } : {}),
+      ...asSchema(schema.properties),
+      dryrun: dryrunParameter,
+    },
+    additionalProperties: false,
+  };
+}
+
+function undeclared({ required, properties }: JsonSchema): string[] {
+  const names: unknown[] = Array.isArray(required) ? required : [];
+  return names
+    .filter((name) => typeof name === 'string' && !Object.hasOwn(asSchema(properties), name))
+    .map((name) => `input.required: ${name} is required but not a property (#/required)`);
+}

@@ -1,0 +1,26 @@
+import type { Ajv } from 'ajv';
+import { dayKeyword } from './day.js';
+import { futureKeyword } from './future.js';
+import { lineKeyword } from './line.js';
+import { scopesKeyword } from './scopes.js';
+import { createVocabulary } from './vocabulary.js';
+
+export interface AdminVocabularyOptions {
+  /** What `scopes: true` takes; asked at each judgement, for helpers may come and go. */
+  knownScopes: () => readonly string[];
+  /** Wall clock, ms, for `future: true`. */
+  now: () => number;
+}
+
+/**
+ * The validator for what the administration of keys takes: the helpers' vocabulary, and with it `line`, `day`, `future` and
+ * `scopes`. `form` says what is allowed where words say it better than the rules, such as a pattern; it judges nothing.
+ */
+export function createAdminVocabulary({ knownScopes, now }: AdminVocabularyOptions): Ajv {
+  const ajv = createVocabulary();
+  for (const keyword of [lineKeyword, dayKeyword, futureKeyword(now), scopesKeyword(knownScopes)]) {
+    ajv.addKeyword(keyword);
+  }
+  ajv.addKeyword({ keyword: 'form', schemaType: 'string', valid: true });
+  return ajv;
+}

@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { createSqliteDatabase, type TestDatabase } from '../databases.js';
+
+const bin = fileURLToPath(new URL('../../../../gateway/bin.cjs', import.meta.url));
+
+describe('a command whose reader has gone', function () {
+  this.timeout(30_000);
+  let database: TestDatabase;
+
+  before(async () => {
+    database = await createSqliteDatabase();
+    const store = await database.open();
+    // More than a pipe holds.
+    await store.change(async (tx) => {
+      for (let n = 0; n < 3000; n += 1) {
+        const limits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
+        await tx.addTenant({ id: `ten_${n}`, name: `tenant-${n}`, created_at: 0, limits, weight: 1 });
+      }
+    });
+    await store.close();
+  });
+  after(() => database.drop());
+
+  function start(...args: string[]) {
+    const env = { PATH: process.env.PATH, HELPER_DATA_DIR: database.location };
+    const child = spawn(process.execPath, [bin, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    const ended = once(child, 'close').then(([code]) => ({ code, stderr }));
+    return { child, ended };
+  }
+
+  for (const args of [
+    ['tenants', 'list'],
+    ['tenants', 'list', '--json'],
+    ['keys', '--help'],
+  ]) {
+    it(`ends quietly: ${args.join(' ')} | true`, async () => {
+      const { child, ended } = start(...args);
+      child.stdout.destroy();
+      expect(await ended).to.deep.equal({ code: 0, stderr: '' });
+    });
+  }
+
+  it('ends quietly: tenants list | head -1', async () => {
+    const { child, ended } = start('tenants', 'list');
+    child.stdout.once('data', () => child.stdout.destroy());
+    expect(await ended).to.deep.equal({ code: 0, stderr: '' });
+  });
+
+  it('keeps its exit code where an error is not read', async () => {
+    const { child, ended } = start('keys', 'list', 'nobody');
+    child.stderr.destroy();
+    expect((await ended).code).to.equal(1);
+  });
+});

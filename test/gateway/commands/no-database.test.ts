@@ -1,0 +1,98 @@
+import { mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { expect } from 'chai';
+import { connect, createPostgresDatabase, requirePostgres } from '../databases.js';
+import { runCommand } from '../gateway-process.js';
+
+const lines = [
+  ['tenants', 'create', 'acme'],
+  ['keys', 'issue', 'demo'],
+  ['keys', 'revoke', 'key_4fGhJ2kLm9Qr'],
+  ['operator', 'reset'],
+];
+
+describe('commands where there is no gateway database', function () {
+  this.timeout(30_000);
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'helper-gateway-'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it('say so with the absolute path and how to go on, end with 1 and make none', async () => {
+    const data = join(folder, 'data');
+    const env = { HELPER_DATA_DIR: relative(process.cwd(), data) };
+    for (const [at, ran] of (await Promise.all(lines.map((line) => runCommand(line, env)))).entries()) {
+      expect(ran, lines[at]?.join(' ')).to.include({ code: 1, stdout: '' });
+      expect(ran.stderr).to.equal(
+        `Error: There is no gateway database at ${data}/gateway.db. Run the gateway once, or set HELPER_DATA_DIR to the folder that has one.\n`,
+      );
+    }
+    expect(await readdir(folder)).to.deep.equal([]);
+  });
+
+  it('say so as not_found with --json', async () => {
+    const ran = await runCommand(['tenants', 'list', '--json'], { HELPER_DATA_DIR: folder });
+    expect(ran).to.include({ code: 1, stderr: '' });
+    const { ok, error } = JSON.parse(ran.stdout);
+    expect([ok, error.code]).to.deep.equal([false, 'not_found']);
+    expect(error.message).to.include(`no gateway database at ${folder}/gateway.db`);
+  });
+
+  it('take an empty file for none, and leave it empty', async () => {
+    await writeFile(join(folder, 'gateway.db'), '');
+    const ran = await runCommand(['tenants', 'list'], { HELPER_DATA_DIR: folder });
+    expect(ran).to.include({ code: 1, stdout: '' });
+    expect(ran.stderr).to.include(`no gateway database at ${folder}/gateway.db`);
+  });
+
+  it('say what keeps them from looking, and not that there is none', async () => {
+    // As root tests may look everywhere, but nobody gets through a circle.
+    const data = join(folder, 'data');
+    await symlink(data, data);
+    const ran = await runCommand(['tenants', 'list'], { HELPER_DATA_DIR: data });
+    expect(ran).to.include({ code: 1, stdout: '' });
+    expect(ran.stderr).to.match(/^Error: The database .*gateway\.db cannot be opened: ELOOP/);
+  });
+
+  it('name all bad variables, one after the other', async () => {
+    const ran = await runCommand(['tenants', 'list'], { PORT: 'many', HELPER_RAET: '3' });
+    expect(ran.stderr).to.equal(
+      'Error: The configuration is not valid: PORT must be a whole number from 0 to 65535; 0 takes any free port; "HELPER_RAET" is not a variable of this gateway; did you mean "HELPER_RATE"?\n',
+    );
+  });
+
+  it('work once it is there', async () => {
+    await (await connect({ kind: 'sqlite', location: folder })).close();
+    const ran = await runCommand(['tenants', 'create', 'acme'], { HELPER_DATA_DIR: folder });
+    expect(ran).to.include({ code: 0, stderr: '' });
+  });
+});
+
+describe('commands where PostgreSQL holds no gateway', function () {
+  this.timeout(30_000);
+  before(requirePostgres);
+
+  it('say so without the password, and make no tables', async () => {
+    const database = await createPostgresDatabase();
+    const url = new URL(database.location);
+    url.password = 'hunter2';
+    try {
+      for (let time = 0; time < 2; time += 1) {
+        const ran = await runCommand(['tenants', 'list'], { DATABASE_URL: url.href });
+        expect(ran).to.include({ code: 1, stdout: '' });
+        expect(ran.stderr)
+          .to.match(
+            /^Error: There is no gateway database at postgres:\/\/[^@\s]+, schema helper_gateway_\w+\. .*\n$/,
+          )
+          .and.include('DATABASE_URL')
+          .and.not.include('hunter2');
+      }
+      await database.connect();
+      expect(await runCommand(['tenants', 'list'], { DATABASE_URL: url.href })).to.include({ code: 0 });
+    } finally {
+      await database.drop();
+    }
+  });
+});

@@ -1,0 +1,138 @@
+import { expect } from 'chai';
+import { sql } from 'kysely';
+import type { Access, NoTables } from '../../../gateway/database/access.js';
+import {
+  type BatchSource,
+  type BatchWriterOptions,
+  createBatchWriter,
+  pruneWriters,
+} from '../../../gateway/database/batch-writer.js';
+import type { Database } from '../../../gateway/database/database.js';
+import type { QuotaTables } from '../../../gateway/limits/tables.js';
+import { onEachDatabase } from '../databases.js';
+import { createQuietLog } from '../usage/quiet.js';
+
+/** Adds `waiting` to one quota row; `fail` makes the write fail after it has run. */
+function createCounter() {
+  const counter = { waiting: 0, fail: false, commits: [] as boolean[] };
+  const source: BatchSource = {
+    drain() {
+      if (counter.waiting === 0) return undefined;
+      const count = counter.waiting;
+      counter.waiting = 0;
+      return {
+        async write(trx) {
+          await sql`insert into quota_use (tenant, month, used) values ('t', '2025-01', ${count})
+            on conflict (tenant, month) do update set used = quota_use.used + ${count}`.execute(trx);
+          if (counter.fail) throw new Error('the database went away');
+        },
+        committed: (written) => void counter.commits.push(written),
+      };
+    },
+  };
+  return { counter, source };
+}
+
+/** A way whose commits succeed but are reported as failed while `lost.on`: a connection lost at COMMIT. */
+function losingCommits(access: Access<NoTables>, lost: { on: boolean }): Access<NoTables> {
+  return {
+    ...access,
+    async change(work) {
+      const result = await access.change(work);
+      if (lost.on) throw new Error('Connection terminated unexpectedly');
+      return result;
+    },
+  };
+}
+
+describe('database/batch-writer', () =>
+  onEachDatabase((files) => {
+    let database: Database;
+    beforeEach(async () => {
+      database = await files().connect();
+    });
+
+    function createWriter(options: Partial<BatchWriterOptions> = {}) {
+      const logger = createQuietLog();
+      const access = database.access();
+      return { logger, writer: createBatchWriter({ access, logger, flushEveryMs: 60_000, ...options }) };
+    }
+
+    async function used(): Promise<number> {
+      const { run } = database.access<QuotaTables>();
+      const row = await run((db) => db.selectFrom('quota_use').select('used').executeTakeFirst());
+      return row?.used ?? 0;
+    }
+
+    it('keeps a batch that fails, and writes it whole once with what came since', async () => {
+      const { logger, writer } = createWriter();
+      const { counter, source } = createCounter();
+      writer.add(source);
+      counter.waiting = 3;
+      counter.fail = true;
+      expect(await writer.flush()).to.equal(false);
+      expect(await writer.flush()).to.equal(false);
+      expect(await used()).to.equal(0);
+      counter.waiting = 4;
+      counter.fail = false;
+      expect(await writer.flush()).to.equal(true);
+      expect(await used()).to.equal(7);
+      expect(logger.lines.map((line) => line.level)).to.deep.equal(['warn', 'info']);
+      await writer.close();
+    });
+
+    it('counts a batch once whose commit was reported as failed', async () => {
+      const lost = { on: true };
+      const { writer } = createWriter({ access: losingCommits(database.access(), lost) });
+      const { counter, source } = createCounter();
+      writer.add(source);
+      counter.waiting = 3;
+      expect(await writer.flush()).to.equal(false);
+      lost.on = false;
+      counter.waiting = 1;
+      expect(await writer.flush()).to.equal(true);
+      expect(await used()).to.equal(4);
+      expect(counter.commits).to.deep.equal([false, true]);
+      await writer.close();
+    });
+
+    it('writes by itself at its interval', async () => {
+      const { writer } = createWriter({ flushEveryMs: 50 });
+      const { counter, source } = createCounter();
+      writer.add(source);
+      counter.waiting = 2;
+      for (let look = 0; look < 100 && (await used()) === 0; look += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      expect(await used()).to.equal(2);
+      await writer.close();
+    });
+
+    it('forgets the processes that ended a month ago', async () => {
+      const { writer } = createWriter();
+      const { counter, source } = createCounter();
+      writer.add(source);
+      counter.waiting = 1;
+      await writer.flush();
+      const { change } = database.access();
+      const rows = () => change(async (trx) => (await sql`select id from usage_writers`.execute(trx)).rows);
+      for (const [days, left] of [
+        [29, 1],
+        [31, 0],
+      ] as const) {
+        await change((trx) => pruneWriters(trx, Date.now() + days * 86_400_000));
+        expect(await rows()).to.have.length(left);
+      }
+      await writer.close();
+    });
+
+    it('gives up at close in bounded time and says that counts are lost', async () => {
+      const { logger, writer } = createWriter({ closeMs: 300 });
+      const { counter, source } = createCounter();
+      writer.add(source);
+      counter.waiting = 1;
+      counter.fail = true;
+      await writer.close();
+      expect(logger.lines.at(-1)?.level).to.equal('error');
+    });
+  }));

@@ -1,0 +1,215 @@
+import { spawnSync } from 'node:child_process';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { loadRegistry } from '../../../gateway/helpers/load-registry.js';
+import { builtinPlugins } from '../../../gateway/helpers/package-paths.js';
+import { PluginError } from '../../../gateway/helpers/plugin-error.js';
+import { createVocabulary } from '../../../schemas/vocabulary/vocabulary.js';
+import { fixture } from '../../fixtures.js';
+
+async function problemsOf(...folders: string[]): Promise<string> {
+  try {
+    await loadRegistry(folders, createVocabulary());
+  } catch (error) {
+    expect(error).to.be.instanceOf(PluginError);
+    return (error as Error).message;
+  }
+  throw new Error('was loaded');
+}
+
+const plain =
+  "export default { summary: 'x', input: { type: 'object', properties: {} }, handler: () => ({}) };";
+
+/** Calls `use` with a folder of these files, which is gone afterwards. */
+async function withFiles<T>(files: Record<string, string>, use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'plugins-'));
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
+  try {
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+describe('loadRegistry', () => {
+  it('finds the four helpers that the package brings', async () => {
+    const registry = await loadRegistry([builtinPlugins], createVocabulary());
+    expect([...registry.keys()].sort()).to.deep.equal([
+      'media/add-border',
+      'media/add-watermark',
+      'text/diff-two-strings',
+      'text/remove-stopwords',
+    ]);
+  });
+
+  it('takes the path below the folder as the route, for files and folders with an index', async () => {
+    const registry = await loadRegistry([fixture('plugins/good')], createVocabulary());
+    expect([...registry.keys()].sort()).to.deep.equal(['hello', 'team/size', 'team/typed', 'text']);
+  });
+
+  describe('in a folder without node_modules', () => {
+    let folder: string;
+
+    before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'plugins-'));
+      await cp(fixture('plugins/good'), folder, { recursive: true });
+    });
+
+    after(() => rm(folder, { recursive: true }));
+
+    it('loads plain objects and plugins that import helper-gateway/helper', async () => {
+      const registry = await loadRegistry([folder], createVocabulary());
+      expect([...registry.keys()]).to.include.members(['hello', 'team/typed']);
+    });
+  });
+
+  const faults: [string, RegExp][] = [
+    ['syntax', /broken\.js\n +cannot be loaded: SyntaxError: .* \(line 1\)/],
+    ['throws', /cannot be loaded: Error: no database/],
+    ['no-default', /has no default export/],
+    ['no-handler', /handler/],
+    ['unknown-key', /sumary.*summary/s],
+    ['schema', /properties\/n\/type/],
+    ['example', /n must be an integer from 0 to 5/],
+    ['reserved', /ak/],
+    ['inline-image', /runs/],
+    ['route', /"Upper Case" cannot be part of a route/],
+    ['no-route', /has no route/],
+    ['own-path', /the gateway's own/],
+    ['cause', /Error: no settings \(.*\)\n +caused by Error: no such file\n +caused by a value: 7/],
+  ];
+  for (const [name, reason] of faults) {
+    it(`stops at a fault and says which file and why: ${name}`, async () => {
+      const message = await problemsOf(fixture(`plugins/bad/${name}`));
+      expect(message).to.include(fixture(`plugins/bad/${name}`));
+      expect(message).to.match(reason);
+    });
+  }
+
+  for (const path of ['docs', 'openapi.json', 'mcp/tool', 'jobs/text/x', 'healthz', 'readyz', 'img/x']) {
+    it(`keeps the gateway's own paths free: /${path}`, async () => {
+      const message = await withFiles({ [`${path}.js`]: '' }, (folder) => problemsOf(folder));
+      expect(message).to.include(`the route /${path.split('/')[0]} is the gateway's own`);
+    });
+  }
+
+  for (const [file, todo] of [
+    ['shout.ts', 'compile it to shout.js first'],
+    ['text/shout.mts', 'compile it to shout.mjs first'],
+    ['shout.cts', 'compile it to shout.js first'],
+    ['shout.tsx', 'compile it to shout.js first'],
+    ['shout.jsx', 'compile it to shout.js first'],
+    ['shout.cjs', 'write an ES module, shout.mjs'],
+    ['shout/index.ts', 'compile it to index.js first'],
+    ['index.cjs', 'write an ES module, index.mjs'],
+  ] as const) {
+    it(`refuses by name what looks like a plugin and cannot be loaded: ${file}`, async () => {
+      const message = await withFiles({ [file]: '', 'good.js': plain }, (folder) => problemsOf(folder));
+      expect(message)
+        .to.match(/^a plugin cannot be served/)
+        .and.include(`/${file}\n`)
+        .and.include(todo);
+    });
+  }
+
+  it('refuses a plugin that is not compiled once, not each of its own files', async () => {
+    const files = { 'shout/index.ts': '', 'shout/words.ts': '', 'shout/more/lists.ts': '' };
+    expect(await withFiles(files, (folder) => problemsOf(folder))).to.match(/^a plugin cannot be served/);
+  });
+
+  it('leaves alone what is nobody’s, a plugin’s own, or the source of what lies beside it', async () => {
+    const files = {
+      '_shared/lists.ts': '',
+      '_shared.mjs': '',
+      '.hidden.ts': '',
+      'shout.js': plain,
+      'shout.ts': '',
+      'shout.d.ts': '',
+      'shout.js.map': '',
+      'shout.test.mjs': '',
+      'other.test.ts': '',
+      'typed.mjs': plain,
+      'typed.mts': '',
+      'typed.d.mts': '',
+      'own/index.mjs': plain,
+      'own/index.ts': '',
+      'own/words.cjs': '',
+      'own/words.ts': '',
+    };
+    const registry = await withFiles(files, (folder) => loadRegistry([folder], createVocabulary()));
+    expect([...registry.keys()]).to.deep.equal(['own', 'shout', 'typed']);
+  });
+
+  it('stops at two plugins with one route and names both', async () => {
+    const message = await problemsOf(builtinPlugins, fixture('plugins/bad/taken'));
+    expect(message).to.match(/taken.*the route \/text\/remove-stopwords is taken by .*remove-stopwords/s);
+  });
+
+  it('stops at a folder that does not exist', async () => {
+    expect(await problemsOf(fixture('plugins/nowhere'))).to.match(/nowhere\n.*does not exist/);
+  });
+
+  it('tells every fault at once', async () => {
+    const message = await problemsOf(fixture('plugins/bad/syntax'), fixture('plugins/bad/schema'));
+    expect(message)
+      .to.match(/^2 plugins cannot be served/)
+      .and.match(/SyntaxError/)
+      .and.match(/n\/type/);
+  });
+
+  it('tells the faults of a schema beside those of the declaration, each place once', async () => {
+    const input = `{ properties: { a: { type: 'strin' }, b: 3, ak: { minimun: 1 } } }`;
+    const code = `export default { sumary: 'x', input: ${input}, handler: () => ({}) };`;
+    const message = await withFiles({ 'a.mjs': code }, (folder) => problemsOf(folder));
+    for (const part of ['summary must be', 'sumary is', 'input.type is', 'the parameter ak is']) {
+      expect(message).to.include(`    ${part}`);
+    }
+    for (const place of ['a.type', 'b', 'ak.minimun']) {
+      expect(message.split(`    input.properties.${place} `)).to.have.length(2);
+    }
+    expect(message.split('\n')).to.have.length(9);
+  });
+
+  it('says only once that there is no declaration', async () => {
+    const message = await withFiles({ 'a.mjs': 'export default "x";' }, (folder) => problemsOf(folder));
+    expect(message).to.match(/must be a helper declaration, but is the string "x"$/);
+  });
+
+  it('tells every example that is refused', async () => {
+    const code = `export default { summary: 'x', input: { type: 'object', properties: { a: { type: 'integer' } } },
+      examples: [{ input: { a: 'x' } }, { input: {} }, { input: { b: 1 } }], handler: () => ({}) };`;
+    const message = await withFiles({ 'a.mjs': code }, (folder) => problemsOf(folder));
+    expect(message).to.match(/example 1 is refused .*\n +example 3 is refused/);
+  });
+
+  it('says what a plugin cannot find, without the gateway’s own places', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'plugins-'));
+    await writeFile(join(folder, 'lost.mjs'), "import './nowhere.mjs';\nexport default {};\n");
+    const message = await problemsOf(folder);
+    await rm(folder, { recursive: true });
+    expect(message).to.include('nowhere.mjs').and.not.include('resolve-helper');
+  });
+
+  for (const [how, code] of [
+    ['never finishes loading', 'await new Promise(() => {});'],
+    ['ends the process as if all were well', 'process.exit(0);'],
+  ] as const) {
+    it(`names a plugin that ${how}, and the command fails`, async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'plugins-'));
+      await writeFile(join(folder, 'stuck.mjs'), `${code}\nexport default {};\n`);
+      const cli = fileURLToPath(new URL('../../../../gateway/bin.cjs', import.meta.url));
+      const { status, stderr } = spawnSync(process.execPath, [cli, 'plugins', 'check', folder], {
+        encoding: 'utf8',
+      });
+      await rm(folder, { recursive: true });
+      expect(status).to.equal(1);
+      expect(stderr).to.include('stuck.mjs');
+    }).timeout(20_000);
+  }
+});

@@ -1,0 +1,109 @@
+import { expect } from 'chai';
+import { type Arrivals, createArrivals } from '../../../../gateway/http/flow/arrivals.js';
+
+describe('arrivals', () => {
+  let now = 0;
+  let arrivals: Arrivals;
+
+  function make(options: { most?: number; bytes?: number; largest?: number } = {}): Arrivals {
+    arrivals = createArrivals({ most: 8, bytes: 8000, largest: 100, ...options, now: () => now });
+    return arrivals;
+  }
+
+  function codeOf(work: () => unknown): string | undefined {
+    try {
+      work();
+      return undefined;
+    } catch (error) {
+      return (error as { code: string }).code;
+    }
+  }
+
+  beforeEach(() => {
+    now = 0;
+  });
+  afterEach(() => arrivals.close());
+
+  it('count until they are released, and no longer as on their way once they are complete', () => {
+    const one = make().enter('a', 'request_timeout');
+    one.add(50);
+    expect(arrivals.stats()).to.deep.equal({ arriving: 1, bytes: 50 });
+    one.complete();
+    expect(arrivals.stats()).to.deep.equal({ arriving: 0, bytes: 50 });
+    one.release();
+    one.release();
+    expect(arrivals.stats()).to.deep.equal({ arriving: 0, bytes: 0 });
+  });
+
+  it('of one tenant are at most half of all, while they come well', () => {
+    make();
+    for (let i = 0; i < 4; i += 1) arrivals.enter('a', 'request_timeout');
+    expect(codeOf(() => arrivals.enter('a', 'request_timeout'))).to.equal('tenant_busy');
+    for (let i = 0; i < 4; i += 1) arrivals.enter('b', 'request_timeout');
+    expect(codeOf(() => arrivals.enter('c', 'request_timeout'))).to.equal('busy');
+  });
+
+  it('give way to a newcomer where they stall, the one first that has stalled for longest', () => {
+    make({ bytes: 80_000 });
+    const all = Array.from({ length: 4 }, () => arrivals.enter('a', 'request_timeout'));
+    now = 1000;
+    for (const [at, one] of all.entries()) if (at !== 2) one.add(2000);
+    arrivals.enter('a', 'request_timeout');
+    expect(all.map(({ signal }) => signal.aborted)).to.deep.equal([false, false, true, false]);
+    expect(all[2]?.signal.reason.code).to.equal('request_timeout');
+  });
+
+  it('give way where bytes are used up, and only if none stalls is the one refused that grows', () => {
+    make({ bytes: 2000 });
+    const stalled = arrivals.enter('a', 'request_timeout');
+    stalled.add(800);
+    now = 1000;
+    const growing = arrivals.enter('a', 'request_timeout');
+    growing.add(800);
+    expect(stalled.signal.aborted).to.equal(true);
+    expect(arrivals.stats().bytes).to.equal(800);
+    const other = arrivals.enter('a', 'request_timeout');
+    other.add(800);
+    expect(other.signal.reason.code).to.equal('tenant_busy');
+    expect(growing.signal.aborted).to.equal(false);
+  });
+
+  it('end for a much smaller one of their tenant where bytes are used up, though none stalls', () => {
+    make({ bytes: 2000 });
+    const large = arrivals.enter('a', 'request_timeout');
+    large.add(950);
+    const small = arrivals.enter('a', 'request_timeout');
+    small.add(60);
+    expect([large.signal.reason?.code, small.signal.aborted]).to.deep.equal(['tenant_busy', false]);
+  });
+
+  it('are never ended once they are complete', () => {
+    make({ bytes: 2000 });
+    const whole = arrivals.enter('a', 'request_timeout');
+    whole.add(900);
+    whole.complete();
+    now = 60_000;
+    const next = arrivals.enter('a', 'request_timeout');
+    next.add(900);
+    expect([whole.signal.aborted, next.signal.aborted]).to.deep.equal([false, true]);
+  });
+
+  it('take one input of the largest size, however small the budget', () => {
+    const one = make({ bytes: 10, largest: 100 }).enter('a', 'request_timeout');
+    one.add(100);
+    expect(one.signal.aborted).to.equal(false);
+  });
+
+  it('end with 408 or 504 where they come too slowly; a download not before its server has answered', async () => {
+    make();
+    const body = arrivals.enter('a', 'request_timeout');
+    const silent = arrivals.enter('a', 'source_timeout');
+    const dripping = arrivals.enter('a', 'source_timeout');
+    dripping.add(0);
+    now = 5001;
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(body.signal.reason?.code).to.equal('request_timeout');
+    expect(dripping.signal.reason?.code).to.equal('source_timeout');
+    expect(silent.signal.aborted).to.equal(false);
+  });
+});

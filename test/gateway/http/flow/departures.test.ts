@@ -1,0 +1,65 @@
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { expect } from 'chai';
+import { createDepartures, type Departures } from '../../../../gateway/http/flow/departures.js';
+
+/** A response as far as departures know one. */
+class Response extends EventEmitter {
+  destroyed = false;
+  destroy(): void {
+    this.destroyed = true;
+    this.emit('close');
+  }
+}
+
+describe('departures', () => {
+  let now = 0;
+  let rooms = 0;
+  let departures: Departures;
+
+  function send(tenant: string, bytes: number) {
+    const response = new Response();
+    return { response, ...departures.track(response as unknown as ServerResponse, tenant, bytes) };
+  }
+
+  beforeEach(() => {
+    now = 0;
+    rooms = 0;
+    departures = createDepartures({ bytes: 1000, onRoom: () => (rooms += 1), now: () => now });
+  });
+  afterEach(() => departures.close());
+
+  it('stop a tenant’s work at half of the budget until an answer is taken', () => {
+    const { response } = send('a', 500);
+    expect(departures.mayStart('a')).to.equal(false);
+    expect(departures.mayStart('b')).to.equal(true);
+    response.emit('close');
+    expect(departures.mayStart('a')).to.equal(true);
+    expect(rooms).to.equal(1);
+  });
+
+  it('past the whole stop everybody but who waits for nothing', () => {
+    send('a', 900);
+    send('b', 100);
+    expect(['a', 'b', 'c'].map(departures.mayStart)).to.deep.equal([false, false, true]);
+  });
+
+  it('are given up where the client takes nothing, not where it takes its time', async () => {
+    const silent = send('a', 400);
+    const slow = send('a', 400);
+    now = 8000;
+    slow.sent(64 * 1024);
+    now = 9001;
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect([silent.response.destroyed, slow.response.destroyed]).to.deep.equal([true, false]);
+    expect(departures.stats().bytes).to.equal(400);
+  });
+
+  it('are given up after two minutes, however well they go', async () => {
+    const { response, sent } = send('a', 400);
+    now = 120_001;
+    sent(1e9);
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(response.destroyed).to.equal(true);
+  });
+});

@@ -1,0 +1,79 @@
+import { expect } from 'chai';
+import { type ErrorCode, errorTable, GatewayError } from '../../../gateway/errors.js';
+import { readHandlerError, toGatewayError } from '../../../gateway/http/read-error.js';
+import { ImageError } from '../../../pool/image/engine.js';
+import { PoolError } from '../../../pool/pool-error.js';
+
+const codes = Object.keys(errorTable) as ErrorCode[];
+
+describe('what was thrown in the gateway', () => {
+  it('is its own error as it is', () => {
+    const error = new GatewayError('exists');
+    expect(toGatewayError(error)).to.equal(error);
+  });
+
+  it("is the pool's, in the table's words, with the time after which to come back", () => {
+    const thrown = new PoolError('busy', 'no place in the pool', { retryAfter: 7 });
+    const error = toGatewayError(thrown);
+    expect(error).to.include({
+      code: 'busy',
+      message: errorTable.busy.message,
+      retryAfter: 7,
+      cause: thrown,
+    });
+    expect(toGatewayError(new PoolError('internal', 'died'))).to.include({ code: 'internal' });
+  });
+
+  it("is a picture's, in its own words", () => {
+    const error = toGatewayError(new ImageError('bad_image', 'A GIF that is none.'));
+    expect(error).to.include({ code: 'bad_image', message: 'A GIF that is none.' });
+  });
+
+  it('is a fault for all else, whatever code it bears', () => {
+    for (const thrown of [
+      undefined,
+      null,
+      'text',
+      new Error('x'),
+      { code: 'ECONNRESET' },
+      { code: 'exists' },
+    ]) {
+      expect(toGatewayError(thrown)).to.include({ code: 'internal', cause: thrown });
+    }
+  });
+});
+
+describe('what a handler has thrown', () => {
+  const details = [{ field: 'a', problem: 'must be b' }];
+  const thrown = (code: string) => ({ code, message: 'own words', details });
+
+  it('says that the input is at fault, or that it took too long, and nothing of the gateway', () => {
+    const taken = [...codes, 'result_too_large'].filter(
+      (code) => readHandlerError(thrown(code)).code !== 'internal',
+    );
+    expect(taken).to.deep.equal([
+      'invalid_input',
+      'bad_image',
+      'image_too_large',
+      'helper_timeout',
+      'result_too_large',
+    ]);
+    expect(readHandlerError(thrown('result_too_large')).code).to.equal('too_large');
+  });
+
+  it('is told in the words of the table, of the error, or by its details', () => {
+    const told = (code: string) => {
+      const error = readHandlerError(thrown(code));
+      return [error.message === 'own words', error.details === details];
+    };
+    expect(told('helper_timeout')).to.deep.equal([false, false]);
+    expect(told('bad_image')).to.deep.equal([true, false]);
+    expect(told('invalid_input')).to.deep.equal([false, true]);
+  });
+
+  it('is a fault where its details name no fields', () => {
+    for (const bad of [undefined, {}, [null], [{ field: 1, problem: 'x' }]]) {
+      expect(readHandlerError({ code: 'invalid_input', details: bad })).to.include({ code: 'internal' });
+    }
+  });
+});

@@ -1,0 +1,181 @@
+import { connect, type Socket } from 'node:net';
+import { expect } from 'chai';
+import { fixture } from '../../../fixtures.js';
+import { startTestGateway, type TestGateway } from '../../harness.js';
+
+/** Has a connection written to and gives everything that came back, in both directions to the end. */
+function exchange(url: string, write: (socket: Socket) => unknown): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () => write(socket));
+    let answer = '';
+    socket.on('data', (chunk) => {
+      answer += chunk;
+    });
+    socket.on('error', reject);
+    socket.on('close', () => resolve(answer));
+    socket.setTimeout(5000, () => socket.destroy());
+  });
+}
+
+/** Sends raw bytes and gives the answer's head and body. */
+async function raw(url: string, text: string): Promise<{ head: string; body: string }> {
+  const answer = await exchange(url, (socket) => socket.write(text, 'latin1'));
+  const [head = '', body = ''] = answer.split('\r\n\r\n');
+  return { head, body };
+}
+
+describe('the HTTP server', () => {
+  let api: TestGateway;
+
+  before(async () => {
+    api = await startTestGateway();
+  });
+
+  after(() => api.close());
+
+  it('answers JSON to what is not HTTP', async () => {
+    const { head, body } = await raw(api.url, 'nonsense\r\n\r\n');
+    expect(head)
+      .to.match(/^HTTP\/1\.1 400 /)
+      .and.match(/application\/json/);
+    const { ok, error, meta } = JSON.parse(body);
+    expect([ok, error.code, meta.service, meta.dryrun]).to.deep.equal([false, 'bad_request', null, false]);
+    expect(head).to.include(meta.request_id);
+  });
+
+  it('answers JSON to headers that are too large', async () => {
+    const { head, body } = await raw(api.url, `GET /?${'x'.repeat(20_000)} HTTP/1.1\r\nhost: x\r\n\r\n`);
+    expect(head).to.match(/^HTTP\/1\.1 431 /);
+    expect(JSON.parse(body).error.code).to.equal('headers_too_large');
+  });
+
+  it('answers a path that is not percent-encoded well', async () => {
+    const { head } = await raw(api.url, 'GET /%zz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+    expect(head).to.match(/^HTTP\/1\.1 404 /);
+  });
+
+  it('lives on after targets that Node cannot parse', async () => {
+    for (const target of [
+      'http://x:99999/',
+      'http://',
+      'http://[/',
+      '//a@b#',
+      '//a@b:99999/#',
+      '/a\xa0b',
+      'a:b',
+    ]) {
+      const { head, body } = await raw(
+        api.url,
+        `GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`,
+      );
+      expect(head, target).to.match(/^HTTP\/1\.1 40[04] /);
+      expect(JSON.parse(body).ok).to.equal(false);
+    }
+    expect((await fetch(`${api.url}/healthz`)).status).to.equal(200);
+  });
+
+  it('takes the absolute form', async () => {
+    const target = `http://any.example/text/remove-stopwords?text=the+cat&ak=${api.key}#x`;
+    const { body } = await raw(api.url, `GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+    expect(JSON.parse(body).data).to.deep.equal({ text: ' cat' });
+  });
+
+  it('says what to do about an address that is not percent-encoded', async () => {
+    const { head, body } = await raw(api.url, 'GET /?a=caf\xc3\xa9 HTTP/1.1\r\nhost: x\r\n\r\n');
+    expect(head).to.match(/^HTTP\/1\.1 400 /);
+    expect(JSON.parse(body).error.message).to.include('percent-encode');
+  });
+
+  it('keeps idle connections for longer than balancers do, and says so', async () => {
+    const { headers } = await fetch(`${api.url}/healthz`);
+    expect(headers.get('keep-alive')).to.equal('timeout=75');
+  });
+
+  it('wants one Host header', async () => {
+    for (const hosts of ['', 'host: a\r\nhost: b\r\n']) {
+      const { head, body } = await raw(api.url, `GET /healthz HTTP/1.1\r\n${hosts}connection: close\r\n\r\n`);
+      expect(head).to.match(/^HTTP\/1\.1 400 /);
+      expect(JSON.parse(body).error.code).to.equal('bad_request');
+    }
+  });
+
+  it('asks for a body that waits for 100-continue only once the key is known', async () => {
+    const head = 'host: x\r\nexpect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: 2\r\n';
+    const path = '/text/remove-stopwords';
+    const refused = await raw(api.url, `POST ${path} HTTP/1.1\r\n${head}\r\n`);
+    expect(refused.head).to.match(/^HTTP\/1\.1 401 /);
+    const asked = await raw(
+      api.url,
+      `POST ${path}?ak=${api.key} HTTP/1.1\r\nconnection: close\r\n${head}\r\n{}`,
+    );
+    expect(asked.head).to.match(/^HTTP\/1\.1 100 /);
+  });
+
+  it('answers CONNECT, which it does not take', async () => {
+    const { head, body } = await raw(
+      api.url,
+      'CONNECT a.example:443 HTTP/1.1\r\nhost: a.example:443\r\n\r\n',
+    );
+    expect(head)
+      .to.match(/^HTTP\/1\.1 405 /)
+      .and.match(/allow: GET/);
+    expect(JSON.parse(body).error.code).to.equal('method_not_allowed');
+  });
+
+  it('answers an Expect header that nobody understands', async () => {
+    const { head, body } = await raw(
+      api.url,
+      'GET /healthz HTTP/1.1\r\nhost: x\r\nexpect: wonders\r\nconnection: close\r\n\r\n',
+    );
+    expect(head).to.match(/^HTTP\/1\.1 200 /);
+    expect(body).to.include('alive');
+  });
+
+  it('lets a client that is still sending read why it was refused, and goes on with its connection', async () => {
+    const length = 5_000_000;
+    const head = `POST /text/remove-stopwords HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
+    const next = 'GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n';
+    const answer = await exchange(api.url, async (socket) => {
+      socket.write(head);
+      // The refusal is on its way long before the last of these.
+      for (let sent = 0; sent < length; sent += 500_000) {
+        socket.write('x'.repeat(500_000));
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      socket.write(next);
+    });
+    expect(answer)
+      .to.match(/^HTTP\/1\.1 401 /)
+      .and.match(/HTTP\/1\.1 200 /);
+  });
+});
+
+describe('shutting down', () => {
+  it('finishes the calls under way and refuses others', async () => {
+    const api = await startTestGateway();
+    const call = api.call('/text/diff-two-strings?a=1&b=2');
+    await call;
+    const closing = api.close();
+    const late = await fetch(`${api.url}/healthz`).catch(() => undefined);
+    expect(late === undefined || late.status === 200).to.equal(true);
+    await closing;
+    expect((await call).status).to.equal(200);
+  });
+
+  it('waits neither for connections that never asked anything nor for those it has answered', async function () {
+    this.timeout(15_000);
+    const api = await startTestGateway({ HELPER_PLUGINS: fixture('plugins/pool') });
+    const { hostname, port } = new URL(api.url);
+    const unused = connect(Number(port), hostname);
+    const call = api.call('/sleep?ms=500');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const began = performance.now();
+    await api.close();
+    // The grace for what is under way is 20 seconds.
+    expect(performance.now() - began).to.be.below(8_000);
+    const { status, headers } = await call;
+    expect([status, headers.get('connection')]).to.deep.equal([200, 'close']);
+    unused.destroy();
+  });
+});

@@ -1,0 +1,48 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect } from 'chai';
+import { takeTurns } from '../../../../gateway/http/server/take-turns.js';
+
+describe('takeTurns', () => {
+  function listen() {
+    const begun: string[] = [];
+    const begin = takeTurns(({ url }) => void begun.push(url ?? ''));
+    const ask = (url: string, destroyed = false) =>
+      begin({ url, socket: { destroyed } } as IncomingMessage, {} as ServerResponse);
+    return { begun, ask };
+  }
+
+  async function quiet(begun: string[]): Promise<void> {
+    for (let length = -1; length !== begun.length; await nextTurn()) {
+      length = begun.length;
+      await nextTurn();
+    }
+  }
+
+  it('begins a few at once, the others in the turns that follow, all in their order', async () => {
+    const { begun, ask } = listen();
+    const urls = Array.from({ length: 200 }, (_, at) => `/${at}`);
+    for (const url of urls) ask(url);
+    expect(begun.length).to.be.within(1, 50);
+    await quiet(begun);
+    expect(begun).to.deep.equal(urls);
+    ask('/later');
+    expect(begun.at(-1)).to.equal('/later');
+  });
+
+  it('answers what asks for health at once', () => {
+    const { begun, ask } = listen();
+    for (let at = 0; at < 200; at += 1) ask('/x');
+    ask('/healthz');
+    ask('/readyz?x');
+    expect(begun.slice(-2)).to.deep.equal(['/healthz', '/readyz?x']);
+  });
+
+  it('begins nothing for a client that has gone meanwhile', async () => {
+    const { begun, ask } = listen();
+    for (let at = 0; at < 100; at += 1) ask('/x');
+    ask('/gone', true);
+    await quiet(begun);
+    expect(begun).not.to.include('/gone');
+  });
+});

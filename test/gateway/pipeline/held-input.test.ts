@@ -1,0 +1,93 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import Koa from 'koa';
+import type { Helper } from '../../../gateway/helpers/registry.js';
+import { createArrivals } from '../../../gateway/http/flow/arrivals.js';
+import { readInput } from '../../../gateway/pipeline/read-input.js';
+import { route } from '../../../gateway/pipeline/route.js';
+import { from, type HttpCall, type Stage } from '../../../gateway/pipeline/stage.js';
+import type { CallContext, Caller, CallState } from '../../../gateway/pipeline/state.js';
+import { validate } from '../../../gateway/pipeline/validate.js';
+import { type Answer, jsonAnswer } from '../../../pool/answer.js';
+import type { Turn } from '../../../pool/turn.js';
+import type { QueryText } from '../../../schemas/input/urlencoded.js';
+import { heldMemory } from '../../held-memory.js';
+
+const helper: Helper = {
+  id: 'text/wait',
+  file: '',
+  url: '',
+  declaration: { summary: 'Waits.', input: {}, handler: () => ({}) },
+  parameters: {
+    properties: [],
+    coerce: (_, text) => text,
+    check: (input) => ({ input, problems: [] }),
+  },
+};
+
+/** Stands for the stages that find the tenant and its turn. */
+const admitted: Stage<HttpCall, { caller: Caller; query: QueryText; turn: Turn }> = (_, next) =>
+  next({
+    caller: {
+      tenant: { id: 't', name: 't', limits: {}, weight: 1 } as Caller['tenant'],
+      keyId: 'k',
+      scopes: null,
+    },
+    query: { values: new Map(), problems: [] },
+    turn: { expect: async () => undefined, run: () => Promise.reject(new Error('light')), leave() {} },
+  });
+
+describe('a call that waits for its turn', () => {
+  it('holds what it was sent once: as input, no longer as text', async () => {
+    const calls = 40;
+    const body = JSON.stringify({ text: 'x'.repeat(60_000) });
+    const waiting: ((answer: Answer) => void)[] = [];
+    const bytes = 2 * calls * body.length;
+    const arrivals = createArrivals({ most: 2 * calls, bytes, largest: bytes });
+    const answer = from<HttpCall>()
+      .through(admitted)
+      .through(readInput(helper, arrivals, { maxTextBytes: 100_000, maxFileBytes: 0 }))
+      .through(validate(helper))
+      .to(() => new Promise<Answer>((resolve) => waiting.push(resolve)));
+    const app = new Koa<CallState>();
+    app.use(async (ctx) => {
+      ctx.state = {
+        requestId: '',
+        gone: new AbortController().signal,
+        headers: {},
+        dryrun: false,
+        bytesIn: 0,
+        taskMs: 0,
+      };
+      await route(helper, answer)(ctx as CallContext, async () => undefined);
+      ctx.status = 204;
+    });
+    const server = createServer(app.callback()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+
+    const before = heldMemory();
+    const headers = { 'content-type': 'application/json' };
+    // Not `fetch`, which holds on to what it sent.
+    const answers = Array.from({ length: calls }, () => {
+      const sent = request(url, { method: 'POST', headers, agent: false }).end(body);
+      return once(sent, 'response') as Promise<[IncomingMessage]>;
+    });
+    while (waiting.length < calls) await new Promise((resolve) => setTimeout(resolve, 10));
+    const most = (calls * body.length) / 2;
+    // What a socket has just been read into is let go of with the next turns.
+    let held = heldMemory() - before;
+    for (let tries = 0; held > most && tries < 50; tries += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      held = heldMemory() - before;
+    }
+
+    for (const end of waiting) end(jsonAnswer({}));
+    for (const [{ statusCode }] of await Promise.all(answers)) expect(statusCode).to.equal(204);
+    arrivals.close();
+    server.close();
+    expect(held).to.be.below(most);
+  });
+});

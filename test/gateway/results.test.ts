@@ -1,0 +1,89 @@
+import { expect } from 'chai';
+import { fixture } from '../fixtures.js';
+import { startTestGateway, type TestGateway } from './harness.js';
+
+const svg = '<svg xmlns="http://www.w3.org/2000/svg"/>';
+
+describe('what a handler returns', () => {
+  let api: TestGateway;
+
+  before(async () => {
+    api = await startTestGateway({ HELPER_PLUGINS: fixture('plugins/results') });
+  });
+
+  after(() => api.close());
+
+  for (const [where, path] of [
+    ['in the pool', '/in-pool?kind='],
+    ['on the main thread', '/in-line?kind='],
+    ['in a dry run', '/rehearsed?dryrun=1&kind='],
+  ] as const) {
+    describe(where, () => {
+      const call = (kind: string) => api.call(`${path}${encodeURIComponent(kind)}`);
+
+      async function sent(kind: string): Promise<[number, string | null, string]> {
+        const { status, headers, bytes } = await call(kind);
+        return [status, headers.get('content-type'), new TextDecoder().decode(bytes)];
+      }
+
+      /** What the log holds of the call that was made last; it is written when the answer has left. */
+      async function logged(): Promise<string> {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        return JSON.stringify(api.log.filter(({ level }) => level === 50).at(-1));
+      }
+
+      it('may be text or bytes of a media type', async () => {
+        expect(await sent('svg')).to.deep.equal([200, 'image/svg+xml', svg]);
+        expect(await sent('bytes')).to.deep.equal([200, 'image/svg+xml', svg]);
+        expect(await sent('page')).to.deep.equal([200, 'text/html; charset=utf-8', '<p>Grüße</p>']);
+      });
+
+      it('may be an object with a body and no type, which is data', async () => {
+        const { status, json } = await call('body alone');
+        expect([status, json.data]).to.deep.equal([200, { body: 'a letter', subject: 'hello' }]);
+      });
+
+      it('may hold what says itself how it is written as JSON', async () => {
+        const { status, json } = await call('date');
+        const data = { at: '1970-01-01T00:00:00.000Z', url: 'https://a.example/' };
+        expect([status, json.data]).to.deep.equal([200, data]);
+      });
+
+      it('is bounded as text, too', async () => {
+        const { status, json } = await call('long');
+        expect([status, json.error.code]).to.deep.equal([413, 'too_large']);
+      });
+
+      for (const [kind, told] of [
+        ['headers', /headers beside body and type/],
+        ['status', /status beside body and type/],
+        ['no media type', /media type of its body, such as image\/png, but its type is \\"svg\\"/],
+        ['another charset', /iso-8859-1/],
+        ['response', /returned a Response; .*\{body: Uint8Array \| string, type/],
+        ['stream', /returned a ReadStream/],
+        ['body of a stream', /its body is a ReadStream/],
+        ['map inside', /found\.0\.by is a Map/],
+        ['promise inside', /later is a Promise/],
+        ['function inside', /items\.0\.run is a function/],
+        ['symbol inside', /kind is a symbol/],
+        ['buffer inside', /hash is a Buffer/],
+        ['error inside', /failed is an Error/],
+        ['data that becomes nothing', /returned an object whose toJSON gives undefined/],
+      ] as const) {
+        it(`is a fault that the log tells of where it would be lost: ${kind}`, async () => {
+          const { status, json } = await call(kind);
+          expect([status, json.error?.code]).to.deep.equal([500, 'internal']);
+          expect(JSON.stringify(json)).not.to.include('secret');
+          expect(await logged()).to.match(told);
+        });
+      }
+
+      it('and what it throws is logged whole, with its causes', async () => {
+        expect((await call('chain')).status).to.equal(500);
+        const line = await logged();
+        expect(line).to.include('secret query').and.include('secret tries').and.include('secret type');
+        expect(line).to.include('secret connection').and.include('ECONNREFUSED').and.include('TypeError');
+      });
+    });
+  }
+});

@@ -1,0 +1,65 @@
+import { expect } from 'chai';
+import { createPasswordJudge } from '../../../../gateway/site/accounts/password-judge.js';
+
+const ada = ['ada.lovelace@engines.example', 'Ada Lovelace', 'helper gateway operator'];
+
+describe('site/auth/password-judge', () => {
+  const judge = createPasswordJudge();
+
+  for (const password of [
+    'aaaaaaaaaaaa',
+    'password1234',
+    'P@ssw0rd1234',
+    'qwertyuiop12',
+    '123456789012',
+    'abcdefghijkl',
+    'letmeinletmein',
+    'internationalization',
+    'password password',
+    'ada.lovelace1',
+    'lovelace2026!',
+    'engines.example',
+    'helper-gateway',
+    'operator1234',
+  ]) {
+    it(`finds ${password} easy to guess`, async () => {
+      expect(await judge.isGuessable(password, ada)).to.equal(true);
+    });
+  }
+
+  for (const password of [
+    'correct horse battery',
+    'a new password of mine',
+    'mh4kq-7wzpa-x2rfd-9tnve',
+    'vJ8#qLx2!pTz',
+    'пять разных русских слов',
+    '五つの異なる日本語の言葉です',
+  ]) {
+    it(`takes ${password}`, async () => {
+      expect(await judge.isGuessable(password, ada)).to.equal(false);
+    });
+  }
+
+  it('leaves the event loop alone meanwhile, whatever it is given', async () => {
+    let longest = 0;
+    let last = performance.now();
+    const watch = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    }, 1);
+    for (const costly of ['p455w0rd', '@4(1!$0+7', 'aeiost@4310!|$5+7', '1/1/11']) {
+      await judge.isGuessable(costly.repeat(20).slice(0, 128), Array(50).fill(costly.repeat(500)));
+    }
+    clearInterval(watch);
+    expect(longest).to.be.below(500);
+  });
+
+  it('refuses more passwords than it will soon have judged, and goes on with the others', async () => {
+    const asked = Array.from({ length: 40 }, () => judge.isGuessable('correct horse battery', ada));
+    const settled = await Promise.allSettled(asked);
+    const refused = settled.filter((one) => one.status === 'rejected').map(({ reason }) => reason.code);
+    expect(refused).to.include('busy');
+    expect(new Set(refused)).to.have.property('size', 1);
+    expect(settled.length - refused.length).to.be.at.least(16);
+  });
+});

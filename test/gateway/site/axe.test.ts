@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { expect } from 'chai';
+import type { Browser } from 'playwright-core';
+import { launchChromium, requireChromium } from './chromium.js';
+import { openPage, signInTo } from './open-page.js';
+import { sampleUsage } from './sample-usage.js';
+import { openTestSite, type TestSite } from './test-site.js';
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface Violation {
+  id: string;
+  nodes: { html: string; failureSummary?: string }[];
+}
+
+describe('site: to people who cannot see the pages, or not well', function () {
+  this.timeout(60_000);
+  let browser: Browser;
+  let site: TestSite;
+  const faults: string[] = [];
+  before(async function () {
+    requireChromium.call(this);
+    site = await openTestSite();
+    browser = await launchChromium();
+  });
+  after(async () => {
+    await browser?.close();
+    await site?.close();
+  });
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`has nothing that axe finds wrong, on any page, ${colorScheme}`, async () => {
+      const tenant = `axe-${colorScheme}`;
+      const { id } = await site.admin.createTenant(tenant, 'test');
+      const key = await site.admin.issueKey(tenant, { label: 'website' }, 'test');
+      await site.admin.rotateKey(key.id, {}, 'test');
+      await site.admin.revokeKey((await site.admin.issueKey(tenant, {}, 'test')).id, 'test');
+      site.usage.set(id, sampleUsage(key.id, 7));
+      // The page's own policy keeps axe out, so it is set aside here and only here.
+      const [context, page] = await openPage(browser, faults, {
+        colorScheme,
+        bypassCSP: true,
+        viewport: { width: 1280, height: 800 },
+      });
+      const found: string[] = [];
+      // What is dark differs from what is light in its colours alone.
+      const rules = colorScheme === 'light' ? '{}' : `{ runOnly: ['color-contrast', 'link-in-text-block'] }`;
+      async function look(name: string): Promise<void> {
+        await page.evaluate(axeSource);
+        const violations = (await page.evaluate(
+          `axe.run(document, ${rules}).then((r) => r.violations)`,
+        )) as Violation[];
+        for (const { id, nodes } of violations) {
+          found.push(`${name}: ${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
+        }
+        const wider = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+        if (Number(wider) > 0) found.push(`${name}: ${wider} px wider than the window`);
+      }
+      await page.goto(`${site.url}/sign-in`);
+      await look('sign-in');
+      await page.getByLabel('E-mail').fill('nobody@example.com');
+      await page.getByLabel('Password').fill('not the password');
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await look('sign-in refused');
+      await signInTo(site, page);
+      const base = `/tenants/${tenant}`;
+      for (const path of [
+        '/overview',
+        '/tenants',
+        '/keys',
+        '/audit',
+        '/operators',
+        '/account',
+        base,
+        `${base}/keys/${key.id}`,
+        `${base}/keys/${key.id}/revoke`,
+        `${base}/usage`,
+        `${base}/limits`,
+        `${base}/members`,
+        `${base}/audit`,
+        '/nowhere',
+      ]) {
+        await page.goto(site.url + path);
+        await look(path);
+      }
+      await page.setViewportSize({ width: 390, height: 844 });
+      for (const path of ['/overview', base, `${base}/keys/${key.id}`, `${base}/usage`, `${base}/members`]) {
+        await page.goto(site.url + path);
+        await look(`${path} on a phone`);
+      }
+      await page.getByLabel('For whom').fill('Ada');
+      await page.getByRole('button', { name: 'Create invitation link' }).click();
+      await look('invitation shown');
+      const link = (await page.locator('#link').textContent()) ?? '';
+      await page.goto(`${site.url}${base}/members`);
+      await look('members with an invitation');
+      await page.goto(`${site.url}${base}`);
+      await page.getByLabel('Expires').fill('2020-01-01');
+      await page.getByRole('button', { name: 'Issue key' }).click();
+      await look('key refused');
+      await page.getByLabel('Expires').fill('');
+      await page.getByRole('button', { name: 'Issue key' }).click();
+      await look('key shown');
+      await page.goto(link);
+      await look('invitation, signed in');
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.goto(link);
+      await look('invitation');
+      await context.close();
+      expect(found).to.deep.equal([]);
+    });
+  }
+});

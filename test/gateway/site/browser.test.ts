@@ -1,0 +1,201 @@
+import { expect } from 'chai';
+import type { Browser } from 'playwright-core';
+import { launchChromium, requireChromium } from './chromium.js';
+import { openPage, signInTo } from './open-page.js';
+import { sampleUsage } from './sample-usage.js';
+import { openTestSite, type TestSite } from './test-site.js';
+
+describe('site: in a browser', function () {
+  this.timeout(60_000);
+  let browser: Browser;
+  let site: TestSite;
+  const faults: string[] = [];
+  before(async function () {
+    requireChromium.call(this);
+    site = await openTestSite();
+    browser = await launchChromium();
+  });
+  after(async () => {
+    await browser?.close();
+    await site?.close();
+  });
+
+  const state = async (key: string) => (await site.verifier.verify(key)).state;
+
+  it('leads from the first sign-in to a member with a key, its rotation and its end', async () => {
+    const [operatorContext, operator] = await openPage(browser, faults);
+    await signInTo(site, operator);
+    await operator.getByRole('link', { name: 'Create the first one' }).click();
+    await operator.getByLabel('Name').fill('acme');
+    await operator.getByRole('button', { name: 'Create tenant' }).click();
+    await operator.getByRole('link', { name: 'Members' }).click();
+    await operator.getByLabel('For whom').fill('Ada');
+    await operator.getByRole('button', { name: 'Create invitation link' }).click();
+    const link = (await operator.locator('#link').textContent()) ?? '';
+    // A reload shows the list below, and not the link again.
+    await operator.reload();
+    expect(await operator.content())
+      .to.include('Open invitations')
+      .and.not.to.include(link);
+
+    const [context, page] = await openPage(browser, faults, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    await page.goto(link);
+    await page.getByLabel('E-mail').fill('ada@acme.example');
+    await page.getByLabel('New password', { exact: true }).fill('correct horse battery');
+    await page.getByLabel('New password again').fill('correct horse battery');
+    await page.getByRole('button', { name: 'Create account and join' }).click();
+    await page.getByText('No keys yet').waitFor();
+    expect(await page.getByRole('navigation', { name: 'Site' }).textContent()).to.equal('acme');
+
+    await page.getByLabel('Label').fill('billing');
+    await page.getByLabel('text/*').check();
+    await page.getByRole('button', { name: 'Issue key' }).click();
+    const first = (await page.locator('#key').textContent()) ?? '';
+    await page.getByRole('button', { name: 'Copy API key' }).click();
+    await page.getByText('Copied').first().waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).to.equal(first);
+    expect(await page.locator('#curl').textContent()).to.include(first);
+    expect(await state(first)).to.equal('active');
+    expect(page.url())
+      .to.match(/\/keys\/key_\w+$/)
+      .and.not.to.include(first);
+    await page.reload();
+    expect(await page.content()).not.to.include(first);
+
+    await page.getByLabel('In 1 hour').check();
+    await page.getByRole('button', { name: 'Rotate key' }).click();
+    const second = (await page.locator('#key').textContent()) ?? '';
+    expect(second).not.to.equal(first);
+    expect([await state(first), await state(second)]).to.deep.equal(['active', 'active']);
+    await page.getByRole('link', { name: 'I have copied it' }).click();
+    await page.getByRole('button', { name: 'End the grace now' }).click();
+    await page.getByText('The grace has ended').waitFor();
+    expect([await state(first), await state(second)]).to.deep.equal(['expired', 'active']);
+
+    const { id } = await site.admin.tenant('acme');
+    await page.getByRole('link', { name: 'Usage' }).click();
+    await page.getByText('No calls in the last 30 days').waitFor();
+    site.usage.set(id, sampleUsage(page.url().split('/').at(-1) ?? '', 3));
+    await page.reload();
+    expect(await page.locator('.plot rect').count()).to.equal(12);
+    expect(await page.getByRole('row').count()).to.equal(13);
+    await page.locator('.plot rect').first().hover();
+    expect(await page.locator('.tip').textContent()).to.match(/^\d{4}-\d\d-\d\d · \w+\/[\w-]+ · \d+ calls$/);
+
+    await page.getByRole('link', { name: 'Keys', exact: true }).click();
+    await page.getByRole('link', { name: 'billing' }).click();
+    await page.getByRole('link', { name: 'Revoke key…' }).click();
+    await page.getByRole('button', { name: 'Revoke for good' }).click();
+    await page.getByText('The key was revoked').waitFor();
+    expect(await state(second)).to.equal('revoked');
+    await Promise.all([context.close(), operatorContext.close()]);
+    expect(faults).to.deep.equal([]);
+  });
+
+  it('goes back from a shown key to the page before, and never shows it again', async () => {
+    await site.admin.createTenant('backwards', 'test');
+    const [context, page] = await openPage(browser, faults);
+    await signInTo(site, page);
+    await page.goto(`${site.url}/tenants/backwards`);
+    await page.getByRole('button', { name: 'Issue key' }).click();
+    const key = (await page.locator('#key').textContent()) ?? '';
+    await page.getByRole('link', { name: 'I have copied it' }).click();
+    await page.goBack();
+    await page.waitForLoadState();
+    expect((await site.admin.listKeys('backwards')).keys).to.have.length(1);
+    await page.reload();
+    expect(await page.content()).not.to.include(key);
+    expect((await site.admin.listKeys('backwards')).keys).to.have.length(1);
+    await context.close();
+  });
+
+  it('can be worked with the keyboard alone', async () => {
+    const [context, page] = await openPage(browser, faults);
+    await page.goto(`${site.url}/sign-in`);
+    const focused = () =>
+      page.evaluate(
+        `(() => { const e = document.activeElement; return (e.labels?.[0]?.innerText ?? e.ariaLabel ?? e.innerText ?? '').trim(); })()`,
+      );
+    async function tabTo(text: string): Promise<void> {
+      for (let presses = 0; presses < 60; presses += 1) {
+        await page.keyboard.press('Tab');
+        if (String(await focused()).startsWith(text)) return;
+      }
+      throw new Error(`no way to ${text} with the Tab key`);
+    }
+    await page.keyboard.press('Tab');
+    expect(await focused()).to.equal('Skip to content');
+    await page.keyboard.press('Enter');
+    await tabTo('E-mail');
+    await page.keyboard.type(site.operator.email);
+    await tabTo('Password');
+    await page.keyboard.type(site.operator.password);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await tabTo('Tenants');
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Name').waitFor();
+    await tabTo('Name');
+    await page.keyboard.type('by-keyboard');
+    await page.keyboard.press('Enter');
+    await page.getByText('No keys yet').waitFor();
+    await tabTo('Label');
+    await page.keyboard.type('typed');
+    await tabTo('text/*');
+    await page.keyboard.press('Space');
+    await tabTo('Issue key');
+    await page.keyboard.press('Enter');
+    await page.locator('#key').waitFor();
+    const key = (await page.locator('#key').textContent()) ?? '';
+    await tabTo('I have copied it');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Rotate' }).waitFor();
+    await tabTo('Revoke key…');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Revoke for good' }).waitFor();
+    await tabTo('Revoke for good');
+    await page.keyboard.press('Enter');
+    await page.getByText('The key was revoked').waitFor();
+    expect(await state(key)).to.equal('revoked');
+    await context.close();
+  });
+
+  it('shows today’s calls and the scale first on a screen that is narrower than the chart', async () => {
+    const { id } = await site.admin.createTenant('narrow', 'test');
+    site.usage.set(id, sampleUsage('key_narrow', 1));
+    const [context, page] = await openPage(browser, faults, { viewport: { width: 390, height: 844 } });
+    await signInTo(site, page);
+    await page.goto(`${site.url}/tenants/narrow/usage`);
+    const bar = await page.locator('.plot rect').last().boundingBox();
+    expect((bar?.x ?? Number.NaN) + (bar?.width ?? 0)).to.be.within(200, 390);
+    const scale = await page.locator('.plot .axis').first().boundingBox();
+    expect((scale?.x ?? Number.NaN) + (scale?.width ?? 0)).to.be.within(200, 390);
+    await context.close();
+  });
+
+  it('shows all columns of the audit log beside each other, however long the names in it are', async () => {
+    const actor = `user:${'ada.lovelace-'.repeat(6)}@analytical-engines.example`;
+    const label = 'billing of the web shop '.repeat(4).trim();
+    await site.admin.createTenant(`t${'-long'.repeat(12)}`, actor);
+    await site.admin.issueKey(`t${'-long'.repeat(12)}`, { label, scopes: ['text/*'] }, actor);
+    const [context, page] = await openPage(browser, faults, { viewport: { width: 1280, height: 900 } });
+    await signInTo(site, page);
+    await page.goto(`${site.url}/audit`);
+    const hidden = '(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)';
+    expect(await page.evaluate(`${hidden}(document.querySelector('.scroll'))`)).to.equal(0);
+    await context.close();
+  });
+
+  it('works without a script', async () => {
+    await site.admin.createTenant('no-script', 'test');
+    const [context, page] = await openPage(browser, faults, { javaScriptEnabled: false });
+    await signInTo(site, page);
+    await page.goto(`${site.url}/tenants/no-script`);
+    await page.getByRole('button', { name: 'Issue key' }).click();
+    expect(await page.getByRole('button', { name: 'Copy' }).count()).to.equal(0);
+    expect(await state((await page.locator('#key').textContent()) ?? '')).to.equal('active');
+    await context.close();
+  });
+});

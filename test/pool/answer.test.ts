@@ -1,0 +1,86 @@
+import { runInNewContext } from 'node:vm';
+import { expect } from 'chai';
+import { type Answer, makeAnswer } from '../../pool/answer.js';
+
+const most = 1000;
+const textOf = ({ bytes }: Answer) => new TextDecoder().decode(bytes);
+const dataOf = (value: unknown) => JSON.parse(textOf(makeAnswer(value, most)));
+
+class Point {
+  x = 1;
+  y = 2;
+}
+
+class Hidden {
+  #x = 1;
+  get x() {
+    return this.#x;
+  }
+}
+
+describe('makeAnswer', () => {
+  it('makes data of objects of any realm, and of instances by their own fields', () => {
+    expect(dataOf(runInNewContext('({ a: [{}, Object.create(null)] })'))).to.deep.equal({ a: [{}, {}] });
+    expect(dataOf({ at: new Point() })).to.deep.equal({ at: { x: 1, y: 2 } });
+    expect(dataOf(new Point())).to.deep.equal({ x: 1, y: 2 });
+  });
+
+  it('writes as JSON does what has a customary form there', () => {
+    const value = { gone: undefined, none: [undefined, Number.NaN], boxed: new Number(1), date: new Date(0) };
+    expect(dataOf(value)).to.deep.equal({ none: [null, null], boxed: 1, date: '1970-01-01T00:00:00.000Z' });
+  });
+
+  for (const [what, value] of [
+    ['a Set', new Set([1])],
+    ['a URLSearchParams', new URLSearchParams('a=1')],
+    ['a Headers', new Headers({ a: '1' })],
+    ['a Blob', new Blob(['x'])],
+    ['a Hidden', new Hidden()],
+    ['a RegExp', /x/],
+    ['an ArrayBuffer', new ArrayBuffer(8)],
+    ['a Float64Array', new Float64Array(1)],
+    ['a Map', { toJSON: () => new Map() }],
+    ['a bigint', 1n],
+  ] as const) {
+    it(`refuses what JSON would lose, by its place: ${what}`, () => {
+      expect(() => makeAnswer({ list: [{ value }] }, most)).to.throw(`list.0.value is ${what}`);
+    });
+  }
+
+  it('takes a body without a type for data, and a type without a body', () => {
+    expect(dataOf({ body: 'x', headers: { a: 1 } })).to.deep.equal({ body: 'x', headers: { a: 1 } });
+    expect(dataOf({ type: 'note', body: { a: 1 } })).to.deep.equal({ type: 'note', body: { a: 1 } });
+    expect(dataOf({ type: 5, body: 'x' })).to.deep.equal({ type: 5, body: 'x' });
+    expect(dataOf({ type: 'image/png' })).to.deep.equal({ type: 'image/png' });
+  });
+
+  for (const [type, sent] of [
+    ['text/csv', 'text/csv; charset=utf-8'],
+    ['text/csv; header=present', 'text/csv; header=present; charset=utf-8'],
+    ['text/html;charset="UTF-8"', 'text/html;charset="UTF-8"'],
+    ['application/xml', 'application/xml'],
+  ] as const) {
+    it(`sends text as UTF-8 and says so: ${type}`, () => {
+      const answer = makeAnswer({ body: 'ü', type, headers: undefined }, most);
+      expect(answer).to.include({ kind: 'bytes', type: sent });
+      expect(textOf(answer)).to.equal('ü');
+    });
+  }
+
+  for (const type of ['', 'png', 'text/plain\r\nx: y', 'text/plain; x=\n', 'text/plain; x=ü']) {
+    it(`refuses what is no media type: ${JSON.stringify(type)}`, () => {
+      expect(() => makeAnswer({ body: 'x', type }, most)).to.throw('must name the media type');
+      expect(() => makeAnswer({ body: new Uint8Array(1), type }, most)).to.throw('must name the media type');
+    });
+  }
+
+  it('bounds text and JSON by their bytes, and not a picture', () => {
+    for (const value of [{ text: 'ü'.repeat(500) }, { body: 'ü'.repeat(501), type: 'text/plain' }]) {
+      expect(() => makeAnswer(value, most))
+        .to.throw()
+        .with.property('code', 'result_too_large');
+    }
+    expect(makeAnswer({ body: 'ü'.repeat(500), type: 'text/plain' }, most).bytes).to.have.length(1000);
+    expect(makeAnswer({ body: new Uint8Array(5000), type: 'image/png' }, most).bytes).to.have.length(5000);
+  });
+});

@@ -1,0 +1,54 @@
+import { expect } from 'chai';
+import { describeThrown, readThrown } from '../../pool/thrown.js';
+
+describe('readThrown', () => {
+  it('reads an error with all that caused it', () => {
+    const inner = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+    const several = new AggregateError([inner, 'a word'], 'all failed');
+    const read = readThrown(new TypeError('outer', { cause: several }));
+    expect(read).to.include({ name: 'TypeError', message: 'outer' });
+    expect(read.stack).to.include('thrown.test');
+    const [cause] = read.causes ?? [];
+    expect(cause).to.include({ name: 'AggregateError', message: 'all failed' });
+    expect(cause?.causes?.[0]).to.include({ message: 'refused', code: 'ECONNREFUSED' });
+    expect(cause?.causes?.[1]).to.deep.equal({ message: 'a word' });
+  });
+
+  it('gives data that can be sent to another thread', () => {
+    const odd = Object.assign(new Error('odd', { cause: () => 1 }), { details: [() => 1], fn: () => 1 });
+    expect(structuredClone(readThrown(odd))).to.include({ message: 'odd' });
+  });
+
+  it('ends where an error causes itself, or is without end', () => {
+    const ring = new Error('ring');
+    ring.cause = new Error('other', { cause: ring });
+    expect(JSON.stringify(readThrown(ring)).length).to.be.below(5_000);
+    let deep = new Error('deepest');
+    for (let depth = 0; depth < 1_000; depth += 1) deep = new Error('x'.repeat(100_000), { cause: deep });
+    const wide = new AggregateError(Array(1_000).fill(deep), 'wide');
+    expect(JSON.stringify(readThrown(wide)).length).to.be.below(500_000);
+  });
+
+  it('says what was thrown that is no error', () => {
+    expect(readThrown({ reason: 'none' }).message).to.include("reason: 'none'");
+    expect(readThrown(undefined)).to.deep.equal({ message: 'undefined' });
+  });
+
+  it('keeps what can be read of an error whose cause cannot', () => {
+    const trap = new Error('outer');
+    Object.defineProperty(trap, 'cause', {
+      get() {
+        throw new Error('trap');
+      },
+    });
+    expect(readThrown(trap).message).to.equal('outer');
+  });
+});
+
+describe('describeThrown', () => {
+  it('writes the causes below the error', () => {
+    const cause = new AggregateError([new Error('first')], 'tries');
+    const text = describeThrown(readThrown(new Error('outer', { cause })));
+    expect(text).to.match(/^Error: outer\n.*caused by AggregateError: tries\n.*caused by Error: first\n/s);
+  });
+});
