@@ -27,18 +27,34 @@ const halves = [
 
 const children = [];
 
-/** Runs mocha; gives its exit code, and its output where that is not shown as it comes. */
-async function run(args, output, env = {}) {
+function start(args, output, env = {}) {
   const child = spawn(process.execPath, [mocha, ...args], {
     cwd: root,
     stdio: ['inherit', output, output],
     env: { ...process.env, ...env },
   });
   children.push(child);
-  const kept = [];
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => kept.push(chunk));
+  return child;
+}
+
+/** Runs mocha; gives its exit code and what it said, which is shown as it comes where `shown` says so. */
+async function run(args, env, shown) {
+  const child = start(process.stdout.isTTY ? ['--color', ...args] : args, 'pipe', env);
+  const said = [];
+  for (const name of ['stdout', 'stderr']) {
+    child[name].on('data', (chunk) => {
+      said.push(chunk);
+      if (shown) process[name].write(chunk);
+    });
+  }
   const [code] = await once(child, 'close');
-  return { code: code ?? 1, kept: Buffer.concat(kept) };
+  return { code: code ?? 1, said: Buffer.concat(said).toString() };
+}
+
+/** What mocha says of the tests that failed, which comes last. */
+function failures(said) {
+  const at = said.search(/^ +\S*\d+ failing/m);
+  return at < 0 ? said.slice(-5_000) : said.slice(at);
 }
 
 // A terminal tells the children of Ctrl-C as well, and nobody else tells them of SIGTERM.
@@ -49,7 +65,8 @@ process.on('SIGTERM', () => {
 
 const given = process.argv.slice(2);
 if (given.length > 0) {
-  process.exitCode = (await run(given, 'inherit')).code;
+  const [code] = await once(start(given, 'inherit'), 'close');
+  process.exitCode = code ?? 1;
 } else {
   const built = join(root, 'dist', 'test');
   const files = readdirSync(built, { recursive: true }).filter((file) => file.endsWith('.test.js'));
@@ -58,13 +75,17 @@ if (given.length > 0) {
       const ignored = files
         .filter((file) => !has(file))
         .map((file) => `--ignore=dist/test/${file.replaceAll(sep, '/')}`);
-      return run(ignored, at === 0 ? 'inherit' : 'pipe', env);
+      return run(ignored, env, at === 0);
     }),
   );
-  for (const [at, { code, kept }] of results.entries()) {
-    process.stdout.write(kept);
-    if (code !== 0) process.exitCode = code;
-    results[at] = `${halves[at].name}: ${code === 0 ? 'passed' : `failed, see above (${code})`}`;
+  for (const { said } of results.slice(1)) process.stdout.write(said);
+  // Said again at the end, where one looks: two thousand lines may stand between.
+  for (const [at, { code, said }] of results.entries()) {
+    if (code === 0) continue;
+    process.exitCode = code;
+    console.log(`${halves[at].name}:\n${failures(said)}`);
   }
-  console.log(results.join('\n'));
+  for (const [at, { code }] of results.entries()) {
+    console.log(`${halves[at].name}: ${code === 0 ? 'passed' : `failed (${code})`}`);
+  }
 }
