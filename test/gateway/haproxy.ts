@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Debian puts it where only root's PATH leads. */
@@ -20,7 +21,14 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** Runs HAProxy before gateways on these ports, with its own defaults but for times, and waits until it listens. */
+/** HAProxy before gateways. */
+export interface Balancer {
+  process: ChildProcess;
+  /** Resolves once HAProxy itself takes the gateway at this place for ready. */
+  ready(at: number): Promise<void>;
+}
+
+/** Runs HAProxy before gateways on these ports, with its own defaults but for times, and waits until all are ready to it. */
 export async function startHaproxy({
   folder,
   port,
@@ -29,14 +37,19 @@ export async function startHaproxy({
   folder: string;
   port: number;
   gateways: number[];
-}): Promise<ChildProcess> {
+}): Promise<Balancer> {
+  const stats = join(folder, 'haproxy.sock');
   const servers = gateways.map((each, at) => `  server gateway${at} 127.0.0.1:${each} check`);
   const config = [
+    'global',
+    `  stats socket ${stats}`,
     'defaults',
     '  mode http',
     '  timeout connect 5s',
     '  timeout client 60s',
     '  timeout server 60s',
+    // Else it is the interval between checks: a busy machine takes longer to answer one.
+    '  timeout check 5s',
     'frontend api',
     `  bind 127.0.0.1:${port}`,
     '  default_backend gateways',
@@ -52,21 +65,24 @@ export async function startHaproxy({
   const child = spawn(haproxy ?? 'haproxy', ['-db', '-q', '-f', file], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  while (!(await listens(port))) {
-    if (child.exitCode !== null) throw new Error(`haproxy ended with ${child.exitCode}`);
-    await sleep(50);
-  }
-  return child;
+  const ready = async (at: number) => {
+    const up = new RegExp(`^gateways,gateway${at},.*,UP,`, 'm');
+    while (!up.test(await ask(stats, 'show stat'))) {
+      if (child.exitCode !== null) throw new Error(`haproxy ended with ${child.exitCode}`);
+      await sleep(50);
+    }
+  };
+  for (const at of gateways.keys()) await ready(at);
+  return { process: child, ready };
 }
 
-async function listens(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
+/** What HAProxy answers on its socket; nothing before it listens there. */
+async function ask(file: string, command: string): Promise<string> {
   try {
-    await once(socket, 'connect');
-    return true;
+    const socket = connect(file);
+    socket.end(`${command}\n`);
+    return await text(socket);
   } catch {
-    return false;
-  } finally {
-    socket.destroy();
+    return '';
   }
 }

@@ -1,13 +1,13 @@
-import type { ChildProcess } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { skipWithout } from '../needs.js';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js';
-import { freePorts, haproxy, startHaproxy } from './haproxy.js';
+import { type Balancer, freePorts, haproxy, startHaproxy } from './haproxy.js';
 
 describe('a rolling restart behind HAProxy', function () {
   this.timeout(60_000);
@@ -16,7 +16,7 @@ describe('a rolling restart behind HAProxy', function () {
   let dataDir: string;
   let port: number;
   let ports: number[];
-  let balancer: ChildProcess | undefined;
+  let balancer: Balancer | undefined;
   let key: string;
   const gateways: GatewayProcess[] = [];
   const agent = new Agent({ keepAlive: true, maxSockets: clientCount });
@@ -36,16 +36,15 @@ describe('a rolling restart behind HAProxy', function () {
     for (const each of ports) gateways.push(await start(each));
     key = gateways[0]?.first_key?.key ?? '';
     balancer = await startHaproxy({ folder: dataDir, port, gateways: ports });
-    await sleep(500);
   });
   after(async () => {
     agent.destroy();
-    balancer?.kill('SIGKILL');
+    balancer?.process.kill('SIGKILL');
     await Promise.all(gateways.map((gateway) => gateway.stop('SIGKILL')));
     if (dataDir) await rm(dataDir, { recursive: true });
   });
 
-  /** A GET or a POST, which no balancer may send twice; gives the status, or the error's code. */
+  /** A GET or a POST, which no balancer may send twice; gives 200, or what came instead. */
   function call(at: number): Promise<number | string> {
     const path = `/text/remove-stopwords?ak=${key}`;
     return new Promise((resolve) => {
@@ -55,9 +54,10 @@ describe('a rolling restart behind HAProxy', function () {
           ? request({ ...options, path: `${path}&dryrun=1` })
           : request({ ...options, path, method: 'POST', headers: { 'content-type': 'application/json' } });
       sent.on('response', (answer) => {
-        answer.resume();
-        answer.once('end', () => resolve(answer.statusCode ?? 0));
-        answer.once('error', () => resolve('broken answer'));
+        text(answer).then(
+          (body) => resolve(answer.statusCode === 200 ? 200 : `${answer.statusCode} ${body}`),
+          () => resolve('broken answer'),
+        );
       });
       sent.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
       sent.end(at % 2 === 0 ? undefined : '{"text":"the cat","dryrun":true}');
@@ -81,7 +81,7 @@ describe('a rolling restart behind HAProxy', function () {
     for (const [at, each] of ports.entries()) {
       expect(await gateways[at]?.stop()).to.equal(0);
       gateways[at] = await start(each);
-      await sleep(500);
+      await balancer?.ready(at);
     }
     restarting = false;
     await clients;
