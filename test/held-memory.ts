@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
@@ -8,4 +9,17 @@ const collect: () => void = runInNewContext('gc');
 export function heldMemory(): number {
   collect();
   return process.memoryUsage().arrayBuffers;
+}
+
+/**
+ * Bytes that are held beyond those of `before`. It gives what the last events of streams and sockets still refer to two seconds
+ * to go, and ends as soon as no more than `most` are left.
+ */
+export async function heldBeyond(before: number, most: number): Promise<number> {
+  let held = heldMemory() - before;
+  for (let tries = 0; held > most && tries < 100; tries++) {
+    await sleep(20);
+    held = heldMemory() - before;
+  }
+  return held;
 }

@@ -163,7 +163,8 @@ describe('usage', () =>
 
     it('deletes at the start what is older than the days it keeps', async () => {
       const { meter, logger } = createMeter(database);
-      for (const age of [0, 1, 2, 3]) meter.record({ ...call, at: at - age * 86_400_000 });
+      const now = Date.now();
+      for (const age of [0, 1, 2, 3]) meter.record({ ...call, at: now - age * 86_400_000 });
       await meter.close();
       await pruneDaily({ access: database.access(), logger, parts: [pruneUsage(2)] }).close();
       expect((await meter.usage('acme')).rows).to.have.length(2);
