@@ -1,4 +1,4 @@
-// Runs the tests that were built in two processes side by side: most of them wait for another process, a clock or a lock, and
+// Runs the tests that were built in three processes side by side: most of them wait for another process, a clock or a lock, and
 // two cores can do more meanwhile. With arguments ("npm test -- --grep usage") it is one mocha that is given them.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,19 +10,27 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const mocha = join(dirname(createRequire(import.meta.url).resolve('mocha/package.json')), 'bin', 'mocha.js');
 
+// To all but one part no PostgreSQL answers, so that nobody puts a test there that needs one.
+const noDatabase = { TEST_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' };
+
 /**
- * What may use PostgreSQL is in one half: its connections and its advisory lock are the same for all schemas, so tests in two
- * processes would wait for each other. To the other half no PostgreSQL answers, so that nobody puts such a test there.
+ * What may use PostgreSQL is in one part: its connections and its advisory lock are the same for all schemas, so tests in two
+ * processes would wait for each other. What waits most of its time for a gateway, a browser or a balancer that it started is in
+ * another. A file belongs to the first part that takes it.
  */
-const withDatabase =
-  /^gateway[/\\](cluster|commands|database|keys|limits|rolling-restart|site|usage)(\.test\.js$|[/\\])/;
-const halves = [
-  { name: 'with a database', has: (file) => withDatabase.test(file), env: {} },
+const parts = [
   {
-    name: 'without a database',
-    has: (file) => !withDatabase.test(file),
-    env: { TEST_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' },
+    name: 'of processes',
+    takes:
+      /^gateway[/\\](process|drain|inline|rolling-restart|site[/\\](axe|browser)|commands[/\\](signals|plugins))\.test\.js$/,
+    env: noDatabase,
   },
+  {
+    name: 'with a database',
+    takes: /^gateway[/\\](cluster|commands|database|keys|limits|site|usage)(\.test\.js$|[/\\])/,
+    env: {},
+  },
+  { name: 'all others', takes: /./, env: noDatabase },
 ];
 
 const children = [];
@@ -70,12 +78,13 @@ if (given.length > 0) {
 } else {
   const built = join(root, 'dist', 'test');
   const files = readdirSync(built, { recursive: true }).filter((file) => file.endsWith('.test.js'));
+  const partOf = (file) => parts.find(({ takes }) => takes.test(file));
   const results = await Promise.all(
-    halves.map(({ has, env }, at) => {
+    parts.map((part, at) => {
       const ignored = files
-        .filter((file) => !has(file))
+        .filter((file) => partOf(file) !== part)
         .map((file) => `--ignore=dist/test/${file.replaceAll(sep, '/')}`);
-      return run(ignored, env, at === 0);
+      return run(ignored, part.env, at === 0);
     }),
   );
   for (const { said } of results.slice(1)) process.stdout.write(said);
@@ -83,9 +92,9 @@ if (given.length > 0) {
   for (const [at, { code, said }] of results.entries()) {
     if (code === 0) continue;
     process.exitCode = code;
-    console.log(`${halves[at].name}:\n${failures(said)}`);
+    console.log(`${parts[at].name}:\n${failures(said)}`);
   }
   for (const [at, { code }] of results.entries()) {
-    console.log(`${halves[at].name}: ${code === 0 ? 'passed' : `failed (${code})`}`);
+    console.log(`${parts[at].name}: ${code === 0 ? 'passed' : `failed (${code})`}`);
   }
 }
