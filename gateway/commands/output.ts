@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { ConfigError } from '../config.js';
 import { reasonOf } from '../database/database-error.js';
 import { GatewayError } from '../errors.js';
 
@@ -86,6 +87,7 @@ function wantsJson(command: Command): boolean {
 }
 
 function describe(error: unknown): Record<string, unknown> {
+  if (error instanceof ConfigError) return { code: 'invalid_input', message: sentence(error) };
   if (!(error instanceof GatewayError)) return { code: 'internal', message: sentence(error) };
   const { code, details } = error;
   const message = code === 'keys_unavailable' ? sentence(error) : error.message;
@@ -98,7 +100,7 @@ function sentence(error: unknown): string {
   if (error.details) return error.details.map(({ field, problem }) => `${field} ${problem}`).join('; ');
   // Whoever runs this command runs the database: here its own words help, and reach nobody else.
   if (error.code !== 'keys_unavailable') return error.message;
-  return `The key database does not answer: ${oneLine(reasonOf(error))}`;
+  return `The database does not answer: ${oneLine(reasonOf(error))}`;
 }
 
 /** Of a list its lines, which are indented, stay apart. */

@@ -8,7 +8,7 @@ export interface ModuleFile {
 }
 
 const loadable = /\.m?js$/;
-const modules = /\.(?:[cm]?[jt]s|[jt]sx)$/;
+const modules = /\.(?:[cm]?[jt]s|[jt]sx)$/i;
 const leftAlone = /^[._]|^node_modules$|\.test\.[^.]+$|\.d\.[cm]?ts$/;
 
 /** Whether a file or folder of this name is no plugin and holds none: `_shared`, `.git`, `x.test.js`, `x.d.ts`, node_modules. */
@@ -34,8 +34,12 @@ function stemOf(file: string): string {
 }
 
 function reasonOf({ file, stem }: ModuleFile): string {
-  const how = file.endsWith('.cjs')
-    ? `write an ES module, ${stem}.mjs`
-    : `compile it to ${stem}.${file.endsWith('.mts') ? 'mjs' : 'js'} first`;
-  return `is not loaded with this ending: ${how} (or begin its name with "_" if it is no plugin)`;
+  const ending = file.slice(stem.length).toLowerCase();
+  return `is not loaded with this ending: ${remedyFor(ending, stem)} (or begin its name with "_" if it is no plugin)`;
+}
+
+function remedyFor(ending: string, stem: string): string {
+  if (loadable.test(ending)) return `rename it to ${stem}${ending}`;
+  if (ending === '.cjs') return `write an ES module, ${stem}.mjs`;
+  return `compile it to ${stem}.${ending === '.mts' ? 'mjs' : 'js'} first`;
 }

@@ -61,6 +61,12 @@ describe('commands where there is no gateway database', function () {
     expect(ran.stderr).to.equal(
       'Error: The configuration is not valid: PORT must be a whole number from 0 to 65535; 0 takes any free port; "HELPER_RAET" is not a variable of this gateway; did you mean "HELPER_RATE"?\n',
     );
+    const asked = await runCommand(['tenants', 'list', '--json'], { PORT: 'many' });
+    expect(JSON.parse(asked.stdout).error).to.deep.equal({
+      code: 'invalid_input',
+      message:
+        'The configuration is not valid: PORT must be a whole number from 0 to 65535; 0 takes any free port',
+    });
   });
 
   it('work once it is there', async () => {

@@ -102,6 +102,8 @@ describe('loadRegistry', () => {
   for (const [file, todo] of [
     ['shout.ts', 'compile it to shout.js first'],
     ['text/shout.mts', 'compile it to shout.mjs first'],
+    ['text/shout.TS', 'compile it to shout.js first'],
+    ['text/shout.MJS', 'rename it to shout.mjs'],
     ['shout.cts', 'compile it to shout.js first'],
     ['shout.tsx', 'compile it to shout.js first'],
     ['shout.jsx', 'compile it to shout.js first'],
