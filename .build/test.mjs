@@ -59,9 +59,9 @@ async function run(args, env, shown) {
   return { code: code ?? 1, said: Buffer.concat(said).toString() };
 }
 
-/** What mocha says of the tests that failed, which comes last. */
+/** What mocha says of the tests that failed, which comes last; colours may stand before it. */
 function failures(said) {
-  const at = said.search(/^ +\S*\d+ failing/m);
+  const at = said.search(/^\S* +\d+ failing/m);
   return at < 0 ? said.slice(-5_000) : said.slice(at);
 }
 
