@@ -1,11 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { expect } from 'chai';
-import type { Browser } from 'playwright-core';
-import { launchChromium, requireChromium } from './chromium.js';
-import { openPage, signInTo } from './open-page.js';
+import { inChromium } from './in-chromium.js';
 import { sampleUsage } from './sample-usage.js';
-import { openTestSite, type TestSite } from './test-site.js';
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -16,21 +13,11 @@ interface Violation {
 
 describe('site: to people who cannot see the pages, or not well', function () {
   this.timeout(60_000);
-  let browser: Browser;
-  let site: TestSite;
-  const faults: string[] = [];
-  before(async function () {
-    requireChromium.call(this);
-    site = await openTestSite();
-    browser = await launchChromium();
-  });
-  after(async () => {
-    await browser?.close();
-    await site?.close();
-  });
+  const chromium = inChromium();
 
   for (const colorScheme of ['light', 'dark'] as const) {
     it(`has nothing that axe finds wrong, on any page, ${colorScheme}`, async () => {
+      const { site } = chromium;
       const tenant = `axe-${colorScheme}`;
       const { id } = await site.admin.createTenant(tenant, 'test');
       const key = await site.admin.issueKey(tenant, { label: 'website' }, 'test');
@@ -38,7 +25,7 @@ describe('site: to people who cannot see the pages, or not well', function () {
       await site.admin.revokeKey((await site.admin.issueKey(tenant, {}, 'test')).id, 'test');
       site.usage.set(id, sampleUsage(key.id, 7));
       // The page's own policy keeps axe out, so it is set aside here and only here.
-      const [context, page] = await openPage(browser, faults, {
+      const [context, page] = await chromium.openPage({
         colorScheme,
         bypassCSP: true,
         viewport: { width: 1280, height: 800 },
@@ -63,7 +50,7 @@ describe('site: to people who cannot see the pages, or not well', function () {
       await page.getByLabel('Password').fill('not the password');
       await page.getByRole('button', { name: 'Sign in' }).click();
       await look('sign-in refused');
-      await signInTo(site, page);
+      await chromium.signIn(page);
       const base = `/tenants/${tenant}`;
       for (const path of [
         '/overview',

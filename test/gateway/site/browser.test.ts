@@ -1,30 +1,17 @@
 import { expect } from 'chai';
-import type { Browser } from 'playwright-core';
-import { launchChromium, requireChromium } from './chromium.js';
-import { openPage, signInTo } from './open-page.js';
+import { inChromium } from './in-chromium.js';
 import { sampleUsage } from './sample-usage.js';
-import { openTestSite, type TestSite } from './test-site.js';
 
 describe('site: in a browser', function () {
   this.timeout(60_000);
-  let browser: Browser;
-  let site: TestSite;
-  const faults: string[] = [];
-  before(async function () {
-    requireChromium.call(this);
-    site = await openTestSite();
-    browser = await launchChromium();
-  });
-  after(async () => {
-    await browser?.close();
-    await site?.close();
-  });
+  const chromium = inChromium();
 
-  const state = async (key: string) => (await site.verifier.verify(key)).state;
+  const state = async (key: string) => (await chromium.site.verifier.verify(key)).state;
 
   it('leads from the first sign-in to a member with a key, its rotation and its end', async () => {
-    const [operatorContext, operator] = await openPage(browser, faults);
-    await signInTo(site, operator);
+    const { site } = chromium;
+    const [operatorContext, operator] = await chromium.openPage();
+    await chromium.signIn(operator);
     await operator.getByRole('link', { name: 'Create the first one' }).click();
     await operator.getByLabel('Name').fill('acme');
     await operator.getByRole('button', { name: 'Create tenant' }).click();
@@ -38,7 +25,7 @@ describe('site: in a browser', function () {
       .to.include('Open invitations')
       .and.not.to.include(link);
 
-    const [context, page] = await openPage(browser, faults, {
+    const [context, page] = await chromium.openPage({
       permissions: ['clipboard-read', 'clipboard-write'],
     });
     await page.goto(link);
@@ -91,13 +78,14 @@ describe('site: in a browser', function () {
     await page.getByText('The key was revoked').waitFor();
     expect(await state(second)).to.equal('revoked');
     await Promise.all([context.close(), operatorContext.close()]);
-    expect(faults).to.deep.equal([]);
+    expect(chromium.faults).to.deep.equal([]);
   });
 
   it('goes back from a shown key to the page before, and never shows it again', async () => {
+    const { site } = chromium;
     await site.admin.createTenant('backwards', 'test');
-    const [context, page] = await openPage(browser, faults);
-    await signInTo(site, page);
+    const [context, page] = await chromium.openPage();
+    await chromium.signIn(page);
     await page.goto(`${site.url}/tenants/backwards`);
     await page.getByRole('button', { name: 'Issue key' }).click();
     const key = (await page.locator('#key').textContent()) ?? '';
@@ -112,7 +100,8 @@ describe('site: in a browser', function () {
   });
 
   it('can be worked with the keyboard alone', async () => {
-    const [context, page] = await openPage(browser, faults);
+    const { site } = chromium;
+    const [context, page] = await chromium.openPage();
     await page.goto(`${site.url}/sign-in`);
     const focused = () =>
       page.evaluate(
@@ -163,10 +152,11 @@ describe('site: in a browser', function () {
   });
 
   it('shows today’s calls and the scale first on a screen that is narrower than the chart', async () => {
+    const { site } = chromium;
     const { id } = await site.admin.createTenant('narrow', 'test');
     site.usage.set(id, sampleUsage('key_narrow', 1));
-    const [context, page] = await openPage(browser, faults, { viewport: { width: 390, height: 844 } });
-    await signInTo(site, page);
+    const [context, page] = await chromium.openPage({ viewport: { width: 390, height: 844 } });
+    await chromium.signIn(page);
     await page.goto(`${site.url}/tenants/narrow/usage`);
     const bar = await page.locator('.plot rect').last().boundingBox();
     expect((bar?.x ?? Number.NaN) + (bar?.width ?? 0)).to.be.within(200, 390);
@@ -176,12 +166,13 @@ describe('site: in a browser', function () {
   });
 
   it('shows all columns of the audit log beside each other, however long the names in it are', async () => {
+    const { site } = chromium;
     const actor = `user:${'ada.lovelace-'.repeat(6)}@analytical-engines.example`;
     const label = 'billing of the web shop '.repeat(4).trim();
     await site.admin.createTenant(`t${'-long'.repeat(12)}`, actor);
     await site.admin.issueKey(`t${'-long'.repeat(12)}`, { label, scopes: ['text/*'] }, actor);
-    const [context, page] = await openPage(browser, faults, { viewport: { width: 1280, height: 900 } });
-    await signInTo(site, page);
+    const [context, page] = await chromium.openPage({ viewport: { width: 1280, height: 900 } });
+    await chromium.signIn(page);
     await page.goto(`${site.url}/audit`);
     const hidden = '(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)';
     expect(await page.evaluate(`${hidden}(document.querySelector('.scroll'))`)).to.equal(0);
@@ -189,9 +180,10 @@ describe('site: in a browser', function () {
   });
 
   it('works without a script', async () => {
+    const { site } = chromium;
     await site.admin.createTenant('no-script', 'test');
-    const [context, page] = await openPage(browser, faults, { javaScriptEnabled: false });
-    await signInTo(site, page);
+    const [context, page] = await chromium.openPage({ javaScriptEnabled: false });
+    await chromium.signIn(page);
     await page.goto(`${site.url}/tenants/no-script`);
     await page.getByRole('button', { name: 'Issue key' }).click();
     expect(await page.getByRole('button', { name: 'Copy' }).count()).to.equal(0);
