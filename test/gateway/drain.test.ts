@@ -6,8 +6,7 @@ import { expect } from 'chai';
 import { fixture } from '../fixtures.js';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js';
 
-describe('a gateway that is told to stop', function () {
-  this.timeout(30_000);
+describe('a gateway that is told to stop', () => {
   let dataDir: string;
   let gateway: GatewayProcess;
   let ended: Promise<unknown[]>;

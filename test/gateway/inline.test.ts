@@ -6,8 +6,7 @@ import { fixture } from '../fixtures.js';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js';
 
 /** In a process of its own: the test runner would take a fault that escapes for its own. */
-describe('helpers on the main thread', function () {
-  this.timeout(30_000);
+describe('helpers on the main thread', () => {
   let gateway: GatewayProcess;
   let dataDir: string;
 

@@ -69,8 +69,7 @@ describe('helpers in the pool', () => {
       (kind) => `/answer?kind=${kind}`,
     ),
   ]) {
-    it(`cost their own request alone when they fail: ${path}`, async function () {
-      this.timeout(30_000);
+    it(`cost their own request alone when they fail: ${path}`, async () => {
       const { status, json } = await api.call(path);
       expect([status, json.error.code]).to.deep.equal([500, 'internal']);
       expect(JSON.stringify(json)).not.to.include('secret');
@@ -97,8 +96,7 @@ describe('helpers in the pool', () => {
     expect(JSON.stringify(line)).to.include('secret detail').and.to.include('throw.mjs');
   });
 
-  it('are stopped when they take too long', async function () {
-    this.timeout(30_000);
+  it('are stopped when they take too long', async () => {
     const { status, json } = await api.call('/loop');
     expect([status, json.error.code]).to.deep.equal([504, 'helper_timeout']);
     await Promise.all([works(), works()]);

@@ -29,8 +29,7 @@ async function startForPeople(env: Record<string, string>): Promise<string> {
 
 const picture = new URL('../../../plugins/media/example.jpg', import.meta.url);
 
-describe('the gateway as a process', function () {
-  this.timeout(30_000);
+describe('the gateway as a process', () => {
   let env: Record<string, string>;
 
   beforeEach(async () => {

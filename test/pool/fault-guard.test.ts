@@ -9,9 +9,7 @@ function run(when: string): { status: number | null; stdout: string; stderr: str
   return spawnSync(process.execPath, [child, when], { encoding: 'utf8', timeout: 20_000 });
 }
 
-describe('the fault guard', function () {
-  this.timeout(30_000);
-
+describe('the fault guard', () => {
   it('fails work for whatever it lets escape', () => {
     const { status, stdout } = run('early');
     expect(status).to.equal(0);

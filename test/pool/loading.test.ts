@@ -16,8 +16,7 @@ async function until(condition: () => boolean): Promise<void> {
   expect(condition()).to.equal(true);
 }
 
-describe('a pool’s plugins', function () {
-  this.timeout(30_000);
+describe('a pool’s plugins', () => {
   let pool: Pool | undefined;
   let faults: string[];
 

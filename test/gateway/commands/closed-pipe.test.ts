@@ -6,8 +6,7 @@ import { createSqliteDatabase, type TestDatabase } from '../databases.js';
 
 const bin = fileURLToPath(new URL('../../../../gateway/bin.cjs', import.meta.url));
 
-describe('a command whose reader has gone', function () {
-  this.timeout(30_000);
+describe('a command whose reader has gone', () => {
   let database: TestDatabase;
 
   before(async () => {

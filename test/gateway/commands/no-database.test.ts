@@ -12,8 +12,7 @@ const lines = [
   ['operator', 'reset'],
 ];
 
-describe('commands where there is no gateway database', function () {
-  this.timeout(30_000);
+describe('commands where there is no gateway database', () => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'helper-gateway-'));
@@ -76,8 +75,7 @@ describe('commands where there is no gateway database', function () {
   });
 });
 
-describe('commands where PostgreSQL holds no gateway', function () {
-  this.timeout(30_000);
+describe('commands where PostgreSQL holds no gateway', () => {
   before(requirePostgres);
 
   it('say so without the password, and make no tables', async () => {

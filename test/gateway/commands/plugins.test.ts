@@ -8,9 +8,7 @@ import { runCommand, startGatewayProcess } from '../gateway-process.js';
 
 const check = (...args: string[]) => runCommand(['plugins', 'check', ...args], {});
 
-describe('plugins check', function () {
-  this.timeout(30_000);
-
+describe('plugins check', () => {
   it('lists the plugins of the folder, and no others', async () => {
     const { code, stdout } = await check(fixture('plugins/good'), '--json');
     expect(code).to.equal(0);
@@ -71,9 +69,7 @@ describe('plugins check', function () {
   });
 });
 
-describe('serve --json', function () {
-  this.timeout(30_000);
-
+describe('serve --json', () => {
   it('prints JSON alone on standard output, whatever a plugin prints', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'helper-gateway-'));
     // Each line is parsed: what is not JSON fails the start.

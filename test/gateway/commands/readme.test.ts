@@ -29,8 +29,7 @@ function commandsOf(command: Command, path: string[] = []): string[] {
 }
 
 describe('gateway/commands/README', () => {
-  it('names every command with its arguments and options, and no other', async function () {
-    this.timeout(30_000);
+  it('names every command with its arguments and options, and no other', async () => {
     const rows = rowsOf(readText('gateway/commands/README.md'));
     const documented = rows
       .filter(([, options]) => options?.startsWith('`--'))

@@ -66,8 +66,7 @@ describe('a gateway that npm started', () => {
   }
 
   for (const signals of [['SIGTERM'], ['SIGINT', 'SIGINT']] as const) {
-    it(`finishes the call under way at ${signals.join(' and its echo ')}`, async function () {
-      this.timeout(20_000);
+    it(`finishes the call under way at ${signals.join(' and its echo ')}`, async () => {
       const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
       // As npm does it: signals go to the shell, and reach whom it has become.
       await start('sh', ['-c', `${scripts.start} --json`]);
@@ -80,14 +79,12 @@ describe('a gateway that npm started', () => {
   // Without "prestart": a build of the product alone would remove the tests, which are built into the same folder.
   const npmStart = ['start', '--silent', '--ignore-scripts', '--', '--json'];
 
-  it('finishes the call under way at SIGTERM to npm, and leaves no process', async function () {
-    this.timeout(30_000);
+  it('finishes the call under way at SIGTERM to npm, and leaves no process', async () => {
     await start('npm', npmStart);
     await finishesCallAt(() => child.kill('SIGTERM'));
   });
 
-  it('finishes the call under way at a Ctrl-C, which all of the terminal get', async function () {
-    this.timeout(30_000);
+  it('finishes the call under way at a Ctrl-C, which all of the terminal get', async () => {
     await start('npm', npmStart);
     await finishesCallAt(() => process.kill(-(child.pid as number), 'SIGINT'));
   });

@@ -212,6 +212,6 @@ describe('loadRegistry', () => {
       await rm(folder, { recursive: true });
       expect(status).to.equal(1);
       expect(stderr).to.include('stuck.mjs');
-    }).timeout(20_000);
+    });
   }
 });

@@ -132,7 +132,7 @@ describe('site: signing in', () => {
     } finally {
       await guarded.close();
     }
-  }).timeout(30_000);
+  });
 
   it('takes no password that is easy to guess', async () => {
     const browser = await signedIn(site.url, site.operator);

@@ -45,8 +45,7 @@ function missing(): string | undefined {
     : 'user namespaces (unshare -Urnm) with the ip command';
 }
 
-describe('the source as it ships, among public addresses', function () {
-  this.timeout(30_000);
+describe('the source as it ships, among public addresses', () => {
   const folder = mkdtempSync(join(tmpdir(), 'source-'));
   const file = (name: string) => join(folder, name);
   let results: { outcome: string; seen: string[] }[] = [];

@@ -6,8 +6,7 @@ import { expect } from 'chai';
 import { startTestGateway, type TestGateway } from '../../harness.js';
 import { open, sendAllThenRead, statusOf } from '../../raw-client.js';
 
-describe('a client that is refused while it sends', function () {
-  this.timeout(30_000);
+describe('a client that is refused while it sends', () => {
   const bytes = 12 * 1024 * 1024;
   let api: TestGateway;
 
