@@ -28,6 +28,7 @@ import { pruneQuotas } from './limits/quota-store.js';
 import { createMetrics } from './metrics.js';
 import { migrations } from './migrations.js';
 import { createReadiness } from './pipeline/health.js';
+import { warmUp } from './pipeline/warm-up.js';
 import type { Credentials } from './site/accounts/first-operator.js';
 import { startSite } from './site/start-site.js';
 import { createSource } from './source/fetch.js';
@@ -92,6 +93,7 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
   const pool = closers.own(
     createHelperPool({ config, folders, loading, imageLimits, maxJsonBytes, mayStart, logger }),
   );
+  const inline = { timeoutMs: config.taskTimeoutMs, maxJsonBytes, logger };
   const [registry, engine, database] = await Promise.all([
     loading,
     pool.start(),
@@ -100,6 +102,7 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
       create: true,
       onConnectionLost: (error) => logger.debug({ err: error }, 'database connection lost'),
     }).then((opened) => closers.own(opened)),
+    loading.then((registry) => warmUp(registry, inline)),
   ]);
   if (engine.fallbackReason !== undefined) {
     logger.warn(
@@ -156,7 +159,7 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
     observers: { logger, metrics, usage },
     bodyLimits,
     imageLimits,
-    inline: { timeoutMs: config.taskTimeoutMs, maxJsonBytes, logger },
+    inline,
     corsOrigins: config.corsOrigins,
     readiness: createReadiness({ phase: lifecycle.phase, engine, keys, pool }),
     phase: lifecycle.phase,

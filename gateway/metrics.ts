@@ -10,7 +10,7 @@ export interface ObservedCall {
   /** The error's code, or `ok`. */
   code: string;
   seconds: number;
-  /** Milliseconds that a worker spent; 0 for a call that had no worker. */
+  /** Milliseconds spent on the call's tasks; 0 for a helper that runs inline. */
   taskMs: number;
 }
 
@@ -49,7 +49,7 @@ export function createMetrics({ pool, arrivals, departures, keysAvailable }: Met
   });
   const taskSeconds = new Counter({
     name: `${prefix}task_seconds_total`,
-    help: 'Time that worker threads spent on tasks, by helper.',
+    help: 'Time spent on tasks, by helper: in worker threads, and on the main thread by short calls.',
     labelNames: ['service'] as const,
     registers,
   });

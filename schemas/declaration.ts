@@ -14,6 +14,7 @@ export const declarationSchema = {
     summary: { type: 'string', minLength: 1, pattern: '\\S' },
     description: { type: 'string' },
     runs: { type: 'string', enum: ['inline', 'pool'] },
+    inline: { callable: true },
     source: { type: 'string', enum: ['image'] },
     input: {
       type: 'object',
@@ -63,6 +64,12 @@ export function checkDeclaration(value: unknown): string[] {
   if (value.source === 'image' && value.runs === 'inline') {
     reasons.push('runs must be "pool" where source is "image"');
   }
+  if (value.source === 'image' && value.inline !== undefined) {
+    reasons.push('inline cannot be used where source is "image": a picture is work for the pool');
+  }
+  if (value.runs === 'inline' && value.inline !== undefined) {
+    reasons.push('inline cannot be used where runs is "inline": every call is on the main thread then');
+  }
   if (value.source === 'image' && value.dryrun === 'run') {
     reasons.push('dryrun must be a function where source is "image": a dry run brings no picture');
   }
@@ -76,6 +83,9 @@ function reasonFor(value: Record<string, unknown>, field: string, problem: strin
   }
   if (field === 'summary') return 'summary must be a sentence that says what the helper does';
   if (field === 'handler') return `handler must be a function, but is ${describeValue(value.handler)}`;
+  if (field === 'inline') {
+    return `inline must be a function that says of an input whether its call is short, but is ${describeValue(value.inline)}`;
+  }
   if (field === 'dryrun') return `dryrun must be "run" or a function, but is ${describeValue(value.dryrun)}`;
   return `${field} ${problem}`;
 }

@@ -1,21 +1,11 @@
-import type { Logger } from 'pino';
-import { type Answer, jsonAnswer, makeAnswer } from '../../pool/answer.js';
-import { guard } from '../../pool/fault-guard.js';
-import { readThrown } from '../../pool/thrown.js';
+import { type Answer, jsonAnswer } from '../../pool/answer.js';
 import type { HelperContext } from '../helper.js';
 import type { Helper } from '../helpers/registry.js';
 import { readHandlerError } from '../http/read-error.js';
 import type { SourceFound } from './fetch-source.js';
+import { type RunOptions, runHere, runShort } from './run-here.js';
 import { type AdmittedCall, runTask } from './run-task.js';
 import type { LastStage } from './stage.js';
-
-export interface RunOptions {
-  /** Milliseconds that a handler may take on the main thread. */
-  timeoutMs: number;
-  /** Bytes of JSON that it may answer with there. */
-  maxJsonBytes: number;
-  logger: Pick<Logger, 'error'>;
-}
 
 /** A call with all that its handler needs. */
 interface CompleteCall extends AdmittedCall, SourceFound {
@@ -39,25 +29,10 @@ export function runHelper(helper: Helper, options: RunOptions): LastStage<Comple
     if (declaration.runs === 'inline') {
       return runHere(context, () => declaration.handler(input, context), options);
     }
-    return runInPool(helper, call, context);
+    const short = declaration.source === undefined && declaration.inline !== undefined;
+    const answer = short ? await runShort(declaration, call, context, options) : undefined;
+    return answer ?? runInPool(helper, call, context);
   };
-}
-
-/** What a plugin lets escape here would end the process for all, and what never settles would hold its call for ever. */
-async function runHere(
-  context: HelperContext,
-  work: () => unknown,
-  { timeoutMs, maxJsonBytes, logger }: RunOptions,
-): Promise<Answer> {
-  const { service, request_id } = context;
-  const onLate = (error: unknown) =>
-    logger.error({ err: readThrown(error), service, request_id }, 'helper failed after its answer');
-  try {
-    const result = await guard({ name: service, timeoutMs, onLate }, async () => work());
-    return makeAnswer(result, maxJsonBytes);
-  } catch (error) {
-    throw readHandlerError(readThrown(error));
-  }
 }
 
 async function runInPool(helper: Helper, call: CompleteCall, context: HelperContext): Promise<Answer> {

@@ -21,7 +21,7 @@ export interface CallState {
   dryrun: boolean;
   /** Bytes of the body and of what was fetched. */
   bytesIn: number;
-  /** Milliseconds that a worker spent on the call. */
+  /** Milliseconds spent on the call's tasks: in a worker, or here where they were short. */
   taskMs: number;
   /** Absent where the answer is none of data: an error, or OPTIONS. */
   result?: Answer;

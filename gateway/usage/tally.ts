@@ -15,7 +15,7 @@ export interface UsageRecord {
   bytesIn: number;
   /** Bytes of the answer's body. */
   bytesOut: number;
-  /** Milliseconds for which the call held a worker thread, as its CPU time; 0 for a helper that runs inline. */
+  /** Milliseconds that the call's tasks took, as its CPU time, in a worker or here where they were short; 0 for a helper that runs inline. */
   cpuMs: number;
   /** When it was answered, epoch milliseconds; now where it is missing. */
   at?: number;

@@ -65,6 +65,34 @@ describe('helpers on the main thread', () => {
     });
   }
 
+  async function dataOf(query: string): Promise<{ main: boolean; calls: number }> {
+    const answer = await fetch(`${gateway.url}/short?${query}&ak=${gateway.first_key?.key}`);
+    return (await answer.json()).data;
+  }
+
+  it('take the calls of a pool helper that are short by its own word', async () => {
+    expect(await dataOf('verdict=short')).to.include({ main: true });
+    expect(await dataOf('verdict=long')).to.include({ main: false });
+  });
+
+  it('have run its short examples once before the first call, and told which of them fails', async () => {
+    expect(await logged('example failed'))
+      .to.include('"service":"short"')
+      .and.include('secret handler');
+    const { calls } = await dataOf('verdict=short');
+    expect(calls).to.be.at.least(3);
+  });
+
+  for (const verdict of ['throw', 'reject', 'text', 'nothing']) {
+    it(`fail its call where it cannot say whether that is short: ${verdict}`, async () => {
+      const before = gateway.written().length;
+      expect(await call(`/short?verdict=${verdict}`)).to.equal('500 internal');
+      const message = verdict === 'throw' ? 'secret verdict' : 'inline must return true or false';
+      expect(await logged(message, before)).to.include('"path":"/short"');
+      expect(await call('/short?verdict=short')).to.equal('200 ok');
+    });
+  }
+
   for (const where of ['nasty', 'nasty-pool']) {
     for (const how of [
       'getter',

@@ -59,6 +59,21 @@ describe('checkDeclaration', () => {
       'runs must be "pool" where source is "image"',
     ],
     [
+      'a picture that may be short work',
+      { ...good, source: 'image', inline: () => true },
+      'inline cannot be used where source is "image": a picture is work for the pool',
+    ],
+    [
+      'a short call of what is all on the main thread',
+      { ...good, runs: 'inline', inline: () => true },
+      'inline cannot be used where runs is "inline": every call is on the main thread then',
+    ],
+    [
+      'a verdict that is no function',
+      { ...good, inline: true },
+      'inline must be a function that says of an input whether its call is short, but is the boolean true',
+    ],
+    [
       'a dry run that is neither',
       { ...good, dryrun: true },
       'dryrun must be "run" or a function, but is the boolean true',

@@ -1,0 +1,65 @@
+import { performance } from 'node:perf_hooks';
+import type { Logger } from 'pino';
+import { type Answer, makeAnswer } from '../../pool/answer.js';
+import { guard } from '../../pool/fault-guard.js';
+import { nameOf } from '../../pool/json-data.js';
+import { readThrown } from '../../pool/thrown.js';
+import type { HelperContext, TextHelper } from '../helper.js';
+import { readHandlerError } from '../http/read-error.js';
+import type { CallState } from './state.js';
+
+export interface RunOptions {
+  /** Milliseconds that a handler may take on the main thread. */
+  timeoutMs: number;
+  /** Bytes of JSON that it may answer with there. */
+  maxJsonBytes: number;
+  logger: Pick<Logger, 'error'>;
+}
+
+/** Runs a plugin's code on the main thread and makes the answer of what it returns. Throws a `GatewayError`. */
+export function runHere(context: HelperContext, work: () => unknown, options: RunOptions): Promise<Answer> {
+  return guarded(context, options, async () => makeAnswer(await work(), options.maxJsonBytes));
+}
+
+/**
+ * Runs the call of a pool helper here where its `inline` says that it is short, and adds its time to what workers spent on the
+ * call. Undefined for every other, which is the pool's. Throws a `GatewayError`.
+ */
+export function runShort(
+  declaration: TextHelper<unknown>,
+  { state, input }: { state: Pick<CallState, 'taskMs'>; input: Record<string, unknown> },
+  context: HelperContext,
+  options: RunOptions,
+): Promise<Answer | undefined> {
+  return guarded(context, options, async () => {
+    if (!isShort(declaration, input)) return undefined;
+    const began = performance.now();
+    try {
+      return makeAnswer(await declaration.handler(input, context), options.maxJsonBytes);
+    } finally {
+      state.taskMs += performance.now() - began;
+    }
+  });
+}
+
+/** A promise would be true, and have every call run here. */
+function isShort(declaration: TextHelper<unknown>, input: Record<string, unknown>): boolean {
+  const verdict: unknown = declaration.inline?.(input);
+  if (typeof verdict === 'boolean') return verdict;
+  throw new Error(`inline must return true or false, but it returned ${nameOf(verdict)}`);
+}
+
+/** What a plugin lets escape here would end the process for all, and what never settles would hold its call for ever. */
+async function guarded<T>(
+  { service, request_id }: HelperContext,
+  { timeoutMs, logger }: RunOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  const onLate = (error: unknown) =>
+    logger.error({ err: readThrown(error), service, request_id }, 'helper failed after its answer');
+  try {
+    return await guard({ name: service, timeoutMs, onLate }, work);
+  } catch (error) {
+    throw readHandlerError(readThrown(error));
+  }
+}

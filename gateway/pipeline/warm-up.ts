@@ -1,0 +1,22 @@
+import { readThrown } from '../../pool/thrown.js';
+import type { Registry } from '../helpers/registry.js';
+import { type RunOptions, runShort } from './run-here.js';
+
+/**
+ * Runs the examples of the helpers whose short calls run on the main thread, once, so that no customer's call waits there for code
+ * to be compiled and tables to be built: some 10 ms. One that fails is told to the log; its call would fail too.
+ */
+export async function warmUp(registry: Registry, options: RunOptions): Promise<void> {
+  for (const { id: service, declaration, parameters } of registry.values()) {
+    if (declaration.source !== undefined || declaration.inline === undefined) continue;
+    for (const { input: example } of declaration.examples ?? []) {
+      const { input, problems } = parameters.check(example, { dryrun: false, hasFile: false });
+      // Only an example of a dry run may lack what a call needs.
+      if (problems.length > 0) continue;
+      const context = { service, request_id: 'warm-up' };
+      await runShort(declaration, { state: { taskMs: 0 }, input }, context, options).catch((error) =>
+        options.logger.error({ err: readThrown(error.cause ?? error), service, example }, 'example failed'),
+      );
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import { performance } from 'node:perf_hooks';
+import { expect } from 'chai';
+import type { TextHelper } from '../../../gateway/helper.js';
+import { runShort } from '../../../gateway/pipeline/run-here.js';
+
+const context = { service: 'text/some', request_id: 'some' };
+const options = { timeoutMs: 1000, maxJsonBytes: 1000, logger: { error() {} } };
+
+/** Computes for 5 ms. */
+function compute(): Record<string, unknown> {
+  for (const end = performance.now() + 5; performance.now() < end; );
+  return {};
+}
+
+async function timeOf(declaration: Partial<TextHelper<unknown>>) {
+  const state = { taskMs: 0 };
+  const helper = { summary: 'Some.', input: {}, handler: compute, ...declaration };
+  const answer = await runShort(helper, { state, input: {} }, context, options).catch(() => 'failed');
+  return { answer, ms: state.taskMs };
+}
+
+describe('a short call on the main thread', () => {
+  it('is counted with the time that it took, as a worker’s', async () => {
+    const { answer, ms } = await timeOf({ inline: () => true });
+    expect(answer).to.include({ kind: 'json' });
+    expect(ms).to.be.at.least(5);
+  });
+
+  it('counts also where it fails', async () => {
+    const handler = () => {
+      throw new Error(JSON.stringify(compute()));
+    };
+    const { answer, ms } = await timeOf({ inline: () => true, handler });
+    expect(answer).to.equal('failed');
+    expect(ms).to.be.at.least(5);
+  });
+
+  it('is none, and costs nothing, where the helper says so', async () => {
+    expect(await timeOf({ inline: () => false })).to.deep.equal({ answer: undefined, ms: 0 });
+  });
+});
