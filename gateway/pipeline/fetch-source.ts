@@ -53,7 +53,7 @@ export function fetchSource(
     const arrival = arrivals.enter(caller.tenant.id, 'source_timeout');
     try {
       const signal = AbortSignal.any([arrival.signal, state.gone]);
-      const bytes = await source.fetch(url, { signal, onProgress: arrival.add });
+      const bytes = await source.fetch(url, { tenant: caller.tenant.id, signal, onProgress: arrival.add });
       arrival.complete();
       state.bytesIn += bytes.byteLength;
       checkHeader(bytes, limits);

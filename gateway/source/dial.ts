@@ -1,47 +1,52 @@
 import { once } from 'node:events';
 import net, { isIP, type Socket } from 'node:net';
-import tls from 'node:tls';
-import { judgeAddress } from './address.js';
-import { sourceFailed, sourceRefused } from './failure.js';
-import type { Resolve } from './resolve.js';
+import tls, { type SecureContext } from 'node:tls';
+import { sourceFailed } from './failure.js';
+import { requirePublic } from './judge.js';
+import type { Owner } from './owner.js';
+import { createSessions } from './sessions.js';
 import { hostOf, type Target } from './url.js';
 
 export interface DialOptions {
-  resolve: Resolve;
-  resolveExempt: Resolve;
   /** PEM certificates to trust in place of Node's. */
   ca?: string | Buffer;
   /** Opens a TCP connection; default `net.connect`. */
   connect?: (to: { host: string; port: number }) => Socket;
 }
 
-/** Opens a connection whose other end has been judged, with TLS where the url says https; aborted by `signal`. */
-export type Dial = (target: Target, signal: AbortSignal) => Promise<Socket>;
+export interface Dialled {
+  /** Ready for HTTP, behind TLS where the url says https. */
+  socket: Socket;
+  /** Which of the judged addresses it leads to. */
+  address: string;
+}
+
+/** Opens a connection to one of the judged `addresses` of a target; aborted by `signal`. Without an owner it leaves no trace. */
+export type Dial = (
+  addresses: readonly string[],
+  target: Target,
+  options: { owner: Owner | undefined; signal: AbortSignal },
+) => Promise<Dialled>;
 
 /** A name with hundreds of silent addresses must not turn one request into hundreds of connections. */
 const maxAttempts = 4;
 const attemptMs = 3000;
-const noAddress = 'The host name of the url has no address.';
 
 /**
- * The only place that opens a connection to a source. A name is resolved once, every address it has must be public, and
- * the connection goes to one of those very addresses: a second look-up could give another answer (DNS rebinding). Own code
- * because the `lookup` of Node's and undici's connectors, on which guards are built elsewhere, is not asked about a host that
- * is an address, nor told to which address the connection went.
+ * The only place that opens a connection to a source. It goes to one of the very addresses that were judged: a second
+ * look-up could give another answer (DNS rebinding). Own code because the `lookup` of Node's and undici's connectors, on which
+ * guards are built elsewhere, is not asked about a host that is an address, nor told to which address the connection went.
  */
-export function createDial({ resolve, resolveExempt, ca, connect = net.connect }: DialOptions): Dial {
-  return async function dial(target, signal) {
-    const addresses = await addressesOf(target, signal);
-    const socket = await connectToOne(addresses, target, signal);
-    return target.url.protocol === 'https:' ? secure(socket, target, signal) : socket;
-  };
+export function createDial({ ca, connect = net.connect }: DialOptions): Dial {
+  const sessions = createSessions();
+  /** One for all connections, since it holds the authorities; of itself it resumes nothing, as Node wants to be handed a session. */
+  let secureContext: SecureContext | undefined;
 
-  async function addressesOf({ url, exempt }: Target, signal: AbortSignal): Promise<readonly string[]> {
-    const host = hostOf(url);
-    const addresses = isIP(host) ? [host] : await lookUp(exempt ? resolveExempt : resolve, host, signal);
-    if (!exempt) for (const address of addresses) requirePublic(address);
-    return addresses;
-  }
+  return async function dial(addresses, target, { owner, signal }) {
+    const { socket, address } = await connectToOne(addresses, target, signal);
+    if (target.url.protocol !== 'https:') return { socket, address };
+    return { socket: await secure(socket, target, owner, signal), address };
+  };
 
   async function connectToOne(addresses: readonly string[], target: Target, signal: AbortSignal) {
     const port = Number(target.url.port || (target.url.protocol === 'https:' ? 443 : 80));
@@ -57,7 +62,7 @@ export function createDial({ resolve, resolveExempt, ca, connect = net.connect }
         await once(socket, 'connect', { signal });
         // Whatever sits between this code and the network, the peer itself has the last word.
         if (!target.exempt) requirePublic(socket.remoteAddress ?? '');
-        return socket;
+        return { socket, address };
       } catch (error) {
         socket.destroy();
         failure = error;
@@ -69,8 +74,15 @@ export function createDial({ resolve, resolveExempt, ca, connect = net.connect }
     throw sourceFailed('The server behind the url cannot be reached.', failure);
   }
 
-  async function secure(socket: Socket, { url }: Target, signal: AbortSignal): Promise<Socket> {
+  async function secure(
+    socket: Socket,
+    { url }: Target,
+    owner: Owner | undefined,
+    signal: AbortSignal,
+  ): Promise<Socket> {
     const host = hostOf(url);
+    secureContext ??= tls.createSecureContext({ minVersion: 'TLSv1.2', ...(ca && { ca }) });
+    const session = owner && sessions.find(owner);
     const secured = watched(
       tls.connect({
         socket,
@@ -78,12 +90,13 @@ export function createDial({ resolve, resolveExempt, ca, connect = net.connect }
         host,
         servername: isIP(host) ? '' : host,
         ALPNProtocols: ['http/1.1'],
-        // Said here so that NODE_TLS_REJECT_UNAUTHORIZED and --tls-min-v1.0 cannot unsay it.
+        // Said here, as the version above, so that NODE_TLS_REJECT_UNAUTHORIZED and --tls-min-v1.0 cannot unsay it.
         rejectUnauthorized: true,
-        minVersion: 'TLSv1.2',
-        ...(ca && { ca }),
+        secureContext,
+        ...(session && { session: session.ticket }),
       }),
     );
+    if (owner) sessions.watch(owner, secured, session);
     try {
       await once(secured, 'secureConnect', { signal });
       return secured;
@@ -96,25 +109,6 @@ export function createDial({ resolve, resolveExempt, ca, connect = net.connect }
       );
     }
   }
-}
-
-async function lookUp(resolve: Resolve, host: string, signal: AbortSignal): Promise<readonly string[]> {
-  signal.throwIfAborted();
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-  try {
-    const addresses = await Promise.race([resolve(host, signal), aborted]);
-    if (addresses.length > 0) return addresses;
-  } catch (error) {
-    throw sourceFailed(noAddress, error);
-  }
-  throw sourceFailed(noAddress);
-}
-
-function requirePublic(address: string): void {
-  const verdict = judgeAddress(address);
-  if (!verdict.public) throw sourceRefused(`${address}: ${verdict.reason}`);
 }
 
 function isRefusal(error: unknown): boolean {

@@ -1,6 +1,6 @@
-import type { Socket } from 'node:net';
-import { Client, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { createGrowingBuffer, type GrowingBuffer } from '../http/body/growing-buffer.js';
+import { type Connection, closeConnection } from './connection.js';
 import { sourceFailed, sourceTooLarge } from './failure.js';
 import { type Framing, headBytes } from './framing.js';
 import { judgeHead } from './response-head.js';
@@ -25,49 +25,48 @@ const headers = {
   'accept-encoding': 'identity',
 };
 const maxHeaderBytes = 16 * 1024;
-/** undici makes an error of every header past its limit, which costs more than reading them: this one is never met. */
-const clientHeaderBytes = 1024 * 1024;
 
 /**
- * One GET over `socket`, which is closed in every case: nothing that one tenant's source left on a connection can meet
- * another's request. Rejects with a `GatewayError`, or with `signal`'s reason the moment it is aborted. undici's `Client`
- * reads the HTTP/1.1; its dispatch interface is used since nothing below it decompresses, buffers or follows.
+ * One GET over `connection`, which is closed afterwards unless it may be kept (`keep`) and the answer came whole and to the
+ * byte. Rejects with a `GatewayError`, or with `signal`'s reason the moment it is aborted. undici's `Client` reads the
+ * HTTP/1.1; its dispatch interface is used since nothing below it decompresses, buffers or follows.
  */
-export async function exchange(socket: Socket, url: URL, options: ExchangeOptions): Promise<Answer> {
-  const { signal } = options;
-  const client = new Client(url.origin, {
-    // Not at once: the client ignores a socket that comes while it is still asking for one.
-    connect: (_options, callback) => queueMicrotask(() => callback(null, socket)),
-    maxHeaderSize: clientHeaderBytes,
-    // The deadline over the whole download stands in for both.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    allowH2: false,
-  });
+export async function exchange(
+  connection: Connection,
+  url: URL,
+  options: ExchangeOptions & { keep: boolean },
+): Promise<Answer> {
+  const { signal, keep } = options;
+  const request = { path: url.pathname + url.search, method: 'GET', headers, reset: !keep } as const;
+  const state = { whole: false };
+  connection.readBefore = Number.POSITIVE_INFINITY;
   try {
     return await new Promise<Answer>((resolve, reject) => {
       signal.throwIfAborted();
-      const request = { path: url.pathname + url.search, method: 'GET', headers, reset: true } as const;
-      client.dispatch(request, createHandler(socket, options, resolve, reject));
+      connection.client.dispatch(request, createHandler(connection, options, state, resolve, reject));
     });
   } finally {
-    socket.destroy();
-    client.destroy().catch(() => {});
+    connection.onBytes = undefined;
+    // By now all that came with the answer's last bytes has been parsed: what was too much has ended the connection.
+    if (!keep || !state.whole) closeConnection(connection);
   }
 }
 
 function createHandler(
-  socket: Socket,
+  connection: Connection,
   { maxBytes, signal, framing, onProgress }: ExchangeOptions,
+  state: { whole: boolean },
   resolve: (answer: Answer) => void,
   reject: (error: unknown) => void,
 ): Dispatcher.DispatchHandler {
   let body: GrowingBuffer | undefined;
+  let redirected = false;
   let fileBytes = 0;
   let heads = 0;
   // An error keeps alive what its stack ran through until somebody reads it: the bytes must not hang on that.
   const end = (error: unknown) => {
     body = undefined;
+    state.whole = false;
     reject(error);
   };
   signal.addEventListener('abort', () => end(signal.reason), { once: true });
@@ -79,13 +78,14 @@ function createHandler(
   };
   return {
     onRequestStart(controller) {
+      const { socket } = connection;
       const before = socket.bytesRead;
-      // After the client's own listener, when all that it took from the socket has been parsed.
-      socket.on('readable', () => {
+      connection.readBefore = before;
+      connection.onBytes = () => {
         const parsed = socket.bytesRead - socket.readableLength - before;
         if (framing.exceeds(parsed - fileBytes, fileBytes)) stop(controller, tooMuchFraming());
         if (!body && parsed - heads > maxHeaderBytes) stop(controller, tooLongHead());
-      });
+      };
     },
     onResponseStart(controller, status, received, statusText) {
       const bytes = headBytes(received, statusText);
@@ -99,8 +99,10 @@ function createHandler(
         if (head.read) return;
         framing.spend(heads);
         if (framing.exceeds(0, 0)) throw tooMuchFraming();
+        redirected = true;
         resolve({ location: head.location });
-        controller.abort(new Error('redirected'));
+        // The text that comes with it is not waited for.
+        if (received['content-length'] !== '0') controller.abort(new Error('redirected'));
       } catch (error) {
         stop(controller, error as Error);
       }
@@ -111,6 +113,8 @@ function createHandler(
       else stop(controller, sourceTooLarge(maxBytes));
     },
     onResponseEnd() {
+      state.whole = true;
+      if (redirected) return;
       const bytes = body?.bytes();
       if (bytes?.length) resolve({ body: bytes });
       else end(sourceFailed('The server behind the url sent an empty file.'));

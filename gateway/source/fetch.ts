@@ -1,14 +1,16 @@
 import { GatewayError, inputError } from '../errors.js';
-import { startDeadline } from './deadline.js';
+import { type Deadline, startDeadline } from './deadline.js';
 import { createDial, type DialOptions } from './dial.js';
-import { exchange } from './exchange.js';
 import { sourceFailed, sourceRefused } from './failure.js';
 import { createFraming } from './framing.js';
+import { createHop } from './hop.js';
+import { createJudge, type JudgeOptions } from './judge.js';
+import { createKept } from './kept.js';
 import { parseExemptOrigins } from './origins.js';
 import { createResolve, resolveExempt } from './resolve.js';
 import { parseSourceUrl, type Target } from './url.js';
 
-export interface SourceOptions extends Partial<DialOptions> {
+export interface SourceOptions extends DialOptions, Partial<JudgeOptions> {
   /** Exempt origins, `scheme://host[:port]` each. */
   origins?: readonly string[];
   /** Milliseconds for a whole download, redirects and all. */
@@ -23,6 +25,11 @@ export interface CheckedUrl {
 }
 
 export interface FetchOptions {
+  /**
+   * Whose download it is: connections that are still good are kept for the same tenant's next ones. Without it each
+   * serves one request.
+   */
+  tenant?: string | undefined;
   /** Ends the download at once; the promise is rejected with its reason. */
   signal?: AbortSignal | undefined;
   /**
@@ -45,7 +52,7 @@ export interface Source {
    * `signal` is aborted, with its reason; the connection is closed by then.
    */
   fetch(checked: CheckedUrl, options?: FetchOptions): Promise<Uint8Array<ArrayBuffer>>;
-  /** Ends every download with `shutting_down` and resolves when all have ended. */
+  /** Ends every download with `shutting_down` and every connection, and resolves when all have ended. */
   close(): Promise<void>;
 }
 
@@ -58,19 +65,21 @@ const maxRedirects = 3;
 export function createSource(options: SourceOptions): Source {
   const { timeoutMs, maxBytes } = options;
   const origins = parseExemptOrigins(options.origins ?? []);
-  const dial = createDial({
-    ...options,
+  const judge = createJudge({
     resolve: options.resolve ?? createResolve(),
     resolveExempt: options.resolveExempt ?? resolveExempt,
   });
-  const closing = new AbortController();
+  const kept = createKept();
+  const hop = createHop({ judge, dial: createDial(options), kept });
+  const deadlines = new Set<Deadline>();
   const running = new Set<Promise<unknown>>();
+  let closed = false;
 
   function check(raw: string): CheckedUrl {
-    return Object.freeze({ href: judge(raw).url.href });
+    return Object.freeze({ href: judgeUrl(raw).url.href });
   }
 
-  function judge(raw: string): Target {
+  function judgeUrl(raw: string): Target {
     const verdict = parseSourceUrl(raw, origins);
     if (verdict.ok) return verdict;
     if (verdict.kind === 'refused') throw sourceRefused(verdict.problem);
@@ -90,32 +99,31 @@ export function createSource(options: SourceOptions): Source {
   async function download(
     first: Target,
     signal: AbortSignal,
-    onProgress: FetchOptions['onProgress'],
+    { tenant, onProgress }: FetchOptions,
   ): Promise<Uint8Array<ArrayBuffer>> {
     const limits = { maxBytes, signal, framing: createFraming(), onProgress };
     let target = first;
     for (let redirects = 0; redirects <= maxRedirects; redirects++) {
-      const answer = await exchange(await dial(target, signal), target.url, limits);
+      const answer = await hop(target, tenant, limits);
       if ('body' in answer) return answer.body;
       target = judgeRedirect(answer.location, target.url);
     }
     throw sourceFailed(`The server behind the url redirects more than ${maxRedirects} times.`);
   }
 
-  async function fetchWithin(checked: CheckedUrl, { signal, onProgress }: FetchOptions) {
+  async function fetchWithin(checked: CheckedUrl, options: FetchOptions) {
     // Judged again: what dials must not depend on who called check, or on what became of its result.
-    const target = judge(checked.href);
-    const deadline = startDeadline(timeoutMs, signal);
-    const onClose = () => deadline.abort(closing.signal.reason);
-    closing.signal.addEventListener('abort', onClose);
-    if (closing.signal.aborted) onClose();
+    const target = judgeUrl(checked.href);
+    const deadline = startDeadline(timeoutMs, options.signal);
+    deadlines.add(deadline);
+    if (closed) deadline.abort(new GatewayError('shutting_down'));
     try {
-      return await download(target, deadline.signal, onProgress);
+      return await download(target, deadline.signal, options);
     } catch (error) {
       // An abort surfaces as whatever it broke; its reason is the truth.
       throw deadline.signal.aborted ? deadline.signal.reason : error;
     } finally {
-      closing.signal.removeEventListener('abort', onClose);
+      deadlines.delete(deadline);
       deadline.release();
     }
   }
@@ -129,7 +137,9 @@ export function createSource(options: SourceOptions): Source {
       return download;
     },
     async close() {
-      closing.abort(new GatewayError('shutting_down'));
+      closed = true;
+      for (const deadline of deadlines) deadline.abort(new GatewayError('shutting_down'));
+      kept.close();
       await Promise.all(running);
     },
   };

@@ -8,6 +8,8 @@ export interface RawServer {
   requests: string[];
   /** Connections that are open now. */
   open(): number;
+  /** Connections that there have been. */
+  accepted(): number;
   close(): Promise<void>;
 }
 
@@ -15,7 +17,10 @@ export interface RawServer {
 export async function startRawServer(answer: (socket: Socket, path: string) => void): Promise<RawServer> {
   const requests: string[] = [];
   const sockets = new Set<Socket>();
-  const server = net.createServer((socket) => {
+  let accepted = 0;
+  // Without a delay, what is written has come to the other end's kernel, rather than wait for its word on what was before.
+  const server = net.createServer({ noDelay: true }, (socket) => {
+    accepted += 1;
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket)).on('error', () => {});
     let head = '';
@@ -33,6 +38,7 @@ export async function startRawServer(answer: (socket: Socket, path: string) => v
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     open: () => sockets.size,
+    accepted: () => accepted,
     async close() {
       for (const socket of sockets) socket.destroy();
       server.close();

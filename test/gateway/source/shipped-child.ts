@@ -3,7 +3,7 @@
  * them: serves those addresses and fetches from them with the source as it ships, then prints what came of each url.
  */
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
 import { createSource } from '../../../gateway/source/fetch.js';
 
@@ -22,15 +22,24 @@ const servers = [...addresses.split(','), '127.0.0.1', '::1'].map((address) => {
 await Promise.all(servers.map((server) => once(server, 'listening')));
 
 const source = createSource({ timeoutMs: 5000, maxBytes: 1000 });
-const results: unknown[] = [];
-for (const url of urls) {
+async function resultOf(url: string, tenant?: string) {
   seen.length = 0;
-  const outcome = await source.fetch({ href: url }).then(
+  const outcome = await source.fetch({ href: url }, { tenant }).then(
     (bytes) => Buffer.from(bytes).toString(),
     (error: { code?: string }) => error.code ?? String(error),
   );
-  results.push({ outcome, seen: [...seen] });
+  return { outcome, seen: [...seen] };
 }
+
+const results: unknown[] = [];
+for (const url of urls) results.push(await resultOf(url));
+
+/** The first url for a tenant, twice, then once more when its name has come to mean this machine. */
+const moved: unknown[] = [];
+const [first = ''] = urls;
+for (let round = 0; round < 2; round++) moved.push(await resultOf(first, 'tenant'));
+writeFileSync('/etc/hosts', `127.0.0.1 ${new URL(first).hostname}\n`);
+moved.push(await resultOf(first, 'tenant'));
 await source.close();
 for (const server of servers) server.close();
-process.stdout.write(JSON.stringify(results));
+process.stdout.write(JSON.stringify({ results, moved }));

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { skipWithout } from '../../needs.js';
+import { hasOpenssl, makeCertificate } from './certificate.js';
 
 const child = fileURLToPath(new URL('shipped-child.js', import.meta.url));
 const publicV4 = '93.184.216.34';
@@ -37,8 +38,14 @@ const cases: Record<string, [outcome: string, connected: string[]]> = {
   'https://unknown.example.com/': ['source_failed', []],
 };
 
+interface Result {
+  outcome: string;
+  /** Addresses that were connected to; with a host behind them, requests. */
+  seen: string[];
+}
+
 function missing(): string | undefined {
-  if (spawnSync('openssl', ['version']).status !== 0) return 'the openssl command';
+  if (!hasOpenssl()) return 'the openssl command';
   const script = 'ip link set lo up && mount --bind /etc/hosts /etc/hosts';
   return spawnSync('unshare', [...inNamespace, script]).status === 0
     ? undefined
@@ -48,36 +55,17 @@ function missing(): string | undefined {
 describe('the source as it ships, among public addresses', () => {
   const folder = mkdtempSync(join(tmpdir(), 'source-'));
   const file = (name: string) => join(folder, name);
-  let results: { outcome: string; seen: string[] }[] = [];
+  let results: Result[] = [];
+  let moved: Result[] = [];
   after(() => rmSync(folder, { recursive: true }));
 
   before(function () {
     const lacking = missing();
     if (lacking) skipWithout(this, lacking);
-    const names = `subjectAltName=DNS:pictures.example.com,DNS:inside.example.com,IP:${publicV4},IP:${publicV6},IP:127.0.0.1,IP:::1`;
-    execFileSync(
-      'openssl',
-      [
-        'req',
-        '-x509',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:prime256v1',
-        '-nodes',
-        '-days',
-        '2',
-        '-subj',
-        '/CN=test',
-        '-addext',
-        names,
-        '-keyout',
-        file('key'),
-        '-out',
-        file('cert'),
-      ],
-      { stdio: 'ignore' },
-    );
+    const names = `DNS:pictures.example.com,DNS:inside.example.com,IP:${publicV4},IP:${publicV6},IP:127.0.0.1,IP:::1`;
+    const { key, cert } = makeCertificate(names);
+    writeFileSync(file('key'), key);
+    writeFileSync(file('cert'), cert);
     writeFileSync(file('hosts'), hosts);
     writeFileSync(file('resolv.conf'), 'nameserver 127.0.0.1\n');
     const script = `ip link set lo up; ip addr add ${publicV4}/32 dev lo; ip addr add ${publicV6}/128 dev lo nodad
@@ -107,7 +95,7 @@ describe('the source as it ships, among public addresses', () => {
         },
       },
     );
-    results = JSON.parse(output);
+    ({ results, moved } = JSON.parse(output));
   });
 
   for (const [index, [url, [outcome, connected]]] of Object.entries(cases).entries()) {
@@ -117,4 +105,13 @@ describe('the source as it ships, among public addresses', () => {
       expect(seen.filter((entry) => !entry.includes(' '))).to.deep.equal(connected);
     });
   }
+
+  it('uses a kept connection for the next download, and not once its name has moved inside', () => {
+    const request = `${publicV4} pictures.example.com`;
+    expect(moved).to.deep.equal([
+      { outcome: 'picture', seen: [publicV4, request] },
+      { outcome: 'picture', seen: [request] },
+      { outcome: 'source_refused', seen: [] },
+    ]);
+  });
 });

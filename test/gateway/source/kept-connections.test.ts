@@ -1,0 +1,206 @@
+import type { Socket } from 'node:net';
+import { expect } from 'chai';
+import type { Source } from '../../../gateway/source/fetch.js';
+import { heldBeyond, heldMemory } from '../../held-memory.js';
+import { ok, redirect, until } from './raw-server.js';
+import { serveRoutes } from './routes.js';
+
+const body = 'HTTP/1.1 200 OK\r\ncontent-length: 3\r\n';
+const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n';
+
+describe('createSource, with connections kept', () => {
+  let source: Source;
+  let before: number;
+  // Before the hook of the routes, which sees that every connection is closed.
+  afterEach(() => source.close());
+  const { routes, create, server, codeOf } = serveRoutes();
+  beforeEach(() => {
+    source = create();
+    before = server().accepted();
+    routes['/ok'] = (socket) => void socket.write(ok('abc'));
+  });
+
+  const opened = () => server().accepted() - before;
+  const get = async (path: string, tenant = 'a', options: { signal?: AbortSignal } = {}) => {
+    const bytes = await source.fetch(source.check(server().origin + path), { tenant, ...options });
+    return Buffer.from(bytes).toString();
+  };
+
+  it('serves one download after the other over one connection, and asks for that', async () => {
+    for (let round = 0; round < 5; round++) expect(await get('/ok')).to.equal('abc');
+    expect(opened()).to.equal(1);
+    for (const head of server().requests) expect(head).to.include('\r\nconnection: keep-alive\r\n');
+  });
+
+  it('opens one for each download of those that run at once', async () => {
+    await Promise.all([get('/ok'), get('/ok'), get('/ok')]);
+    expect(opened()).to.equal(3);
+    await Promise.all([get('/ok'), get('/ok'), get('/ok')]);
+    expect(opened()).to.equal(3);
+  });
+
+  it('never serves another tenant, nor a download of nobody', async () => {
+    await get('/ok', 'a');
+    await get('/ok', 'b');
+    expect(opened()).to.equal(2);
+    await source.fetch(source.check(`${server().origin}/ok`));
+    expect(opened()).to.equal(3);
+    await get('/ok', 'a');
+    await get('/ok', 'b');
+    expect(opened()).to.equal(3);
+  });
+
+  it('follows redirects over it', async () => {
+    routes['/away'] = (socket) => void socket.write(redirect('/ok'));
+    expect(await get('/away')).to.equal('abc');
+    expect(opened()).to.equal(1);
+  });
+
+  const good: Record<string, string> = {
+    'a length': `${body}\r\nabc`,
+    'chunks and trailers': `${chunked}x: y\r\n\r\n`,
+    'an interim response before': `HTTP/1.1 103 Early Hints\r\nlink: <x>\r\n\r\n${body}\r\nabc`,
+    'HTTP/1.0 and keep-alive': `HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ncontent-length: 3\r\n\r\nabc`,
+  };
+  for (const [name, text] of Object.entries(good)) {
+    it(`keeps one after an answer with ${name}`, async () => {
+      routes['/first'] = (socket) => void socket.write(text);
+      expect(await get('/first')).to.equal('abc');
+      expect(await get('/ok')).to.equal('abc');
+      expect(opened()).to.equal(1);
+    });
+  }
+
+  const failing: Record<string, [string, string]> = {
+    'a length and chunks': [
+      `${body}transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n`,
+      'source_failed',
+    ],
+    'chunks and a length': [
+      `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n3\r\nabc\r\n0\r\n\r\n`,
+      'source_failed',
+    ],
+    'an error status': ['HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n', 'source_failed'],
+    'a 204': ['HTTP/1.1 204 No Content\r\n\r\n', 'source_failed'],
+    'a 304 that announces a body': [
+      'HTTP/1.1 304 Not Modified\r\ncontent-length: 3\r\n\r\n',
+      'source_failed',
+    ],
+    'an empty file': ['HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n', 'source_failed'],
+    'an announced excess': ['HTTP/1.1 200 OK\r\ncontent-length: 999999\r\n\r\n', 'image_too_large'],
+    'a redirect inside': [redirect('https://127.0.0.1/'), 'source_refused'],
+  };
+  for (const [name, [text, code]] of Object.entries(failing)) {
+    it(`fails as ever on ${name}, and goes on`, async () => {
+      routes['/first'] = (socket) => void socket.write(text);
+      await get('/ok');
+      expect(await codeOf(get('/first'))).to.equal(code);
+      expect(await get('/ok')).to.equal('abc');
+    });
+  }
+
+  it('drops one that the server has closed', async () => {
+    routes['/bye'] = (socket) => {
+      socket.write(ok('abc'));
+      setTimeout(() => socket.end(), 10);
+    };
+    await get('/bye');
+    expect(await until(() => server().open() === 0)).to.equal(true);
+    expect(await get('/ok')).to.equal('abc');
+    expect(opened()).to.equal(2);
+  });
+
+  for (const [name, leave] of Object.entries({
+    closes: (socket: Socket) => socket.end(),
+    resets: (socket: Socket) => socket.resetAndDestroy(),
+  })) {
+    it(`asks once more where the server ${name} it on the next request`, async () => {
+      let asked = 0;
+      routes['/race'] = (socket) => {
+        asked += 1;
+        if (asked === 1) leave(socket);
+        else socket.write(ok('abc'));
+      };
+      await get('/ok');
+      expect(await get('/race')).to.equal('abc');
+      expect(opened()).to.equal(2);
+      expect(asked).to.equal(2);
+    });
+
+    it(`asks no third time where the server ${name} the new one too`, async () => {
+      let asked = 0;
+      routes['/gone'] = (socket) => {
+        asked += 1;
+        leave(socket);
+      };
+      await get('/ok');
+      expect(await codeOf(get('/gone'))).to.equal('source_failed');
+      expect(asked).to.equal(2);
+    });
+  }
+
+  it('does not ask again once a byte of an answer has come', async () => {
+    let asked = 0;
+    routes['/half'] = (socket) => {
+      asked += 1;
+      socket.end('H');
+    };
+    await get('/ok');
+    expect(await codeOf(get('/half'))).to.equal('source_failed');
+    expect(asked).to.equal(1);
+  });
+
+  it('ends one within the deadline where no answer comes, and asks no more', async () => {
+    await source.close();
+    source = create({ timeoutMs: 200 });
+    let asked = 0;
+    routes['/silent'] = () => {
+      asked += 1;
+    };
+    await get('/ok');
+    expect(await codeOf(get('/silent'))).to.equal('source_timeout');
+    expect(await until(() => server().open() === 0)).to.equal(true);
+    expect(asked).to.equal(1);
+  });
+
+  it('closes one whose download is aborted in the middle', async () => {
+    const caller = new AbortController();
+    routes['/slow'] = (socket) => {
+      socket.write(`${body}\r\na`);
+      setTimeout(() => caller.abort(new Error('gone')), 20);
+    };
+    await get('/ok');
+    const error = await get('/slow', 'a', { signal: caller.signal }).catch((caught) => caught);
+    expect(error).to.have.property('message', 'gone');
+    expect(await until(() => server().open() === 0)).to.equal(true);
+    expect(await get('/ok')).to.equal('abc');
+  });
+
+  it('lets none that waits keep the process alive', async () => {
+    const active = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+    const others = active();
+    routes['/unref'] = (socket) => void socket.unref().write(ok('abc'));
+    await get('/unref');
+    expect(await until(() => active() === others)).to.equal(true);
+    expect(server().open()).to.equal(1);
+  });
+
+  it('holds nothing of a file with one that waits', async () => {
+    const file = Buffer.alloc(5_000_000);
+    routes['/large'] = (socket) => void socket.write(ok(file));
+    await source.close();
+    source = create({ maxBytes: file.length });
+    const held = heldMemory();
+    await get('/large');
+    expect(server().open()).to.equal(1);
+    expect(await heldBeyond(held, 2_000_000)).to.be.below(2_000_000);
+    expect(server().open()).to.equal(1);
+  });
+
+  it('closes all that wait when it is closed', async () => {
+    await Promise.all([get('/ok', 'a'), get('/ok', 'b'), get('/ok', 'b')]);
+    expect(server().open()).to.equal(3);
+    await source.close();
+    expect(await until(() => server().open() === 0)).to.equal(true);
+  });
+});
