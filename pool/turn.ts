@@ -1,4 +1,5 @@
-import type { Admission, Asker, Expected, Refusal, Release } from './admission.js';
+import type { Admission, Expected, Refusal, Release } from './admission.js';
+import type { Asker } from './asker.js';
 import { PoolError } from './pool-error.js';
 import type { Task, TaskOutcome } from './task.js';
 
