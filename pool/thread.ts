@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import { Piscina } from 'piscina';
 import { LoadError } from './load-error.js';
@@ -51,24 +52,40 @@ export function createThread({ settings, onEnd, onFault }: ThreadOptions): Threa
     recordTiming: false,
     resourceLimits: { maxOldGenerationSizeMb: 512 },
   });
-  let running: AbortController | undefined;
+  /** By `abort` Piscina ends the worker of the task that runs. A signal would do, too, but costs each task a controller and its listeners. */
+  const stop = new EventEmitter();
+  let running = false;
+  let verdict: Verdict | undefined;
+  /** Begun anew by each task; where it goes off between two, nobody minds. */
+  let deadline: NodeJS.Timeout | undefined;
   let watch: MemoryWatch | undefined;
   let ended = false;
 
   piscina.on('workerDestroy', () => end());
   piscina.on('error', onFault);
 
-  function end(ofItself = running === undefined): void {
+  function end(ofItself = !running): void {
     if (ended) return;
     ended = true;
-    watch?.stop();
+    release();
     onEnd(ofItself);
     // What still waits for a worker that is no more would wait for ever.
     void piscina.destroy();
   }
 
+  function release(): void {
+    clearTimeout(deadline);
+    watch?.stop();
+  }
+
+  function abort(why: Verdict): void {
+    if (!running) return;
+    verdict ??= why;
+    stop.emit('abort');
+  }
+
   function endForMemory(): void {
-    if (running) running.abort('memory' satisfies Verdict);
+    if (running) abort('memory');
     else {
       onFault(new Error('a worker thread was ended for the memory that its tasks had left behind'));
       end(false);
@@ -84,7 +101,7 @@ export function createThread({ settings, onEnd, onFault }: ThreadOptions): Threa
     if (!worker) throw new LoadError('a worker thread ended after it had loaded its plugins');
     watch = watchMemory(worker, {
       bound: memoryBound(report.engine, settings.limits),
-      busy: () => running !== undefined,
+      busy: () => running,
       onOver: endForMemory,
     });
     return report;
@@ -105,30 +122,31 @@ export function createThread({ settings, onEnd, onFault }: ThreadOptions): Threa
 
   async function run(task: Task): Promise<TaskOutcome> {
     const began = performance.now();
-    const control = new AbortController();
-    const timer = setTimeout(() => control.abort('time' satisfies Verdict), settings.taskTimeoutMs);
     const source = task.kind === 'call' ? task.source : undefined;
     const transferList = source ? [source.buffer as ArrayBuffer] : [];
-    running = control;
+    running = true;
+    verdict = undefined;
+    // The port to the worker keeps the process alive while a task runs.
+    deadline = deadline?.refresh() ?? setTimeout(abort, settings.taskTimeoutMs, 'time').unref();
     watch?.begin();
     try {
-      // Piscina ends the worker of an aborted task.
-      return await piscina.run(task, { signal: control.signal, transferList });
+      return await piscina.run(task, { signal: stop, transferList });
     } catch (cause) {
-      const ms = performance.now() - began;
-      const verdict: Verdict | undefined = control.signal.reason;
-      if (verdict === 'time') {
-        throw new PoolError('helper_timeout', 'the task ran past its time', { ms, cause });
-      }
-      const why =
-        verdict === 'memory'
-          ? 'the task ran past its memory outside the JavaScript heap'
-          : 'the worker thread ended or its answer could not be sent';
-      throw new PoolError('internal', why, { ms, cause });
+      throw failure(performance.now() - began, cause);
     } finally {
-      running = undefined;
-      clearTimeout(timer);
+      running = false;
     }
+  }
+
+  function failure(ms: number, cause: unknown): PoolError {
+    if (verdict === 'time') {
+      return new PoolError('helper_timeout', 'the task ran past its time', { ms, cause });
+    }
+    const why =
+      verdict === 'memory'
+        ? 'the task ran past its memory outside the JavaScript heap'
+        : 'the worker thread ended or its answer could not be sent';
+    return new PoolError('internal', why, { ms, cause });
   }
 
   /** Asks the worker for what should not take long. Throws a `LoadError` that names what was loaded. */
@@ -155,7 +173,7 @@ export function createThread({ settings, onEnd, onFault }: ThreadOptions): Threa
     run,
     async close() {
       ended = true;
-      watch?.stop();
+      release();
       await piscina.destroy();
     },
   };
