@@ -50,24 +50,31 @@ export function createPool(options: PoolOptions): Pool {
       const next = queue.shift(estimate);
       if (!next) return;
       running += 1;
-      void runJob(threads, next.tenant, next.item, estimate);
+      runJob(threads, next.tenant, next.item, estimate);
     }
   }
 
-  async function runJob(on: Threads, tenant: string, job: Job, estimate: number): Promise<void> {
+  function runJob(on: Threads, tenant: string, job: Job, estimate: number): void {
     const began = performance.now();
-    try {
-      job.resolve(await on.run(job.task));
-    } catch (error) {
-      job.reject(error);
-    } finally {
+    const end = () => {
       const spent = performance.now() - began;
       typical = typical * 0.9 + spent * 0.1;
       running -= 1;
       queue.settle(tenant, estimate, spent);
       pump();
       if (running === 0 && queue.size === 0) drained?.();
-    }
+    };
+    // A layer of promises less is felt where a task takes a fraction of a millisecond.
+    on.run(job.task).then(
+      (outcome) => {
+        job.resolve(outcome);
+        end();
+      },
+      (error) => {
+        job.reject(error);
+        end();
+      },
+    );
   }
 
   function retryAfter(): number {

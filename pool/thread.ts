@@ -21,6 +21,8 @@ export interface Thread {
 
 export interface ThreadOptions {
   settings: WorkerSettings;
+  /** Called when a task has ended, and the thread may have, too. */
+  onFree: () => void;
   /** Called once, in the moment in which the thread can run nothing any more; `ofItself` where no task is to blame. */
   onEnd: (ofItself: boolean) => void;
   /** Told of what ended the thread, where no task is told. */
@@ -37,7 +39,7 @@ const loadLimitMs = importTimeoutMs + 10_000;
  * A thread under a Piscina of its own. One Piscina of several threads would not tell which of them runs what, and starts
  * none any more once one has died while starting.
  */
-export function createThread({ settings, onEnd, onFault }: ThreadOptions): Thread {
+export function createThread({ settings, onFree, onEnd, onFault }: ThreadOptions): Thread {
   const { plugins = [], ...workerData } = settings;
   const piscina = new Piscina({
     filename: new URL('./worker.js', import.meta.url).href,
@@ -120,7 +122,7 @@ export function createThread({ settings, onEnd, onFault }: ThreadOptions): Threa
     }
   }
 
-  async function run(task: Task): Promise<TaskOutcome> {
+  function run(task: Task): Promise<TaskOutcome> {
     const began = performance.now();
     const source = task.kind === 'call' ? task.source : undefined;
     const transferList = source ? [source.buffer as ArrayBuffer] : [];
@@ -129,13 +131,21 @@ export function createThread({ settings, onEnd, onFault }: ThreadOptions): Threa
     // The port to the worker keeps the process alive while a task runs.
     deadline = deadline?.refresh() ?? setTimeout(abort, settings.taskTimeoutMs, 'time').unref();
     watch?.begin();
-    try {
-      return await piscina.run(task, { signal: stop, transferList });
-    } catch (cause) {
-      throw failure(performance.now() - began, cause);
-    } finally {
-      running = false;
-    }
+    return piscina.run(task, { signal: stop, transferList }).then(
+      (outcome: TaskOutcome) => {
+        free();
+        return outcome;
+      },
+      (cause) => {
+        free();
+        throw failure(performance.now() - began, cause);
+      },
+    );
+  }
+
+  function free(): void {
+    running = false;
+    onFree();
   }
 
   function failure(ms: number, cause: unknown): PoolError {
