@@ -1,14 +1,9 @@
+import type { Asker } from './asker.js';
+import { HeldBack, type Holding, type Lane, loadOf } from './held-back.js';
+import { Line } from './line.js';
+
 /** Why work is not taken on: `busy`, everyone's load; `tenant_busy`, this tenant's own. */
 export type Refusal = 'busy' | 'tenant_busy';
-
-/** Whose work it is. */
-export interface Asker {
-  tenant: string;
-  /** The tenant's share relative to the others', above 0. */
-  weight: number;
-  /** Places that the tenant may hold at a time, or null for no limit of its own. */
-  most: number | null;
-}
 
 /** A right to a place for work whose input is still on its way. */
 export interface Expected {
@@ -21,15 +16,9 @@ export interface Expected {
 /** Gives a place back; to be called once. */
 export type Release = () => void;
 
-interface Lane {
-  weight: number;
-  held: number;
-  expected: number;
-}
-
-interface Holding {
-  asker: Asker;
-  decide: (verdict: 'now' | Refusal) => void;
+interface Waiting extends Holding {
+  /** Makes what `expect` resolves with of the verdict, and gives how to tell it. */
+  decide: (verdict: 'now' | Refusal) => () => void;
 }
 
 /** How long input that is on its way counts as good as here, and how long a newcomer waits to see whether it is. */
@@ -46,10 +35,13 @@ const soonMs = 500;
  */
 export class Admission {
   readonly #capacity: number;
-  readonly #lanes = new Map<string, Lane>();
-  readonly #holding = new Set<Holding>();
+  readonly #lanes = new Map<string, Lane<Waiting>>();
+  readonly #heldBack = new HeldBack<Waiting>();
+  #heldBackBefore = 0;
   #held = 0;
   #expected = 0;
+  /** Of all lanes. */
+  #weights = 0;
 
   constructor(capacity: number) {
     this.#capacity = capacity;
@@ -69,69 +61,74 @@ export class Admission {
   /** Asks, before a body is read or a download begun, whether the work would be accepted; resolves within half a second. */
   expect(asker: Asker): Promise<Expected | Refusal> {
     const verdict = this.#judge(asker);
-    if (verdict !== 'later') return Promise.resolve(verdict === 'now' ? this.#expect(asker) : verdict);
-    return new Promise((resolve) => {
-      const decide = (now: 'now' | Refusal) => {
-        clearTimeout(timer);
-        this.#holding.delete(holding);
-        resolve(now === 'now' ? this.#expect(asker) : now);
-      };
-      const holding: Holding = { asker, decide };
-      const timer = setTimeout(() => {
-        const late = this.#judge(asker);
-        // What it was held back for has not come: that is slow, and no reason to wait.
-        decide(late === 'later' ? 'now' : late);
-      }, soonMs);
-      this.#holding.add(holding);
-    });
-  }
-
-  #judge({ tenant, weight, most }: Asker): 'now' | 'later' | Refusal {
-    const { held, expected } = this.#lanes.get(tenant) ?? { held: 0, expected: 0 };
-    if (most !== null && held >= most) return 'tenant_busy';
-    const full = this.#held + this.#expected >= this.#capacity;
-    const share = full ? this.#shareOf(tenant, weight) : this.#capacity;
-    if (this.#held >= this.#capacity && held >= share) {
-      return this.#lanes.size > 1 && held > share ? 'tenant_busy' : 'busy';
-    }
-    if (most !== null && held + expected >= most) return 'later';
-    return full && held + expected >= share ? 'later' : 'now';
-  }
-
-  #shareOf(tenant: string, weight: number): number {
-    let weights = this.#lanes.has(tenant) ? 0 : weight;
-    for (const lane of this.#lanes.values()) weights += lane.weight;
-    return (this.#capacity * weight) / weights;
+    if (verdict === 'later') return new Promise((resolve) => this.#holdBack(asker, resolve));
+    return Promise.resolve(verdict === 'now' ? this.#expect(asker) : verdict);
   }
 
   /** Takes a place for work that was accepted before, whatever the bounds: what has arrived is not refused half-way. */
   hold({ tenant, weight }: Asker): Release {
     const lane = this.#lane(tenant, weight);
-    lane.held += 1;
-    this.#held += 1;
+    this.#count(lane, { held: 1 });
     return () => {
-      lane.held -= 1;
-      this.#held -= 1;
-      this.#changed(tenant);
+      this.#count(lane, { held: -1 });
+      this.#changed(lane);
     };
+  }
+
+  #holdBack(asker: Asker, resolve: (answer: Expected | Refusal) => void): void {
+    // Where something has to wait, its tenant has or expects places already.
+    const lane = this.#lane(asker.tenant, asker.weight);
+    const timer = setTimeout(() => {
+      const late = this.#judge(asker);
+      // What it was held back for has not come: that is slow, and no reason to wait.
+      waiting.decide(late === 'later' ? 'now' : late)();
+    }, soonMs);
+    this.#heldBackBefore += 1;
+    const waiting: Waiting = {
+      asker,
+      order: this.#heldBackBefore,
+      decide: (verdict) => {
+        clearTimeout(timer);
+        this.#heldBack.delete(lane, waiting);
+        const answer = verdict === 'now' ? this.#expect(asker) : verdict;
+        return () => resolve(answer);
+      },
+    };
+    this.#heldBack.add(lane, waiting);
+  }
+
+  #judge({ tenant, weight, most }: Asker): 'now' | 'later' | Refusal {
+    const lane = this.#lanes.get(tenant);
+    const held = lane?.held ?? 0;
+    const load = lane ? loadOf(lane) : 0;
+    if (most !== null && held >= most) return 'tenant_busy';
+    const weights = lane ? this.#weights : this.#weights + weight;
+    const share = this.#isFull() ? (this.#capacity * weight) / weights : this.#capacity;
+    if (this.#held >= this.#capacity && held >= share) {
+      return this.#lanes.size > 1 && held > share ? 'tenant_busy' : 'busy';
+    }
+    if (most !== null && load >= most) return 'later';
+    return this.#isFull() && load >= share ? 'later' : 'now';
+  }
+
+  #isFull(): boolean {
+    return this.#held + this.#expected >= this.#capacity;
   }
 
   #expect(asker: Asker): Expected {
     const lane = this.#lane(asker.tenant, asker.weight);
-    lane.expected += 1;
-    this.#expected += 1;
+    this.#count(lane, { expected: 1 });
     let counts = true;
     const forget = () => {
       if (!counts) return;
       counts = false;
       clearTimeout(timer);
-      lane.expected -= 1;
-      this.#expected -= 1;
+      this.#count(lane, { expected: -1 });
     };
     const cancel = () => {
       if (!counts) return;
       forget();
-      this.#changed(asker.tenant);
+      this.#changed(lane);
     };
     const timer = setTimeout(cancel, soonMs);
     return {
@@ -143,27 +140,47 @@ export class Admission {
     };
   }
 
-  #lane(tenant: string, weight: number): Lane {
+  #lane(tenant: string, weight: number): Lane<Waiting> {
     let lane = this.#lanes.get(tenant);
     if (!lane) {
-      lane = { weight, held: 0, expected: 0 };
+      lane = { tenant, weight: 0, held: 0, expected: 0, waiting: new Line(), filed: false };
       this.#lanes.set(tenant, lane);
     }
+    this.#weights += weight - lane.weight;
     lane.weight = weight;
     return lane;
   }
 
-  /** Looks again at who is held back, in the order in which they came. */
-  #changed(tenant: string): void {
-    const lane = this.#lanes.get(tenant);
-    if (lane && lane.held + lane.expected === 0) this.#lanes.delete(tenant);
-    const waiting = new Set<string>();
-    for (const { asker, decide } of this.#holding) {
-      // Tenants are alike to themselves: where one call has to wait, the later ones do too.
-      if (waiting.has(asker.tenant)) continue;
-      const verdict = this.#judge(asker);
-      if (verdict === 'later') waiting.add(asker.tenant);
-      else decide(verdict);
+  #count(lane: Lane<Waiting>, { held = 0, expected = 0 }: { held?: number; expected?: number }): void {
+    lane.held += held;
+    this.#held += held;
+    lane.expected += expected;
+    this.#expected += expected;
+    this.#heldBack.changed(lane);
+  }
+
+  /** Looks again at who is held back, and tells those who can be decided in the order in which they came. */
+  #changed(lane: Lane<Waiting>): void {
+    this.#forgetIfEmpty(lane);
+    const decided: { order: number; tell: () => void }[] = [];
+    for (let next = this.#decidable(); next; next = this.#decidable()) {
+      decided.push({ order: next.waiting.order, tell: next.waiting.decide(next.verdict) });
     }
+    decided.sort((a, b) => a.order - b.order);
+    for (const { tell } of decided) tell();
+    this.#forgetIfEmpty(lane);
+  }
+
+  #decidable(): { waiting: Waiting; verdict: 'now' | Refusal } | undefined {
+    for (const waiting of this.#heldBack.candidates(this.#isFull())) {
+      const verdict = waiting ? this.#judge(waiting.asker) : 'later';
+      if (waiting && verdict !== 'later') return { waiting, verdict };
+    }
+    return undefined;
+  }
+
+  #forgetIfEmpty(lane: Lane<Waiting>): void {
+    if (loadOf(lane) > 0 || lane.waiting.size > 0 || !this.#lanes.delete(lane.tenant)) return;
+    this.#weights -= lane.weight;
   }
 }

@@ -1,6 +1,12 @@
+import { Heap } from './heap.js';
+import { Line } from './line.js';
+
 /** What the queue knows of one tenant. `clock` is its virtual time: milliseconds of work received, divided by its weight. */
 interface Lane<T> {
-  waiting: T[];
+  readonly tenant: string;
+  /** The how-manieth lane it is: of two with the same clock the older one is first. */
+  readonly order: number;
+  readonly waiting: Line<T>;
   running: number;
   clock: number;
   weight: number;
@@ -15,9 +21,25 @@ interface Lane<T> {
  * use is not saved up, so it can neither be starved nor starve the others.
  */
 export class FairQueue<T> {
+  readonly #mayStart: (tenant: string) => boolean;
   readonly #lanes = new Map<string, Lane<T>>();
+  /** Lanes with waiting items, but for those that were found stopped. */
+  readonly #ready = new Heap<Lane<T>>(
+    (a, b) => a.clock < b.clock || (a.clock === b.clock && a.order < b.order),
+  );
+  /** Lanes with waiting items whose tenant may not start any; not asked about until `look`. */
+  readonly #stopped = new Set<Lane<T>>();
+  #looking = false;
+  /** Lanes with neither waiting nor running items that are kept for the time they owe. */
+  readonly #owing = new Set<Lane<T>>();
+  #made = 0;
   #now = 0;
   #size = 0;
+
+  /** `mayStart` says whether items of a tenant may be handed out now; `look` is to be called when that becomes true. */
+  constructor(mayStart: (tenant: string) => boolean = () => true) {
+    this.#mayStart = mayStart;
+  }
 
   /** Items waiting. */
   get size(): number {
@@ -28,32 +50,23 @@ export class FairQueue<T> {
   push(tenant: string, item: T, weight = 1): void {
     const lane = this.#lane(tenant);
     lane.weight = weight;
-    if (lane.waiting.length === 0 && lane.running === 0) lane.clock = Math.max(lane.clock, this.#now);
-    lane.waiting.push(item);
+    if (isIdle(lane)) lane.clock = Math.max(lane.clock, this.#now);
+    this.#owing.delete(lane);
+    lane.waiting.add(item);
     this.#size += 1;
+    if (!this.#stopped.has(lane)) this.#ready.place(lane);
   }
 
-  /**
-   * Takes the next item of a tenant that `mayStart` and charges that tenant `estimate` milliseconds; undefined where nothing
-   * waits that may.
-   */
-  shift(
-    estimate: number,
-    mayStart: (tenant: string) => boolean = () => true,
-  ): { tenant: string; item: T } | undefined {
-    let next: [string, Lane<T>] | undefined;
-    for (const entry of this.#lanes) {
-      if (entry[1].waiting.length === 0 || !mayStart(entry[0])) continue;
-      if (!next || entry[1].clock < next[1].clock) next = entry;
-    }
-    if (!next) return undefined;
-    const [tenant, lane] = next;
-    const item = lane.waiting.shift() as T;
-    this.#size -= 1;
+  /** Takes the next item of a tenant that may start one and charges that tenant `estimate` milliseconds; undefined where nothing may. */
+  shift(estimate: number): { tenant: string; item: T } | undefined {
+    const lane = this.#next();
+    const item = lane?.waiting.first();
+    if (!lane || item === undefined) return undefined;
     this.#now = Math.max(this.#now, lane.clock);
     lane.running += 1;
     lane.clock += estimate / lane.weight;
-    return { tenant, item };
+    this.#take(lane, item);
+    return { tenant: lane.tenant, item };
   }
 
   /** Says that an item of this tenant ended after `spent` milliseconds, where `estimate` had been charged. */
@@ -62,39 +75,78 @@ export class FairQueue<T> {
     if (!lane) return;
     lane.running -= 1;
     lane.clock += (spent - estimate) / lane.weight;
-    this.#forget(tenant, lane);
+    if (lane.waiting.size > 0 && !this.#stopped.has(lane)) this.#ready.place(lane);
+    this.#forget(lane);
   }
 
   /** Takes a waiting item out; false where it is not waiting. */
   remove(tenant: string, item: T): boolean {
     const lane = this.#lanes.get(tenant);
-    const at = lane ? lane.waiting.indexOf(item) : -1;
-    if (!lane || at === -1) return false;
-    lane.waiting.splice(at, 1);
+    if (!lane || !this.#take(lane, item)) return false;
+    this.#forget(lane);
+    return true;
+  }
+
+  /** Says that tenants that might not start may do so now. */
+  look(): void {
+    this.#looking = true;
+  }
+
+  #next(): Lane<T> | undefined {
+    if (this.#looking) this.#askStopped();
+    for (;;) {
+      const lane = this.#ready.first();
+      if (!lane || this.#mayStart(lane.tenant)) return lane;
+      this.#ready.delete(lane);
+      this.#stopped.add(lane);
+    }
+  }
+
+  /** Only where an item is wanted: answers are taken far more often than a thread is free. */
+  #askStopped(): void {
+    this.#looking = false;
+    for (const lane of this.#stopped) {
+      if (!this.#mayStart(lane.tenant)) continue;
+      this.#stopped.delete(lane);
+      this.#ready.place(lane);
+    }
+  }
+
+  #take(lane: Lane<T>, item: T): boolean {
+    if (!lane.waiting.delete(item)) return false;
     this.#size -= 1;
-    this.#forget(tenant, lane);
+    if (lane.waiting.size === 0) {
+      this.#ready.delete(lane);
+      this.#stopped.delete(lane);
+    } else if (!this.#stopped.has(lane)) this.#ready.place(lane);
     return true;
   }
 
   #lane(tenant: string): Lane<T> {
     let lane = this.#lanes.get(tenant);
     if (!lane) {
-      lane = { waiting: [], running: 0, clock: this.#now, weight: 1 };
+      this.#made += 1;
+      lane = { tenant, order: this.#made, waiting: new Line(), running: 0, clock: this.#now, weight: 1 };
       this.#lanes.set(tenant, lane);
     }
     return lane;
   }
 
   /** An idle tenant at or behind the current virtual time has no debt to remember: its lane must not pile up. */
-  #forget(tenant: string, lane: Lane<T>): void {
-    if (lane.waiting.length === 0 && lane.running === 0 && lane.clock <= this.#now)
-      this.#lanes.delete(tenant);
-    else if (this.#lanes.size > 1000) this.#sweep();
+  #forget(lane: Lane<T>): void {
+    if (isIdle(lane) && lane.clock <= this.#now) this.#lanes.delete(lane.tenant);
+    else {
+      if (isIdle(lane)) this.#owing.add(lane);
+      if (this.#lanes.size > 1000) this.#sweep();
+    }
   }
 
   #sweep(): void {
-    for (const [tenant, lane] of this.#lanes) {
-      if (lane.waiting.length === 0 && lane.running === 0) this.#lanes.delete(tenant);
-    }
+    for (const { tenant } of this.#owing) this.#lanes.delete(tenant);
+    this.#owing.clear();
   }
+}
+
+function isIdle({ waiting, running }: Lane<unknown>): boolean {
+  return waiting.size === 0 && running === 0;
 }

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import { Piscina } from 'piscina';
 import { LoadError } from './load-error.js';
@@ -20,6 +21,8 @@ export interface Thread {
 
 export interface ThreadOptions {
   settings: WorkerSettings;
+  /** Called when a task has ended, and the thread may have, too. */
+  onFree: () => void;
   /** Called once, in the moment in which the thread can run nothing any more; `ofItself` where no task is to blame. */
   onEnd: (ofItself: boolean) => void;
   /** Told of what ended the thread, where no task is told. */
@@ -36,7 +39,7 @@ const loadLimitMs = importTimeoutMs + 10_000;
  * A thread under a Piscina of its own. One Piscina of several threads would not tell which of them runs what, and starts
  * none any more once one has died while starting.
  */
-export function createThread({ settings, onEnd, onFault }: ThreadOptions): Thread {
+export function createThread({ settings, onFree, onEnd, onFault }: ThreadOptions): Thread {
   const { plugins = [], ...workerData } = settings;
   const piscina = new Piscina({
     filename: new URL('./worker.js', import.meta.url).href,
@@ -51,24 +54,40 @@ export function createThread({ settings, onEnd, onFault }: ThreadOptions): Threa
     recordTiming: false,
     resourceLimits: { maxOldGenerationSizeMb: 512 },
   });
-  let running: AbortController | undefined;
+  /** By `abort` Piscina ends the worker of the task that runs. A signal would do, too, but costs each task a controller and its listeners. */
+  const stop = new EventEmitter();
+  let running = false;
+  let verdict: Verdict | undefined;
+  /** Begun anew by each task; where it goes off between two, nobody minds. */
+  let deadline: NodeJS.Timeout | undefined;
   let watch: MemoryWatch | undefined;
   let ended = false;
 
   piscina.on('workerDestroy', () => end());
   piscina.on('error', onFault);
 
-  function end(ofItself = running === undefined): void {
+  function end(ofItself = !running): void {
     if (ended) return;
     ended = true;
-    watch?.stop();
+    release();
     onEnd(ofItself);
     // What still waits for a worker that is no more would wait for ever.
     void piscina.destroy();
   }
 
+  function release(): void {
+    clearTimeout(deadline);
+    watch?.stop();
+  }
+
+  function abort(why: Verdict): void {
+    if (!running) return;
+    verdict ??= why;
+    stop.emit('abort');
+  }
+
   function endForMemory(): void {
-    if (running) running.abort('memory' satisfies Verdict);
+    if (running) abort('memory');
     else {
       onFault(new Error('a worker thread was ended for the memory that its tasks had left behind'));
       end(false);
@@ -84,7 +103,7 @@ export function createThread({ settings, onEnd, onFault }: ThreadOptions): Threa
     if (!worker) throw new LoadError('a worker thread ended after it had loaded its plugins');
     watch = watchMemory(worker, {
       bound: memoryBound(report.engine, settings.limits),
-      busy: () => running !== undefined,
+      busy: () => running,
       onOver: endForMemory,
     });
     return report;
@@ -103,32 +122,41 @@ export function createThread({ settings, onEnd, onFault }: ThreadOptions): Threa
     }
   }
 
-  async function run(task: Task): Promise<TaskOutcome> {
+  function run(task: Task): Promise<TaskOutcome> {
     const began = performance.now();
-    const control = new AbortController();
-    const timer = setTimeout(() => control.abort('time' satisfies Verdict), settings.taskTimeoutMs);
     const source = task.kind === 'call' ? task.source : undefined;
     const transferList = source ? [source.buffer as ArrayBuffer] : [];
-    running = control;
+    running = true;
+    verdict = undefined;
+    // The port to the worker keeps the process alive while a task runs.
+    deadline = deadline?.refresh() ?? setTimeout(abort, settings.taskTimeoutMs, 'time').unref();
     watch?.begin();
-    try {
-      // Piscina ends the worker of an aborted task.
-      return await piscina.run(task, { signal: control.signal, transferList });
-    } catch (cause) {
-      const ms = performance.now() - began;
-      const verdict: Verdict | undefined = control.signal.reason;
-      if (verdict === 'time') {
-        throw new PoolError('helper_timeout', 'the task ran past its time', { ms, cause });
-      }
-      const why =
-        verdict === 'memory'
-          ? 'the task ran past its memory outside the JavaScript heap'
-          : 'the worker thread ended or its answer could not be sent';
-      throw new PoolError('internal', why, { ms, cause });
-    } finally {
-      running = undefined;
-      clearTimeout(timer);
+    return piscina.run(task, { signal: stop, transferList }).then(
+      (outcome: TaskOutcome) => {
+        free();
+        return outcome;
+      },
+      (cause) => {
+        free();
+        throw failure(performance.now() - began, cause);
+      },
+    );
+  }
+
+  function free(): void {
+    running = false;
+    onFree();
+  }
+
+  function failure(ms: number, cause: unknown): PoolError {
+    if (verdict === 'time') {
+      return new PoolError('helper_timeout', 'the task ran past its time', { ms, cause });
     }
+    const why =
+      verdict === 'memory'
+        ? 'the task ran past its memory outside the JavaScript heap'
+        : 'the worker thread ended or its answer could not be sent';
+    return new PoolError('internal', why, { ms, cause });
   }
 
   /** Asks the worker for what should not take long. Throws a `LoadError` that names what was loaded. */
@@ -155,7 +183,7 @@ export function createThread({ settings, onEnd, onFault }: ThreadOptions): Threa
     run,
     async close() {
       ended = true;
-      watch?.stop();
+      release();
       await piscina.destroy();
     },
   };

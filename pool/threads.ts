@@ -65,9 +65,13 @@ export function createThreads({ count, settings, onReady, onFault }: ThreadsOpti
 
   async function openThread(failures: number): Promise<WorkerReport> {
     closing.signal.throwIfAborted();
-    const thread = createThread({ settings, onEnd, onFault });
+    const thread = createThread({ settings, onFree, onEnd, onFault });
     open.add(thread);
     let since = 0;
+
+    function onFree(): void {
+      if (loaded.has(thread)) idle.push(thread);
+    }
 
     function onEnd(ofItself: boolean): void {
       open.delete(thread);
@@ -122,14 +126,10 @@ export function createThreads({ count, settings, onReady, onFault }: ThreadsOpti
     },
     ready: () => loaded.size,
     missing: () => missing,
-    async run(task) {
+    run(task) {
       const thread = idle.pop();
-      if (!thread) throw new PoolError('internal', 'a task was run where no thread was free');
-      try {
-        return await thread.run(task);
-      } finally {
-        if (loaded.has(thread)) idle.push(thread);
-      }
+      if (thread) return thread.run(task);
+      return Promise.reject(new PoolError('internal', 'a task was run where no thread was free'));
     },
     async close() {
       closing.abort();

@@ -1,4 +1,5 @@
-import type { Admission, Asker, Expected, Refusal, Release } from './admission.js';
+import type { Admission, Expected, Refusal, Release } from './admission.js';
+import type { Asker } from './asker.js';
 import { PoolError } from './pool-error.js';
 import type { Task, TaskOutcome } from './task.js';
 
@@ -65,19 +66,29 @@ export function createTurn(asker: Asker, { admission, enqueue, refusal, requireO
       expected = answer;
       if (left) answer.cancel();
     },
-    async run(task) {
-      const release = takePlace();
-      try {
-        return await new Promise<TaskOutcome>((resolve, reject) => {
-          const out = enqueue(asker, { task, resolve, reject });
-          withdraw = () => {
-            if (out()) reject(new PoolError('internal', 'the call was given up before its turn'));
-          };
-        });
-      } finally {
-        withdraw = undefined;
-        release();
-      }
+    run(task) {
+      return new Promise((resolve, reject) => {
+        const release = takePlace();
+        const end = () => {
+          withdraw = undefined;
+          release();
+        };
+        const job: Job = {
+          task,
+          resolve: (outcome) => {
+            end();
+            resolve(outcome);
+          },
+          reject: (error) => {
+            end();
+            reject(error);
+          },
+        };
+        const out = enqueue(asker, job);
+        withdraw = () => {
+          if (out()) job.reject(new PoolError('internal', 'the call was given up before its turn'));
+        };
+      });
     },
     leave() {
       if (left) return;

@@ -11,6 +11,7 @@ import { freshBytes } from './image/operation.js';
 import { loadEngine } from './image/select.js';
 import { createFontSet } from './image/text/fonts.js';
 import { importPlugin, type PluginModule } from './plugin-module.js';
+import { yieldToOthers } from './priority.js';
 import { resolveHelperModule } from './resolve-helper.js';
 import type { CallTask, Task, WorkerReport, WorkerSettings } from './task.js';
 import { describeThrown, readThrown } from './thrown.js';
@@ -18,6 +19,8 @@ import { describeThrown, readThrown } from './thrown.js';
 interface Plugin {
   handler: (input: unknown, context: Record<string, unknown> & { image?: Image }) => unknown;
 }
+
+yieldToOthers();
 
 const settings = workerData as WorkerSettings;
 if (settings.helperUrl) resolveHelperModule(settings.helperUrl);

@@ -4,6 +4,7 @@ const { availableParallelism } = require('node:os');
 const threads = Number(process.env.HELPER_POOL_THREADS) || availableParallelism();
 // sharp encodes on this pool, one task a worker; the rest is for files and look-ups, which must not wait behind them.
 process.env.UV_THREADPOOL_SIZE ??= String(Math.min(1024, threads + 4));
+require('./lower-encoders.cjs');
 
 import('../../dist/gateway/cli.js').catch((error) => {
   const unbuilt = error.code === 'ERR_MODULE_NOT_FOUND' && error.message.includes('dist/gateway/cli.js');

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { Admission, type Asker, type Expected, type Release } from '../../pool/admission.js';
+import { Admission, type Expected, type Release } from '../../pool/admission.js';
+import type { Asker } from '../../pool/asker.js';
 
 function of(tenant: string, options: Partial<Asker> = {}): Asker {
   return { tenant, weight: 1, most: null, ...options };

@@ -1,0 +1,4 @@
+/** What a Piscina costs by itself: for pool.ts. */
+export default function echo(task: unknown): unknown {
+  return task;
+}

@@ -1,0 +1,130 @@
+/**
+ * Prints what the pool costs beside the work, in ratios of one run: a task's way to a worker and back, a refusal, the choice of
+ * the next tenant, and how long small work on the main thread waits for a core while all workers are busy.
+ * `node dist/test/bench/pool.js`
+ */
+import { availableParallelism } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { Piscina } from 'piscina';
+import { Admission } from '../../pool/admission.js';
+import { FairQueue } from '../../pool/fair-queue.js';
+import { createPool } from '../../pool/pool.js';
+import { callTask } from '../pool/call-task.js';
+
+const rounds = 15;
+
+/** The value below which the share `part` of all lies. */
+function quantile(values: number[], part: number): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? Number.NaN;
+}
+
+function cpuMicroseconds(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
+}
+
+/** Median CPU of one call of each, all threads together, in turns. The first is what the others are compared with. */
+async function compare(what: string, calls: number, variants: Record<string, () => unknown>): Promise<void> {
+  const costs = new Map<string, number[]>();
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const [name, call] of Object.entries(variants)) {
+      const began = cpuMicroseconds();
+      for (let done = 0; done < calls; done += 1) await call();
+      // The first round warms up.
+      if (round > 0) costs.set(name, [...(costs.get(name) ?? []), (cpuMicroseconds() - began) / calls]);
+    }
+  }
+  print(
+    what,
+    [...costs].map(([name, values]) => [name, quantile(values, 0.5)]),
+    'µs',
+  );
+}
+
+function print(what: string, rows: (readonly [string, number])[], unit: string): void {
+  const [[, base]] = rows as [[string, number]];
+  for (const [name, value] of rows) {
+    const ratio = `× ${(value / base).toFixed(2)}`;
+    console.log(`${what.padEnd(34)} ${name.padEnd(22)} ${value.toFixed(2).padStart(9)} ${unit} ${ratio}`);
+  }
+}
+
+async function benchPath(): Promise<void> {
+  const bare = new Piscina({
+    filename: new URL('./echo-worker.js', import.meta.url).href,
+    minThreads: 1,
+    maxThreads: 1,
+    atomics: 'disabled',
+    recordTiming: false,
+  });
+  const limits = { maxPixels: 1e6, maxFrames: 10 };
+  const worker = { engine: 'auto', limits, fonts: [], taskTimeoutMs: 10_000, maxJsonBytes: 1e6 } as const;
+  const pool = createPool({ threads: 1, queue: 64, worker });
+  await pool.start();
+  const task = callTask('echo', { value: 'hello' });
+  await compare('a task that echoes', 2000, {
+    'bare Piscina': () => bare.run(task),
+    'the pool': async () => {
+      const turn = pool.turn({ tenant: 'a', weight: 1, most: null });
+      await turn.run(task);
+      turn.leave();
+    },
+  });
+  await Promise.all([bare.destroy(), pool.close()]);
+}
+
+function refusals(tenants: number): () => unknown {
+  const admission = new Admission(tenants);
+  for (let id = 0; id < tenants; id += 1) admission.hold({ tenant: `t${id}`, weight: 1, most: null });
+  return () => admission.take({ tenant: 't0', weight: 1, most: null });
+}
+
+function shifts(tenants: number): () => unknown {
+  const queue = new FairQueue<object>();
+  for (let id = 0; id < tenants; id += 1) queue.push(`t${id}`, {});
+  return () => {
+    const next = queue.shift(1);
+    if (!next) throw new Error('nothing waits');
+    queue.settle(next.tenant, 1, 2);
+    queue.push(next.tenant, next.item);
+  };
+}
+
+/** Milliseconds that small work on the main thread takes longer than it was to take, while all workers are busy. */
+async function benchPriority(): Promise<void> {
+  const groups = [false, true].map((yields) => {
+    const gate = new Int32Array(new SharedArrayBuffer(8));
+    const workerData = { gate, yields };
+    const script = new URL('./busy-worker.js', import.meta.url);
+    const workers = Array.from({ length: availableParallelism() }, () => new Worker(script, { workerData }));
+    return { gate, workers, name: yields ? 'yielding workers' : 'equal workers', late: [] as number[] };
+  });
+  await sleep(500);
+  for (let round = 0; round < 2 * rounds; round += 1) {
+    for (const { gate, late } of groups) {
+      Atomics.store(gate, 0, 1);
+      Atomics.notify(gate, 0);
+      for (let call = 0; call < 50; call += 1) {
+        const began = performance.now();
+        await sleep(3);
+        JSON.stringify(Array.from({ length: 1000 }, (_, index) => index));
+        late.push(performance.now() - began - 3);
+      }
+      Atomics.store(gate, 0, 0);
+      await sleep(10);
+    }
+  }
+  for (const part of [0.5, 0.95, 0.99]) {
+    const rows = groups.map(({ name, late }) => [name, quantile(late, part)] as const);
+    print(`main thread late, p${part * 100}`, rows, 'ms');
+  }
+  const done = groups.map(({ name, gate }) => [name, gate[1] ?? 0] as const);
+  print('work of the workers meanwhile', done, 'rounds');
+  for (const { workers } of groups) await Promise.all(workers.map((worker) => worker.terminate()));
+}
+
+await benchPath();
+await compare('a refusal', 1000, { '1 place': refusals(1), '100,000 places': refusals(100_000) });
+await compare('the next of so many tenants', 1000, { '10': shifts(10), '10,000': shifts(10_000) });
+await benchPriority();

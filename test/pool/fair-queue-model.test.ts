@@ -1,0 +1,106 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { FairQueue } from '../../pool/fair-queue.js';
+import { PlainFairQueue } from './plain-fair-queue.js';
+
+const names = ['a', 'b', 'c', 'd'];
+const tenant = fc.constantFrom(...names);
+const milliseconds = fc.integer({ min: 0, max: 100 });
+const step = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ push: tenant, weight: fc.integer({ min: 1, max: 5 }) }) },
+  { weight: 4, arbitrary: fc.record({ shift: milliseconds }) },
+  { weight: 2, arbitrary: fc.record({ settle: fc.nat(), spent: milliseconds }) },
+  fc.record({ remove: fc.nat() }),
+  fc.record({ stop: tenant }),
+  fc.record({ go: tenant }),
+);
+
+describe('the fair queue beside a plain one', () => {
+  it('hands out the same items in the same order', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 300, size: 'max' }), (steps) => {
+        const stopped = new Set<string>();
+        const mayStart = (name: string) => !stopped.has(name);
+        const queue = new FairQueue<number>(mayStart);
+        const plain = new PlainFairQueue<number>();
+        const items: string[] = [];
+        const running: { tenant: string; estimate: number }[] = [];
+        for (const one of steps) {
+          if ('push' in one) {
+            for (const each of [queue, plain]) each.push(one.push, items.length, one.weight);
+            items.push(one.push);
+          } else if ('shift' in one) {
+            const next = queue.shift(one.shift);
+            expect(next).to.deep.equal(plain.shift(one.shift, mayStart));
+            if (next) running.push({ tenant: next.tenant, estimate: one.shift });
+          } else if ('settle' in one) {
+            const [ended] = running.splice(one.settle % (running.length || 1), 1);
+            if (ended)
+              for (const each of [queue, plain]) each.settle(ended.tenant, ended.estimate, one.spent);
+          } else if ('remove' in one && items.length > 0) {
+            const item = one.remove % items.length;
+            const name = items[item] as string;
+            expect(queue.remove(name, item)).to.equal(plain.remove(name, item));
+          } else if ('stop' in one) stopped.add(one.stop);
+          else if ('go' in one) {
+            stopped.delete(one.go);
+            queue.look();
+          }
+          expect(queue.size).to.equal(plain.size);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('hands out the same where so many owe time that they are forgotten', () => {
+    const queue = new FairQueue<number>();
+    const plain = new PlainFairQueue<number>();
+    const serve = () => {
+      const next = queue.shift(10);
+      expect(next).to.deep.equal(plain.shift(10, () => true));
+      return next;
+    };
+    for (let round = 0; round < 3; round += 1) {
+      for (let id = 0; id < 1500; id += 1) {
+        for (const each of [queue, plain]) each.push(`t${id % 4 === 0 ? id % 100 : id}`, round * 1500 + id);
+        const next = id % 3 === 0 ? undefined : serve();
+        if (next) for (const each of [queue, plain]) each.settle(next.tenant, 10, id % 200);
+      }
+    }
+    while (queue.size > 0) serve();
+    expect(plain.size).to.equal(0);
+  });
+});
+
+describe('a fair queue of ten thousand tenants', () => {
+  const lanes = 10_000;
+
+  function counted(stopped: (tenant: string) => boolean) {
+    const asked = { times: 0 };
+    const queue = new FairQueue<number>((name) => {
+      asked.times += 1;
+      return !stopped(name);
+    });
+    for (let id = 0; id < lanes; id += 1) queue.push(`t${id}`, id);
+    return { queue, asked };
+  }
+
+  it('asks about the one whose turn it is', () => {
+    const { queue, asked } = counted(() => false);
+    for (let served = 0; served < 100; served += 1) queue.shift(1);
+    expect(asked.times).to.equal(100);
+  });
+
+  it('asks about one that may not start once, and again when it may', () => {
+    const { queue, asked } = counted((name) => name !== 't9999');
+    expect(queue.shift(1)?.tenant).to.equal('t9999');
+    expect(asked.times).to.equal(lanes);
+    for (let tries = 0; tries < 100; tries += 1) expect(queue.shift(1)).to.equal(undefined);
+    expect(asked.times).to.equal(lanes);
+    queue.look();
+    queue.look();
+    queue.shift(1);
+    expect(asked.times).to.equal(2 * lanes - 1);
+  });
+});
