@@ -98,6 +98,7 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
     openDatabase(config, {
       migrations,
       create: true,
+      ownThread: true,
       onConnectionLost: (error) => logger.debug({ err: error }, 'database connection lost'),
     }).then((opened) => closers.own(opened)),
   ]);
