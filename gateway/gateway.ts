@@ -112,6 +112,7 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
   const keys = closers.own(
     createKeyVerifier({
       store,
+      cacheSize: config.keyCache,
       onDown: (error) =>
         logger.error({ err: error }, 'key database does not answer; keys seen lately go on working'),
       onUp: () => logger.info('key database answers again'),

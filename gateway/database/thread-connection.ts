@@ -8,7 +8,9 @@ export interface Question {
   argument: unknown;
 }
 
-export type Answer = { id: number; result: unknown } | { id: number; error: unknown; code: string | undefined };
+export type Answer =
+  | { id: number; result: unknown }
+  | { id: number; error: unknown; code: string | undefined };
 
 interface Waiting {
   resolve: (result: unknown) => void;

@@ -12,22 +12,23 @@ import type { QuotaTables } from '../../../gateway/limits/tables.js';
 import { onEachDatabase } from '../databases.js';
 import { createQuietLog } from '../usage/quiet.js';
 
-/** Adds `waiting` to one quota row; `fail` makes the write fail after it has run. */
+/** Adds `waiting` to one quota row, at most `aPiece` at once; `fail` makes the write fail after it has run. */
 function createCounter() {
-  const counter = { waiting: 0, fail: false, commits: [] as boolean[] };
+  const counter = { waiting: 0, aPiece: Number.POSITIVE_INFINITY, fail: false, commits: [] as boolean[] };
   const source: BatchSource = {
-    drain() {
-      if (counter.waiting === 0) return undefined;
-      const count = counter.waiting;
-      counter.waiting = 0;
-      return {
-        async write(trx) {
-          await sql`insert into quota_use (tenant, month, used) values ('t', '2025-01', ${count})
-            on conflict (tenant, month) do update set used = quota_use.used + ${count}`.execute(trx);
-          if (counter.fail) throw new Error('the database went away');
-        },
-        committed: (written) => void counter.commits.push(written),
-      };
+    *drain() {
+      while (counter.waiting > 0) {
+        const count = Math.min(counter.waiting, counter.aPiece);
+        counter.waiting -= count;
+        yield {
+          async write(trx) {
+            await sql`insert into quota_use (tenant, month, used) values ('t', '2025-01', ${count})
+              on conflict (tenant, month) do update set used = quota_use.used + ${count}`.execute(trx);
+            if (counter.fail) throw new Error('the database went away');
+          },
+          committed: (written) => void counter.commits.push(written),
+        };
+      }
     },
   };
   return { counter, source };
@@ -93,6 +94,67 @@ describe('database/batch-writer', () =>
       expect(await writer.flush()).to.equal(true);
       expect(await used()).to.equal(4);
       expect(counter.commits).to.deep.equal([false, true]);
+      await writer.close();
+    });
+
+    it('writes each piece in a transaction of its own, and others meanwhile', async () => {
+      const access = database.access();
+      const others: Promise<unknown>[] = [];
+      let order = '';
+      const { writer } = createWriter({
+        access: {
+          ...access,
+          async change(work) {
+            others.push(access.run((db) => sql`select 1`.execute(db)).then(() => (order += 'r')));
+            const result = await access.change(work);
+            order += 'w';
+            return result;
+          },
+        },
+      });
+      const { counter, source } = createCounter();
+      writer.add(source);
+      Object.assign(counter, { waiting: 5, aPiece: 2 });
+      expect(await writer.flush()).to.equal(true);
+      expect(counter.commits).to.deep.equal([true, true, true]);
+      expect(await used()).to.equal(5);
+      await Promise.all(others);
+      // On SQLite, which has one connection, nobody waits for a second piece.
+      if (files().kind === 'sqlite') expect(order).to.equal('rwrwrw');
+      await writer.close();
+    });
+
+    it('takes pieces of several sources into one transaction', async () => {
+      const { writer } = createWriter();
+      const counters = [createCounter(), createCounter()];
+      for (const { counter, source } of counters) {
+        writer.add(source);
+        Object.assign(counter, { waiting: 2, aPiece: 1 });
+      }
+      expect(await writer.flush()).to.equal(true);
+      const { change } = database.access();
+      const { rows } = await change((trx) =>
+        sql<{ batch: number }>`select batch from usage_writers`.execute(trx),
+      );
+      expect(rows.map(({ batch }) => batch)).to.deep.equal([2]);
+      expect(await used()).to.equal(4);
+      await writer.close();
+    });
+
+    it('goes on after the piece that failed, and counts none twice', async () => {
+      const lost = { on: false };
+      const { writer } = createWriter({ access: losingCommits(database.access(), lost) });
+      const { counter, source } = createCounter();
+      writer.add(source);
+      Object.assign(counter, { waiting: 6, aPiece: 2 });
+      lost.on = true;
+      expect(await writer.flush()).to.equal(false);
+      expect(await used()).to.equal(2);
+      lost.on = false;
+      counter.waiting += 1;
+      expect(await writer.flush()).to.equal(true);
+      expect(await used()).to.equal(7);
+      expect(counter.commits[0]).to.equal(false);
       await writer.close();
     });
 
