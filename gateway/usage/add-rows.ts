@@ -18,10 +18,17 @@ const columns = [...names, ...counts, 'cpu_ms'] as const;
 
 /** The order of the table's own key. */
 export function compareRows(a: UsageTable, b: UsageTable): number {
-  for (const name of names) {
-    if (a[name] !== b[name]) return a[name] < b[name] ? -1 : 1;
-  }
-  return 0;
+  return (
+    compare(a.tenant, b.tenant) ||
+    compare(a.day, b.day) ||
+    compare(a.key_id, b.key_id) ||
+    compare(a.service, b.service)
+  );
+}
+
+function compare(a: string, b: string): number {
+  if (a < b) return -1;
+  return a === b ? 0 : 1;
 }
 
 const into = sql.raw(columns.join(', '));

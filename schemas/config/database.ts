@@ -26,7 +26,7 @@ export const databaseVariables = {
   keyCache: {
     name: 'HELPER_KEY_CACHE',
     reader: 'database',
-    form: integer({ min: 100, max: 10_000_000 }),
+    form: integer({ min: 100, max: 1_000_000 }),
     default: '100000',
     description: 'Keys kept in memory; a call with any other waits for the database.',
   },
