@@ -32,23 +32,31 @@ const beginReading = 'begin; select 1 from sqlite_schema limit 1';
  * fails, and its next read keeps the database locked for the writers of all other processes.
  */
 export function openConnection(file: string): SqliteConnection {
-  const database = new Libsql(file);
+  const opened = new Libsql(file);
+  let closed = false;
+
+  /** libsql ends the whole process where a closed database is asked for its transaction. */
+  function use(): Libsql.Database {
+    if (closed) throw new Error('The database connection is not open');
+    return opened;
+  }
 
   function rollback(): void {
     // A full disk makes SQLite roll back by itself, and a second rollback would hide the reason.
-    if (database.inTransaction) database.exec('rollback');
+    if (!closed && opened.inTransaction) opened.exec('rollback');
   }
 
   function run({ sql, parameters }: SqliteQuery): QueryResult<unknown> {
-    const statement = database.prepare(sql);
+    const statement = use().prepare(sql);
     if (statement.reader) return { rows: statement.all(parameters) };
     const { changes, lastInsertRowid } = statement.run(parameters);
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
   }
 
   return {
-    exec: async (sql) => void database.exec(sql),
+    exec: async (sql) => void use().exec(sql),
     async query(query) {
+      const database = use();
       if (database.inTransaction) return run(query);
       try {
         database.exec(query.reads ? beginReading : beginWriting);
@@ -61,6 +69,10 @@ export function openConnection(file: string): SqliteConnection {
       }
     },
     rollback: async () => rollback(),
-    close: async () => void database.close(),
+    async close() {
+      if (closed) return;
+      closed = true;
+      opened.close();
+    },
   };
 }

@@ -14,10 +14,15 @@ async function answer({ id, method, argument }: Question): Promise<Answer> {
     // biome-ignore lint/suspicious/noExplicitAny: the other side typed them together.
     return { id, result: await connection[method](argument as any) };
   } catch (error) {
-    // A clone of an error keeps its kind and message alone.
-    const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
-    return { id, error, code };
+    return { id, ...describe(error) };
   }
+}
+
+/** libsql's errors are none of JavaScript's own, and a clone of one of those keeps its kind and message alone. */
+function describe(error: unknown): { error: Error; code: string | undefined } {
+  if (error instanceof TypeError || error instanceof RangeError) return { error, code: undefined };
+  const { message, code } = error as { message?: string; code?: string };
+  return { error: new Error(message ?? String(error)), code };
 }
 
 port.on('message', async (question: Question) => port.postMessage(await answer(question)));

@@ -8,9 +8,7 @@ export interface Question {
   argument: unknown;
 }
 
-export type Answer =
-  | { id: number; result: unknown }
-  | { id: number; error: unknown; code: string | undefined };
+export type Answer = { id: number; result: unknown } | { id: number; error: Error; code: string | undefined };
 
 interface Waiting {
   resolve: (result: unknown) => void;
@@ -34,7 +32,7 @@ export function connectThread(file: string): SqliteConnection {
     if (waiting.size === 0) worker.unref();
     if (!('error' in answer)) return waiter?.resolve(answer.result);
     const { error, code } = answer;
-    waiter?.reject(error instanceof Error && code !== undefined ? Object.assign(error, { code }) : error);
+    waiter?.reject(code === undefined ? error : Object.assign(error, { code }));
   });
   worker.once('exit', () => {
     ended = true;

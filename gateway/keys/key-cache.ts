@@ -20,8 +20,8 @@ export interface KeyCache {
   set(hash: string, found: FoundSecret, readAt: number): void;
   /** Forgets the keys of a tenant that `touched` is true of, and returns their hashes; costs what that tenant has, not what there is. */
   forget(tenant: string, touched: (known: KnownKey) => boolean): string[];
-  /** Forgets everything, and returns the hashes. */
-  clear(): string[];
+  /** Forgets everything, and returns the hashes, one by one: to list them all would take long. */
+  clear(): Iterable<string>;
 }
 
 /** A cache of at most `most` keys, the ones used last; some 0.6 KB each. */
@@ -73,11 +73,15 @@ export function createKeyCache(most: number): KeyCache {
       return forgotten;
     },
     clear() {
-      const all = [...keys.keys()];
+      const all = hashes;
       // To empty a large one takes longer than to make another.
       keys = createKeys();
       hashes = new Map();
-      return all;
+      return each(all);
     },
   };
+}
+
+function* each(hashes: Map<string, Set<string>>): Generator<string> {
+  for (const some of hashes.values()) yield* some;
 }

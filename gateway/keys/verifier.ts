@@ -1,7 +1,5 @@
 import { LRUCache } from 'lru-cache';
-
 import { DatabaseError } from '../database/database-error.js';
-import { slices } from '../database/in-turns.js';
 import { GatewayError } from '../errors.js';
 import { createChangeFeed } from './change-feed.js';
 import { type CachedKey, createKeyCache, type KnownKey } from './key-cache.js';
@@ -108,18 +106,22 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
    * Forgets what may have changed, and reads it again: a key in use stays known, should the database go away before its
    * next call. Until that is read, nothing of it is believed.
    */
-  function reread(forget: () => string[]): void {
+  function reread(forget: () => Iterable<string>): void {
     epoch += 1;
     unknown = createUnknown();
     void loadAgain(forget());
   }
 
   /** A few at a time: what a caller waits for is not to stand behind all that were known. */
-  async function loadAgain(hashes: string[]): Promise<void> {
+  async function loadAgain(hashes: Iterable<string>): Promise<void> {
+    let some: Promise<unknown>[] = [];
     try {
-      for (const part of slices(hashes, rereadAtOnce)) {
-        await Promise.all(part.map((hash) => known.has(hash) || load(hash)));
+      for (const hash of hashes) {
+        if (!known.has(hash) && some.push(load(hash)) < rereadAtOnce) continue;
+        await Promise.all(some);
+        some = [];
       }
+      await Promise.all(some);
     } catch (error) {
       noteFailure(error);
     }
