@@ -24,7 +24,7 @@ export interface KeyCache {
   clear(): Iterable<string>;
 }
 
-/** A cache of at most `most` keys, the ones used last; some 0.6 KB each. */
+/** A cache of at most `most` keys, the ones used last; some 0.7 KB each. */
 export function createKeyCache(most: number): KeyCache {
   let keys = createKeys();
   let hashes = new Map<string, Set<string>>();

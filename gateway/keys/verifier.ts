@@ -117,7 +117,7 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
     let some: Promise<unknown>[] = [];
     try {
       for (const hash of hashes) {
-        if (!known.has(hash) && some.push(load(hash)) < rereadAtOnce) continue;
+        if (known.has(hash) || some.push(load(hash)) < rereadAtOnce) continue;
         await Promise.all(some);
         some = [];
       }
