@@ -100,6 +100,7 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
     openDatabase(config, {
       migrations,
       create: true,
+      ownThread: true,
       onConnectionLost: (error) => logger.debug({ err: error }, 'database connection lost'),
     }).then((opened) => closers.own(opened)),
     loading.then((registry) => warmUp(registry, inline)),
@@ -114,6 +115,7 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
   const keys = closers.own(
     createKeyVerifier({
       store,
+      cacheSize: config.keyCache,
       onDown: (error) =>
         logger.error({ err: error }, 'key database does not answer; keys seen lately go on working'),
       onUp: () => logger.info('key database answers again'),

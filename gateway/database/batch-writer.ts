@@ -18,7 +18,7 @@ type WriterTables = {
 /** A process that tries one batch again for longer than this may count it twice. */
 const keepMs = 30 * 86_400_000;
 
-/** What one source has gathered, frozen: it may be written more than once, and counts once. */
+/** A piece of what one source has gathered, frozen: it may be written more than once, and counts once. */
 export interface PendingWrite {
   /** A source names its own tables: `trx.withTables<…>()`. */
   write(trx: Transaction<NoTables>): Promise<void>;
@@ -26,9 +26,16 @@ export interface PendingWrite {
   committed?(written: boolean): void;
 }
 
-/** Gathers counts in memory; `drain` hands over what has gathered since it was last called. */
+/** The most rows of one source in one transaction: no other user of the database waits long for it. */
+export const rowsAPiece = 1_000;
+
+/** Gathers counts in memory. */
 export interface BatchSource {
-  drain(): PendingWrite | undefined;
+  /**
+   * Hands over what has gathered since it was last called, in pieces of at most `rowsAPiece` rows. It is not called again
+   * before they are written. No piece may take the event loop long to make.
+   */
+  drain(): AsyncIterator<PendingWrite> | Iterator<PendingWrite>;
 }
 
 export interface BatchWriter {
@@ -49,7 +56,8 @@ export interface BatchWriterOptions {
 }
 
 /**
- * Writes the counts of all its sources behind the requests, as one transaction a batch.
+ * Writes the counts of all its sources behind the requests. A transaction, the batch, holds a piece of each source, so that much
+ * to write takes many short ones, and little takes one.
  *
  * A connection lost during COMMIT leaves open whether the batch is in. So each process has a row with the number of
  * its last batch, written in the same transaction: a batch that is tried again and is not newer is already there.
@@ -58,6 +66,7 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
   const { access, logger, closeMs = 4000 } = options;
   const id = randomUUID();
   const sources: BatchSource[] = [];
+  let drained: ReturnType<BatchSource['drain']>[] = [];
   let number = 0;
   let batch: PendingWrite[] = [];
   let running: Promise<boolean> | undefined;
@@ -88,12 +97,28 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
     for (const part of parts) part.committed?.(written);
   }
 
+  async function nextBatch(): Promise<PendingWrite[]> {
+    const pieces = await Promise.all(drained.map((source) => source.next()));
+    return pieces.flatMap(({ done, value }) => (done ? [] : [value]));
+  }
+
+  /** Goes on with the batch that failed, where there is one. */
+  async function writeDrained(): Promise<void> {
+    for (;;) {
+      if (batch.length === 0) {
+        batch = await nextBatch();
+        if (batch.length === 0) return;
+        number += 1;
+      }
+      await writeBatch();
+    }
+  }
+
   async function writeAll(): Promise<boolean> {
     try {
-      if (batch.length > 0) await writeBatch();
-      batch = sources.map((source) => source.drain()).filter((part) => part !== undefined);
-      number += 1;
-      if (batch.length > 0) await writeBatch();
+      await writeDrained();
+      drained = sources.map((source) => source.drain());
+      await writeDrained();
     } catch (error) {
       if (!failing)
         logger.warn({ err: error }, 'usage cannot be written; it is kept in memory and tried again');

@@ -19,6 +19,11 @@ export interface OpenOptions {
   migrations: Migrations;
   /** Whether to make a database where there is none; by default that is an error, `not_found`. */
   create?: boolean;
+  /**
+   * Whether SQLite works on a thread of its own: for a process that serves. A command does without, since a thread costs it more
+   * than its few statements.
+   */
+  ownThread?: boolean;
   /** Gets the reason when an idle connection is lost; it is replaced by itself. */
   onConnectionLost?: (error: Error) => void;
 }

@@ -1,92 +1,106 @@
 import {
   type CompiledQuery,
   type DatabaseConnection,
+  type DatabaseIntrospector,
+  type Dialect,
+  type DialectAdapter,
+  type Driver,
+  type Kysely,
+  type QueryCompiler,
   type QueryResult,
   SelectQueryNode,
-  SqliteDialect,
-  SqliteDriver,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
 } from 'kysely';
-import type Database from 'libsql';
+import { beginWriting, type SqliteConnection } from './sqlite-connection.js';
 
-/**
- * Kysely's SQLite dialect over libsql, with locks taken as several processes need them: through `exec`, before any prepared
- * statement. A prepared statement that fails with SQLITE_BUSY stays in progress in libsql 0.5.29 until it is
- * garbage-collected (tursodatabase/libsql-js#238): until then every commit of the connection fails, and its next read
- * keeps the database locked for the writers of all other processes.
- */
-export class LibsqlDialect extends SqliteDialect {
-  readonly #database: Database.Database;
+/** Kysely's SQLite dialect over a connection, on whichever thread that is. */
+export class SqliteConnectionDialect implements Dialect {
+  readonly #connection: SqliteConnection;
 
-  constructor(database: Database.Database) {
-    super({ database });
-    this.#database = database;
-  }
-
-  override createDriver(): SqliteDriver {
-    return new LibsqlDriver(this.#database);
-  }
-}
-
-/** `immediate`: what reads first and then writes could otherwise meet another's lock half-way, where waiting does not help. */
-export const beginWriting = 'begin immediate';
-/** `begin` alone takes no lock; its first read does. */
-const beginReading = 'begin; select 1 from sqlite_schema limit 1';
-
-class LibsqlDriver extends SqliteDriver {
-  readonly #database: Database.Database;
-
-  constructor(database: Database.Database) {
-    super({ database });
-    this.#database = database;
-  }
-
-  override async acquireConnection(): Promise<DatabaseConnection> {
-    return new LockingConnection(await super.acquireConnection(), this.#database);
-  }
-
-  override async beginTransaction(_connection: DatabaseConnection): Promise<void> {
-    this.#database.exec(beginWriting);
-  }
-
-  override async commitTransaction(_connection: DatabaseConnection): Promise<void> {
-    this.#database.exec('commit');
-  }
-
-  override async rollbackTransaction(_connection: DatabaseConnection): Promise<void> {
-    rollback(this.#database);
-  }
-}
-
-/** Runs a statement that is in no transaction as one of its own, so that it has its lock before it is prepared. */
-class LockingConnection implements DatabaseConnection {
-  readonly #connection: DatabaseConnection;
-  readonly #database: Database.Database;
-
-  constructor(connection: DatabaseConnection, database: Database.Database) {
+  constructor(connection: SqliteConnection) {
     this.#connection = connection;
-    this.#database = database;
   }
 
-  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    if (this.#database.inTransaction) return this.#connection.executeQuery<R>(query);
-    try {
-      this.#database.exec(SelectQueryNode.is(query.query) ? beginReading : beginWriting);
-      const result = await this.#connection.executeQuery<R>(query);
-      this.#database.exec('commit');
-      return result;
-    } catch (error) {
-      rollback(this.#database);
-      throw error;
-    }
+  createDriver(): Driver {
+    return new SingleDriver(this.#connection);
   }
 
-  streamQuery<R>(query: CompiledQuery, chunkSize?: number): AsyncIterableIterator<QueryResult<R>> {
-    return this.#connection.streamQuery<R>(query, chunkSize);
+  createQueryCompiler(): QueryCompiler {
+    return new SqliteQueryCompiler();
+  }
+
+  createAdapter(): DialectAdapter {
+    return new SqliteAdapter();
+  }
+
+  createIntrospector(db: Kysely<unknown>): DatabaseIntrospector {
+    return new SqliteIntrospector(db);
   }
 }
 
-/** Ends a transaction that failed. */
-export function rollback(database: Database.Database): void {
-  // A full disk makes SQLite roll back by itself, and a second rollback would hide the reason.
-  if (database.inTransaction) database.exec('rollback');
+/** Lends the one connection to one user after the other, in the order in which they came. */
+class SingleDriver implements Driver {
+  readonly #connection: SqliteConnection;
+  readonly #lent: DatabaseConnection;
+  /** Resolves when the last of those who wait has given it back. */
+  #free: Promise<void> = Promise.resolve();
+  #giveBack: () => void = () => {};
+
+  constructor(connection: SqliteConnection) {
+    this.#connection = connection;
+    this.#lent = new LentConnection(connection);
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    const before = this.#free;
+    let giveBack: () => void = () => {};
+    this.#free = new Promise((resolve) => {
+      giveBack = resolve;
+    });
+    await before;
+    this.#giveBack = giveBack;
+    return this.#lent;
+  }
+
+  async releaseConnection(): Promise<void> {
+    this.#giveBack();
+  }
+
+  beginTransaction(): Promise<void> {
+    return this.#connection.exec(beginWriting);
+  }
+
+  commitTransaction(): Promise<void> {
+    return this.#connection.exec('commit');
+  }
+
+  rollbackTransaction(): Promise<void> {
+    return this.#connection.rollback();
+  }
+
+  destroy(): Promise<void> {
+    return this.#connection.close();
+  }
+}
+
+class LentConnection implements DatabaseConnection {
+  readonly #connection: SqliteConnection;
+
+  constructor(connection: SqliteConnection) {
+    this.#connection = connection;
+  }
+
+  executeQuery<R>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<R>> {
+    const reads = SelectQueryNode.is(query);
+    return this.#connection.query({ sql, parameters, reads }) as Promise<QueryResult<R>>;
+  }
+
+  // biome-ignore lint/correctness/useYield: nobody streams, which would hold the connection for as long as the reader takes.
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error('SQLite is read whole.');
+  }
 }

@@ -1,15 +1,16 @@
 import { accessSync, closeSync, constants, mkdirSync, openSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Kysely, type Migration } from 'kysely';
-import Libsql from 'libsql';
 import { GatewayError } from '../errors.js';
 import { createDatabase, type Database, type OpenOptions } from './database.js';
 import { reasonOf } from './database-error.js';
 import { migrate } from './migrate.js';
 import { retryConflicts } from './retry.js';
-import { beginWriting, LibsqlDialect, rollback } from './sqlite-dialect.js';
+import { beginWriting, openConnection, type SqliteConnection } from './sqlite-connection.js';
+import { SqliteConnectionDialect } from './sqlite-dialect.js';
+import { connectThread } from './thread-connection.js';
 
-/** SQLite's own waiting blocks the event loop, so it is short, and whoever uses the database waits on without blocking. */
+/** SQLite's own waiting blocks its thread, so it is short, and whoever uses the database waits on without blocking. */
 const busyTimeoutMs = 20;
 
 /**
@@ -21,22 +22,22 @@ const busyTimeoutMs = 20;
  */
 export async function openSqlite(
   dataDir: string,
-  { migrations, create = false }: OpenOptions,
+  { migrations, create = false, ownThread = false }: OpenOptions,
 ): Promise<Database> {
   const file = join(dataDir, 'gateway.db');
-  let database: Libsql.Database | undefined;
+  let connection: SqliteConnection | undefined;
   try {
     if (!create && !hasContent(file)) throw noDatabase(resolve(file));
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     createFile(file);
     // SQLite's own words for this are a number.
     accessSync(file, constants.R_OK | constants.W_OK);
-    const opened = new Libsql(file);
-    database = opened;
+    const opened = ownThread ? connectThread(file) : openConnection(file);
+    connection = opened;
     const handle = await retryConflicts(() => prepare(opened, migrations('sqlite')));
     return createDatabase(handle, 'sqlite');
   } catch (error) {
-    database?.close();
+    await connection?.close();
     if (error instanceof GatewayError) throw error;
     throw new Error(`The database ${file} cannot be opened: ${reasonOf(error)}`, { cause: error });
   }
@@ -67,19 +68,19 @@ function createFile(file: string): void {
 }
 
 async function prepare(
-  database: Libsql.Database,
+  connection: SqliteConnection,
   migrations: Record<string, Migration>,
 ): Promise<Kysely<unknown>> {
-  database.exec(`pragma busy_timeout = ${busyTimeoutMs}`);
-  database.exec('pragma journal_mode = delete; pragma synchronous = full; pragma foreign_keys = on');
-  const db = new Kysely<unknown>({ dialect: new LibsqlDialect(database) });
+  await connection.exec(`pragma busy_timeout = ${busyTimeoutMs}`);
+  await connection.exec('pragma journal_mode = delete; pragma synchronous = full; pragma foreign_keys = on');
+  const db = new Kysely<unknown>({ dialect: new SqliteConnectionDialect(connection) });
   // Kysely takes no lock on SQLite; within this transaction, one start migrates and the others find it done.
-  database.exec(beginWriting);
+  await connection.exec(beginWriting);
   try {
     await migrate(db, migrations);
-    database.exec('commit');
+    await connection.exec('commit');
   } catch (error) {
-    rollback(database);
+    await connection.rollback();
     throw error;
   }
   return db;

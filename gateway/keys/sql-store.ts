@@ -1,5 +1,7 @@
 import { type Kysely, sql } from 'kysely';
-import type { Access } from '../database/access.js';
+import type { Access, DatabaseKind } from '../database/access.js';
+import { givenRows } from '../database/given-rows.js';
+import { slices } from '../database/in-turns.js';
 import { openAuditLog } from './audit-log.js';
 import type { AuditEntry } from './model.js';
 import { createSqlReads } from './sql-reads.js';
@@ -7,10 +9,10 @@ import { createSqlTransaction } from './sql-transaction.js';
 import type { Change, KeyStore } from './store.js';
 import type { KeyTables } from './tables.js';
 
-type Listener = (changes: Omit<Change, 'id'>[]) => void;
+/** Keys in one transaction of `touch`: no other user of the database waits long for it. */
+const touchRows = 1_000;
 
-/** At most this many keys in one statement of `touch`: two parameters each, well below both databases' limits. */
-const touchRows = 500;
+type Listener = (changes: Omit<Change, 'id'>[]) => void;
 
 /** The key store in the gateway's database. */
 export function createKeyStore(access: Access<KeyTables>): KeyStore {
@@ -38,20 +40,18 @@ export function createKeyStore(access: Access<KeyTables>): KeyStore {
       return () => listeners.delete(listener);
     },
     async touch(lastUsed) {
-      // Sorted, so that two gateways take their row locks in one order and cannot wait for each other.
-      const rows = [...lastUsed].sort(([a], [b]) => (a < b ? -1 : 1));
-      for (let start = 0; start < rows.length; start += touchRows) {
-        const part = rows.slice(start, start + touchRows);
-        await change((tx) => touch(tx, part));
-      }
+      for (const part of slices([...lastUsed], touchRows)) await change((tx) => touch(tx, kind, part));
     },
   };
 }
 
-async function touch(db: Kysely<KeyTables>, rows: [id: string, at: number][]): Promise<void> {
-  const values = sql.join(rows.map(([id, at]) => sql`(cast(${id} as text), cast(${at} as bigint))`));
+async function touch(
+  db: Kysely<KeyTables>,
+  kind: DatabaseKind,
+  rows: [id: string, at: number][],
+): Promise<void> {
   await sql`
-    update keys set last_used_at = used.column2 from (values ${values}) as used
-    where keys.id = used.column1 and (keys.last_used_at is null or keys.last_used_at < used.column2)
+    update keys set last_used_at = cast(value ->> 1 as bigint) from ${givenRows(kind, rows)}
+    where keys.id = value ->> 0 and (keys.last_used_at is null or keys.last_used_at < cast(value ->> 1 as bigint))
   `.execute(db);
 }

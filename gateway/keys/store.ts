@@ -72,6 +72,9 @@ export interface KeyStore extends KeyReads {
   change<T>(work: (tx: KeyTransaction) => Promise<T>): Promise<T>;
   /** Tells of this process's own changes, once committed; returns the way to stop it. */
   onChange(listener: (changes: Omit<Change, 'id'>[]) => void): () => void;
-  /** Writes when keys were last used (ms, by key id); never moves a time back. */
+  /**
+   * Writes when keys were last used (ms, by key id), in the order given and in many transactions where they are many; never moves
+   * a time back.
+   */
   touch(lastUsed: ReadonlyMap<string, number>): Promise<void>;
 }

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
-
 import { DatabaseError } from '../database/database-error.js';
 import { GatewayError } from '../errors.js';
 import { createChangeFeed } from './change-feed.js';
+import { type CachedKey, createKeyCache, type KnownKey } from './key-cache.js';
 import { parseKey } from './key-format.js';
 import { createKeyLookup } from './key-lookup.js';
 import { createLastUsed } from './last-used.js';
-import type { FoundSecret, Key, Tenant } from './model.js';
+import type { Key, Tenant } from './model.js';
 import type { Change, KeyStore } from './store.js';
 import { keyState, secretEnded } from './views.js';
 
@@ -20,6 +20,8 @@ export type KeyVerdict = ActiveKey | { state: 'malformed' | 'unknown' | 'expired
 
 export interface KeyVerifierOptions {
   store: KeyStore;
+  /** Keys kept in memory; any other costs a look-up. Default 100,000. */
+  cacheSize?: number;
   /** Wall clock, ms: judges expiry, and nothing else. */
   now?: () => number;
   /** A clock that never jumps, ms: judges the age of what is cached. */
@@ -44,14 +46,12 @@ export interface KeyVerifier {
   close(): Promise<void>;
 }
 
-interface Cached {
-  /** Undefined: no such key. */
-  found: FoundSecret | undefined;
-  /** Monotonic time at which its read began. */
-  readAt: number;
-}
+/** Monotonic time at which a read began. */
+type Read = Pick<CachedKey, 'readAt'>;
 
-const mostCached = 10_000;
+const mostUnknown = 10_000;
+/** Keys that are read again at once after a change; one look-up takes as many. */
+const rereadAtOnce = 100;
 /** What is known to be true this recently needs no read. With polls every second, only a slow database makes one. */
 const freshMs = 3_000;
 /** A database that leaves a known key waiting for longer counts as away. With the above, below five seconds. */
@@ -65,9 +65,11 @@ const outageMs = 5 * 60_000;
  */
 export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
   const { store, now = Date.now, monotonic = () => performance.now() } = options;
-  const known = new LRUCache<string, Cached>({ max: mostCached });
-  const unknown = new LRUCache<string, Cached>({ max: mostCached });
-  const lastUsed = createLastUsed(store, options.lastUsedInterval ?? 5_000);
+  const known = createKeyCache(options.cacheSize ?? 100_000);
+  const createUnknown = () => new LRUCache<string, Read>({ max: mostUnknown });
+  let unknown = createUnknown();
+  // A fifth of what `last_used_at` may be behind is left for the writing.
+  const lastUsed = createLastUsed(store, options.lastUsedInterval ?? 4_000);
   // Rises with every change. A read that began before one may bring what was true before it, and is not cached.
   let epoch = 0;
   const find = createKeyLookup(store, () => ({ epoch, at: monotonic() }));
@@ -77,7 +79,7 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
     monotonic,
     interval: options.pollInterval ?? 1_000,
     onChanges: drop,
-    onReset: () => reread(() => true),
+    onReset: () => reread(() => known.clear()),
     onDown: (error) => options.onDown?.(error),
     onUp: () => options.onUp?.(),
   });
@@ -89,39 +91,55 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
     if (changes.length === 0) return;
     const keys = new Set(changes.map((change) => change.key_id));
     // A change that names no key is one of the tenant itself, and so of what every key of it may do.
-    const tenants = new Set(
+    const whole = new Set(
       changes.filter((change) => change.key_id === null).map(({ tenant_id }) => tenant_id),
     );
-    reread(({ key, tenant }) => keys.has(key.id) || tenants.has(tenant.id));
+    const tenants = new Set(changes.flatMap(({ tenant_id }) => tenant_id ?? []));
+    reread(() =>
+      [...tenants].flatMap((tenant) =>
+        known.forget(tenant, whole.has(tenant) ? () => true : ({ key }) => keys.has(key.id)),
+      ),
+    );
   }
 
   /**
-   * Forgets what may have changed, and reads it again at once: a key in use stays known, should the database go away
-   * before its next call. Until that is read, nothing of it is believed.
+   * Forgets what may have changed, and reads it again: a key in use stays known, should the database go away before its
+   * next call. Until that is read, nothing of it is believed.
    */
-  function reread(touched: (found: FoundSecret) => boolean): void {
+  function reread(forget: () => Iterable<string>): void {
     epoch += 1;
-    unknown.clear();
-    for (const [hash, { found }] of [...known.entries()]) {
-      if (!found || !touched(found)) continue;
-      known.delete(hash);
-      load(hash).catch((error) => noteFailure(error));
+    unknown = createUnknown();
+    void loadAgain(forget());
+  }
+
+  /** A few at a time: what a caller waits for is not to stand behind all that were known. */
+  async function loadAgain(hashes: Iterable<string>): Promise<void> {
+    let some: Promise<unknown>[] = [];
+    try {
+      for (const hash of hashes) {
+        if (known.has(hash) || some.push(load(hash)) < rereadAtOnce) continue;
+        await Promise.all(some);
+        some = [];
+      }
+      await Promise.all(some);
+    } catch (error) {
+      noteFailure(error);
     }
   }
 
-  function trustedFor(cached: Cached | undefined, span: number): cached is Cached {
+  function trustedFor<T extends Read>(cached: T | undefined, span: number): cached is T {
     return cached !== undefined && monotonic() - Math.max(cached.readAt, feed.confirmedAt()) <= span;
   }
 
   /** Against the clock of this very call: a key runs out while it is cached. */
-  function judge(found: FoundSecret | undefined): KeyVerdict {
+  function judge(found: KnownKey | undefined): KeyVerdict {
     if (!found) return { state: 'unknown' };
     const { secret, key, tenant } = found;
     const at = now();
     const state = keyState(key, at);
     if (state !== 'active') return { state };
     if (secretEnded(secret, at)) return { state: 'expired' };
-    lastUsed.note(key.id, at);
+    lastUsed.note(key, at);
     const { id, name, limits, weight } = tenant;
     return {
       state: 'active',
@@ -132,7 +150,7 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
 
   function fallBack(hash: string, cause?: unknown): KeyVerdict {
     const cached = known.get(hash);
-    if (trustedFor(cached, outageMs)) return judge(cached.found);
+    if (trustedFor(cached, outageMs)) return judge(cached);
     // Who calls the API is told of keys, and not of a database.
     if (cause instanceof DatabaseError) throw new GatewayError('keys_unavailable', { cause: cause.cause });
     throw cause instanceof GatewayError ? cause : new GatewayError('keys_unavailable', { cause });
@@ -149,12 +167,14 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
     }
   }
 
-  async function load(hash: string): Promise<FoundSecret | undefined> {
+  async function load(hash: string): Promise<KnownKey | undefined> {
     const asked = epoch;
     let { found, mark } = await findInTime(hash);
     // The answer of a read that began before a change which this caller may know of.
     while (mark.epoch < asked) ({ found, mark } = await findInTime(hash));
-    if (mark.epoch === epoch) (found ? known : unknown).set(hash, { found, readAt: mark.at });
+    if (mark.epoch !== epoch) return found;
+    if (found) known.set(hash, found, mark.at);
+    else unknown.set(hash, { readAt: mark.at });
     return found;
   }
 
@@ -176,7 +196,7 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
       if (!digest) return { state: 'malformed' };
       const { hash } = digest;
       const cached = known.get(hash);
-      if (trustedFor(cached, freshMs)) return judge(cached.found);
+      if (trustedFor(cached, freshMs)) return judge(cached);
       if (!cached && !feed.isDown() && trustedFor(unknown.get(hash), freshMs)) return { state: 'unknown' };
       return read(hash);
     },

@@ -1,5 +1,6 @@
 import type { Access } from '../database/access.js';
-import type { BatchSource } from '../database/batch-writer.js';
+import { type BatchSource, type PendingWrite, rowsAPiece } from '../database/batch-writer.js';
+import { slices, sortInTurns } from '../database/in-turns.js';
 import { addQuotaUse, readQuotaUse } from './quota-store.js';
 import type { QuotaTables } from './tables.js';
 
@@ -41,7 +42,7 @@ const loadMs = 250;
 /** An account whose sum could not be read is not tried again with every call. */
 const retryMs = 1000;
 
-function createEntry(tenant: string, month: string): Entry {
+function createEntry(tenant: string, month: string, onCharge: (entry: Entry) => void): Entry {
   return {
     tenant,
     month,
@@ -65,6 +66,7 @@ function createEntry(tenant: string, month: string): Entry {
     charge() {
       this.held -= 1;
       this.pending += 1;
+      onCharge(this);
     },
     release() {
       this.held -= 1;
@@ -74,8 +76,12 @@ function createEntry(tenant: string, month: string): Entry {
 
 /** Only finished calls reach the database, so its sum never has to be taken back. */
 export function createQuotaLedger(access: Access<QuotaTables>): QuotaLedger {
-  const entries = new Map<string, Entry>();
+  /** By month, then by tenant. */
+  const months = new Map<string, Map<string, Entry>>();
   let current = '';
+  /** Entries that were charged since the last batch. */
+  let due = new Set<Entry>();
+  const noteCharge = (entry: Entry) => void due.add(entry);
 
   async function load(entry: Entry): Promise<void> {
     try {
@@ -91,19 +97,53 @@ export function createQuotaLedger(access: Access<QuotaTables>): QuotaLedger {
   }
 
   function entryOf(tenant: string, month: string): Entry {
-    const name = `${month} ${tenant}`;
-    const entry = entries.get(name) ?? createEntry(tenant, month);
-    entries.set(name, entry);
+    const entries = months.get(month) ?? new Map<string, Entry>();
+    months.set(month, entries);
+    const entry = entries.get(tenant) ?? createEntry(tenant, month, noteCharge);
+    entries.set(tenant, entry);
     entry.recent = true;
     current = month;
     return entry;
   }
 
   function forgetOtherMonths(): void {
-    for (const [name, entry] of entries) {
-      const busy = entry.recent || entry.pending + entry.flushing + entry.held > 0;
-      if (entry.month !== current && !busy) entries.delete(name);
-      entry.recent = false;
+    for (const [month, entries] of months) {
+      if (month === current) continue;
+      for (const [tenant, entry] of entries) {
+        const busy = entry.recent || entry.pending + entry.flushing + entry.held > 0;
+        if (!busy) entries.delete(tenant);
+        entry.recent = false;
+      }
+      if (entries.size === 0) months.delete(month);
+    }
+  }
+
+  function pieceOf(entries: Entry[]): PendingWrite {
+    for (const entry of entries) {
+      entry.flushing = entry.pending;
+      entry.pending = 0;
+    }
+    const rows = entries.map(({ tenant, month, flushing }) => ({ tenant, month, used: flushing }));
+    let sums = new Map<string, number>();
+    return {
+      async write(trx) {
+        const found = await addQuotaUse(trx.withTables<QuotaTables>(), access.kind, rows);
+        sums = new Map(found.map(({ tenant, month, used }) => [`${month} ${tenant}`, used]));
+      },
+      committed(written) {
+        for (const entry of entries) {
+          const sum = written ? sums.get(`${entry.month} ${entry.tenant}`) : undefined;
+          entry.total = Math.max(entry.total + entry.flushing, sum ?? 0);
+          entry.flushing = 0;
+        }
+      },
+    };
+  }
+
+  async function* pieces(drained: Set<Entry>): AsyncGenerator<PendingWrite> {
+    // Every gateway writes in the same order, so that two of them never wait for each other's rows.
+    for (const entries of slices(await sortInTurns([...drained], byTenant), rowsAPiece)) {
+      yield pieceOf(entries);
     }
   }
 
@@ -127,29 +167,14 @@ export function createQuotaLedger(access: Access<QuotaTables>): QuotaLedger {
     },
     drain() {
       forgetOtherMonths();
-      const due = [...entries.values()].filter((entry) => entry.pending > 0);
-      if (due.length === 0) return undefined;
-      // Every gateway writes in the same order, so that two of them never wait for each other's rows.
-      due.sort((a, b) => (a.tenant < b.tenant ? -1 : 1));
-      for (const entry of due) {
-        entry.flushing = entry.pending;
-        entry.pending = 0;
-      }
-      const rows = due.map(({ tenant, month, flushing }) => ({ tenant, month, used: flushing }));
-      let sums = new Map<string, number>();
-      return {
-        async write(trx) {
-          const found = await addQuotaUse(trx.withTables<QuotaTables>(), rows);
-          sums = new Map(found.map(({ tenant, month, used }) => [`${month} ${tenant}`, used]));
-        },
-        committed(written) {
-          for (const entry of due) {
-            const sum = written ? sums.get(`${entry.month} ${entry.tenant}`) : undefined;
-            entry.total = Math.max(entry.total + entry.flushing, sum ?? 0);
-            entry.flushing = 0;
-          }
-        },
-      };
+      const drained = due;
+      due = new Set();
+      return pieces(drained);
     },
   };
+}
+
+function byTenant(a: Entry, b: Entry): number {
+  if (a.tenant !== b.tenant) return a.tenant < b.tenant ? -1 : 1;
+  return a.month < b.month ? -1 : 1;
 }

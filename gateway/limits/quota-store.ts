@@ -1,10 +1,9 @@
-import type { Transaction } from 'kysely';
-import type { Access } from '../database/access.js';
+import { sql, type Transaction } from 'kysely';
+import type { Access, DatabaseKind } from '../database/access.js';
+import { givenRows } from '../database/given-rows.js';
 import type { Prune } from '../database/prune-daily.js';
 import type { QuotaRow, QuotaTables } from './tables.js';
 
-/** Rows of 3 values each: far below the parameters that SQLite takes. */
-const rowsAStatement = 1000;
 const dayMs = 86_400_000;
 /** The current month's sums are needed whatever else is deleted; two months cover every time zone's idea of it. */
 const fewestDays = 62;
@@ -27,21 +26,22 @@ export async function readQuotaUse(
 }
 
 /** Adds to what is there and returns the new sums, other gateways' calls included. */
-export async function addQuotaUse(trx: Transaction<QuotaTables>, rows: QuotaRow[]): Promise<QuotaRow[]> {
-  const sums: QuotaRow[] = [];
-  for (let start = 0; start < rows.length; start += rowsAStatement) {
-    const found = await trx
-      .insertInto('quota_use')
-      .values(rows.slice(start, start + rowsAStatement))
-      .onConflict((conflict) =>
-        conflict
-          .columns(['tenant', 'month'])
-          .doUpdateSet((eb) => ({ used: eb('quota_use.used', '+', eb.ref('excluded.used')) })),
-      )
-      .returning(['tenant', 'month', 'used'])
-      .execute();
-    sums.push(...found);
-  }
+export async function addQuotaUse(
+  trx: Transaction<QuotaTables>,
+  kind: DatabaseKind,
+  rows: QuotaRow[],
+): Promise<QuotaRow[]> {
+  const given = givenRows(
+    kind,
+    rows.map(({ tenant, month, used }) => [tenant, month, used]),
+  );
+  // `where true` tells SQLite that what follows is no join's condition.
+  const { rows: sums } = await sql<QuotaRow>`
+    insert into quota_use (tenant, month, used)
+    select value ->> 0, value ->> 1, cast(value ->> 2 as bigint) from ${given} where true
+    on conflict (tenant, month) do update set used = quota_use.used + excluded.used
+    returning tenant, month, used
+  `.execute(trx);
   return sums;
 }
 

@@ -26,7 +26,7 @@ export interface Tally {
   readonly size: number;
   /** False where a further row would pass the limit; calls on known rows always count. */
   add(record: UsageRecord): boolean;
-  /** Ordered by row, so that gateways which write the same rows lock them in the same order. */
+  /** In no order. */
   rows(): UsageTable[];
 }
 
@@ -42,8 +42,8 @@ function errorClass(status: number): 'errors_client' | 'errors_limited' | 'error
   return undefined;
 }
 
-/** A tally of at most `maxRows` rows (default 50,000): it grows with keys × helpers, not with calls. */
-export function createTally(maxRows = 50_000): Tally {
+/** A tally of at most `maxRows` rows (default 200,000): it grows with keys × helpers, not with calls. */
+export function createTally(maxRows = 200_000): Tally {
   const rows = new Map<string, UsageTable>();
   let lastDay = Number.NaN;
   let lastName = '';
@@ -92,7 +92,7 @@ export function createTally(maxRows = 50_000): Tally {
       return true;
     },
     rows() {
-      return [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+      return [...rows.values()];
     },
   };
 }

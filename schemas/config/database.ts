@@ -23,6 +23,13 @@ export const databaseVariables = {
     form: address('redis', 'rediss'),
     description: 'Redis for limits shared by several gateways.',
   },
+  keyCache: {
+    name: 'HELPER_KEY_CACHE',
+    reader: 'database',
+    form: integer({ min: 100, max: 1_000_000 }),
+    default: '100000',
+    description: 'Keys kept in memory; a call with any other waits for the database.',
+  },
   usageDays: {
     name: 'HELPER_USAGE_DAYS',
     reader: 'database',

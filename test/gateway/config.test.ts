@@ -42,6 +42,7 @@ describe('loadConfig', () => {
       rate: 50,
       burst: 0,
       redisOutageShare: 0.5,
+      keyCache: 100_000,
       usageDays: 400,
       corsOrigins: [],
       logLevel: 'info',

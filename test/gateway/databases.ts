@@ -55,9 +55,9 @@ export async function openStore(
   return { ...createKeyStore(database.access()), close: () => database.close() };
 }
 
-export async function createSqliteDatabase(): Promise<TestDatabase> {
+export async function createSqliteDatabase(options?: Partial<OpenOptions>): Promise<TestDatabase> {
   const folder = await mkdtemp(join(tmpdir(), 'helper-gateway-keys-'));
-  return testDatabase('sqlite', join(folder, 'data'), () => rm(folder, { recursive: true }));
+  return testDatabase('sqlite', join(folder, 'data'), () => rm(folder, { recursive: true }), options);
 }
 
 /** A schema of its own in the test database. */
@@ -69,10 +69,18 @@ export async function createPostgresDatabase(): Promise<TestDatabase> {
   return testDatabase('postgres', url.href, () => onPostgres(`drop schema ${schema} cascade`));
 }
 
-/** Runs the same tests on SQLite and, where one answers, on PostgreSQL; `database` is a new one in each test. */
-export function onEachDatabase(tests: (database: () => TestDatabase) => void): void {
+/**
+ * Runs the same tests on SQLite and, where one answers, on PostgreSQL; `database` is a new one in each test. With `ownThread` also
+ * on a SQLite that has a thread of its own, as in a gateway.
+ */
+export function onEachDatabase(
+  tests: (database: () => TestDatabase) => void,
+  { ownThread = false } = {},
+): void {
+  const onThread = () => createSqliteDatabase({ ownThread: true });
   for (const [name, create] of [
-    ['SQLite', createSqliteDatabase],
+    ['SQLite', () => createSqliteDatabase()],
+    ...(ownThread ? [['SQLite on a thread of its own', onThread] as const] : []),
     ['PostgreSQL', createPostgresDatabase],
   ] as const) {
     describe(`on ${name}`, () => {
@@ -115,7 +123,12 @@ export async function onPostgres(statement: string): Promise<void> {
   }
 }
 
-function testDatabase(kind: DatabaseKind, location: string, drop: () => Promise<void>): TestDatabase {
+function testDatabase(
+  kind: DatabaseKind,
+  location: string,
+  drop: () => Promise<void>,
+  options?: Partial<OpenOptions>,
+): TestDatabase {
   const opened: { close(): Promise<void> }[] = [];
   function keep<T extends { close(): Promise<void> }>(one: T): T {
     opened.push(one);
@@ -124,8 +137,8 @@ function testDatabase(kind: DatabaseKind, location: string, drop: () => Promise<
   return {
     kind,
     location,
-    connect: async () => keep(await connect({ kind, location })),
-    open: async () => keep(await openStore({ kind, location })),
+    connect: async () => keep(await connect({ kind, location }, options)),
+    open: async () => keep(await openStore({ kind, location }, options)),
     async drop() {
       for (const one of opened) await one.close().catch(() => {});
       await drop();

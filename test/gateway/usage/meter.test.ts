@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { sql } from 'kysely';
 import { createBatchWriter } from '../../../gateway/database/batch-writer.js';
 import type { Database } from '../../../gateway/database/database.js';
 import { pruneDaily } from '../../../gateway/database/prune-daily.js';
@@ -170,11 +171,26 @@ describe('usage', () =>
       expect((await meter.usage('acme')).rows).to.have.length(2);
     });
 
-    it('writes thousands of rows in one batch', async () => {
+    it('writes thousands of rows, at most a thousand in a transaction', async () => {
       const { meter, writer } = createMeter(database);
-      for (let key = 0; key < 1500; key += 1) meter.record({ ...call, key: `k${key}` });
+      const sizes: number[] = [];
+      writer.add({
+        *drain() {
+          // Takes part in each transaction, and sees what the meter has written in it.
+          for (let piece = 0; piece < 3; piece += 1) {
+            yield {
+              async write(trx) {
+                const { rows } = await sql<{ n: number }>`select count(*) as n from usage_daily`.execute(trx);
+                sizes.push(Number(rows[0]?.n));
+              },
+            };
+          }
+        },
+      });
+      for (let key = 0; key < 2500; key += 1) meter.record({ ...call, key: `k${key}` });
       expect(await writer.flush()).to.equal(true);
-      expect((await meter.usage('acme', { limit: 5000 })).rows).to.have.length(1500);
+      expect(sizes).to.deep.equal([1000, 2000, 2500]);
+      expect((await meter.usage('acme', { limit: 5000 })).rows).to.have.length(2500);
       await meter.close();
     });
 

@@ -1,0 +1,78 @@
+import type { QueryResult } from 'kysely';
+import Libsql from 'libsql';
+
+/** One statement for SQLite. */
+export interface SqliteQuery {
+  sql: string;
+  parameters: readonly unknown[];
+  /** Whether it only reads, and so needs no writer's lock. */
+  reads: boolean;
+}
+
+/** The one connection of a process to a SQLite file; what is asked is done in turn. */
+export interface SqliteConnection {
+  /** Runs statements without parameters or results. */
+  exec(sql: string): Promise<void>;
+  /** Runs a statement; one that is in no transaction as one of its own. */
+  query(query: SqliteQuery): Promise<QueryResult<unknown>>;
+  /** Ends the transaction, where there is one. */
+  rollback(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** `immediate`: what reads first and then writes could otherwise meet another's lock half-way, where waiting does not help. */
+export const beginWriting = 'begin immediate';
+/** `begin` alone takes no lock; its first read does. */
+const beginReading = 'begin; select 1 from sqlite_schema limit 1';
+
+/**
+ * Opens a file on this thread, which each statement and each wait for the disk then holds. Locks are taken as several processes
+ * need them: through `exec`, before any prepared statement. A prepared statement that fails with SQLITE_BUSY stays in progress
+ * in libsql 0.5.29 until it is garbage-collected (tursodatabase/libsql-js#238): until then every commit of the connection
+ * fails, and its next read keeps the database locked for the writers of all other processes.
+ */
+export function openConnection(file: string): SqliteConnection {
+  const opened = new Libsql(file);
+  let closed = false;
+
+  /** libsql ends the whole process where a closed database is asked for its transaction. */
+  function use(): Libsql.Database {
+    if (closed) throw new Error('The database connection is not open');
+    return opened;
+  }
+
+  function rollback(): void {
+    // A full disk makes SQLite roll back by itself, and a second rollback would hide the reason.
+    if (!closed && opened.inTransaction) opened.exec('rollback');
+  }
+
+  function run({ sql, parameters }: SqliteQuery): QueryResult<unknown> {
+    const statement = use().prepare(sql);
+    if (statement.reader) return { rows: statement.all(parameters) };
+    const { changes, lastInsertRowid } = statement.run(parameters);
+    return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+  }
+
+  return {
+    exec: async (sql) => void use().exec(sql),
+    async query(query) {
+      const database = use();
+      if (database.inTransaction) return run(query);
+      try {
+        database.exec(query.reads ? beginReading : beginWriting);
+        const result = run(query);
+        database.exec('commit');
+        return result;
+      } catch (error) {
+        rollback();
+        throw error;
+      }
+    },
+    rollback: async () => rollback(),
+    async close() {
+      if (closed) return;
+      closed = true;
+      opened.close();
+    },
+  };
+}
