@@ -95,6 +95,11 @@ export interface TextHelper<S> extends Common<S> {
    * while it computes, nobody else is served.
    */
   runs?: 'inline' | 'pool';
+  /**
+   * Whether this call of a pool helper is known to stay under a millisecond: it then runs on the main thread, which saves the way
+   * to a worker and back. Asked with the judged input; must itself cost next to nothing.
+   */
+  inline?: (input: InputOf<S>) => boolean;
   source?: undefined;
   /** `run`: a dry run does what a real one does. A function: what a dry run answers as `data`. */
   dryrun?: 'run' | ((input: DryrunInputOf<S>, context: HelperContext) => Record<string, unknown>);

@@ -14,6 +14,7 @@ export const declarationSchema = {
     summary: { type: 'string', minLength: 1, pattern: '\\S' },
     description: { type: 'string' },
     runs: { type: 'string', enum: ['inline', 'pool'] },
+    inline: { callable: true },
     source: { type: 'string', enum: ['image'] },
     input: {
       type: 'object',
