@@ -1,6 +1,7 @@
 import { findChanges } from './changes.js';
 import { formatHunks } from './hunks.js';
-import { numberLines, splitLines } from './lines.js';
+import { splitLines } from './lines.js';
+import { numberLines } from './numbers.js';
 
 export interface DiffOptions {
   /** Unchanged lines around a change, from 0. */

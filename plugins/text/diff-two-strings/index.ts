@@ -1,5 +1,6 @@
 import { defineHelper } from 'helper-gateway/helper';
 import { diffTexts } from './diff.js';
+import { isShort } from './short.js';
 
 export default defineHelper({
   summary: 'Returns a unified diff between two strings.',
@@ -38,5 +39,6 @@ export default defineHelper({
     { summary: 'No context', input: { a: 'one\ntwo', b: 'one\ntwo\nthree', context: 0 } },
     { summary: 'A patch to apply', input: { a: 'one\n', b: 'one\ntwo\n', patch: true } },
   ],
+  inline: isShort,
   handler: ({ a, b, context, patch }) => ({ diff: diffTexts(a, b, { context, patch }) }),
 });

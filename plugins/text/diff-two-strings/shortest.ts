@@ -1,33 +1,51 @@
 import { diffArrays } from 'diff';
-import { markAll, type Range, type Side } from './range.js';
+import type { FindMiddle } from './middle.js';
+import { markAll, type Range, type Side, trimRange } from './range.js';
+
+/** Changed lines up to which the package `diff` is quick: its time grows with their square. */
+const mostEdits = 8;
 
 /**
- * Marks a shortest set of changes in the range and moves its start to where it stopped marking. Where the shortest
- * set has more than `maxEditLength` lines it marks and moves nothing and answers false. `keep`: lines of both sides
- * together after which it stops at the next common line.
+ * Marks a shortest set of changes in the range. Where finding it takes more than `allowance` of work it marks nothing and
+ * answers false.
  */
 export function markShortest(
   a: Side,
   b: Side,
-  range: Range,
-  maxEditLength: number,
-  keep = Number.POSITIVE_INFINITY,
+  whole: Range,
+  findMiddle: FindMiddle,
+  allowance: number,
 ): boolean {
+  const markRange = (part: Range, edits: number, work: number): boolean => {
+    const range = trimRange(a, b, part);
+    if (range.aStart === range.aEnd || range.bStart === range.bEnd) {
+      markAll(a, b, range);
+      return true;
+    }
+    if (edits <= mostEdits) {
+      markFew(a, b, range);
+      return true;
+    }
+    const middle = findMiddle(a.lines, b.lines, range, work);
+    if (!middle) return false;
+    markRange({ ...range, aEnd: middle.a, bEnd: middle.b }, middle.before, Number.POSITIVE_INFINITY);
+    markRange({ ...range, aStart: middle.a, bStart: middle.b }, middle.after, Number.POSITIVE_INFINITY);
+    return true;
+  };
+  return markRange(whole, Number.POSITIVE_INFINITY, allowance);
+}
+
+function markFew(a: Side, b: Side, range: Range): void {
   const left = a.lines.subarray(range.aStart, range.aEnd);
   const right = b.lines.subarray(range.bStart, range.bEnd);
-  const parts = diffArrays(asArray(left), asArray(right), { maxEditLength });
-  if (!parts) return false;
-  const end = range.aStart + range.bStart + keep;
-  for (const { count, added, removed } of parts) {
-    const common = !added && !removed;
-    if (common && range.aStart + range.bStart >= end) break;
-    const aEnd = range.aStart + (added ? 0 : count);
-    const bEnd = range.bStart + (removed ? 0 : count);
-    if (!common) markAll(a, b, { ...range, aEnd, bEnd });
-    range.aStart = aEnd;
-    range.bStart = bEnd;
+  let { aStart, bStart } = range;
+  for (const { count, added, removed } of diffArrays(asArray(left), asArray(right))) {
+    const aEnd = aStart + (added ? 0 : count);
+    const bEnd = bStart + (removed ? 0 : count);
+    if (added || removed) markAll(a, b, { aStart, aEnd, bStart, bEnd });
+    aStart = aEnd;
+    bStart = bEnd;
   }
-  return true;
 }
 
 /** diffArrays only reads elements, `length` and `slice`, and is several times faster when that is not a copy. */

@@ -1,6 +1,7 @@
 import { defineHelper } from 'helper-gateway/helper';
 import { languages } from './lists.js';
 import { removeStopwords } from './remove.js';
+import { isShort } from './short.js';
 import { wordPattern } from './words.js';
 
 const word = {
@@ -52,5 +53,6 @@ export default defineHelper({
     { summary: 'Without losing the negation', input: { text: 'This is not a test', keep: ['not'] } },
     { summary: 'German', input: { text: 'Das ist ein kleiner Test', language: 'deu' } },
   ],
+  inline: isShort,
   handler: ({ text, language, keep, also }) => ({ text: removeStopwords(text, { language, keep, also }) }),
 });

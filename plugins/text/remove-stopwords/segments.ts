@@ -6,12 +6,17 @@ const unspacedScript = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}
 /** UTF-16 units segmented at once: the time that `Intl.Segmenter` takes grows with the square of the length. */
 const chunkLength = 500;
 
+/** Whether a dictionary finds the words of a language. */
+export function needsDictionary(language: string): boolean {
+  return unspaced.has(language);
+}
+
 /**
  * What takes a run of letters apart into the words that a dictionary knows, for the languages that are written without
  * spaces; undefined for the others. The pieces put together are the run.
  */
 export function createSegmenter(language: string): ((run: string) => string[]) | undefined {
-  if (!unspaced.has(language)) return undefined;
+  if (!needsDictionary(language)) return undefined;
   const segmenter = new Intl.Segmenter(language, { granularity: 'word' });
   return function segment(run) {
     if (!unspacedScript.test(run)) return [run];

@@ -63,6 +63,13 @@ describe('text/diff-two-strings, past the bound of its search', function () {
     expectApplies([...noise(8), ...same, ...noise(9)], [...noise(10), ...same, ...noise(11)]);
   });
 
+  it('stays shortest where one text is short beside the other', () => {
+    const few = ['a', 'b', 'b', 'a'];
+    const many = Array.from({ length: 40_000 }, (_, index) => 'abc'[index % 3] as string);
+    expect(expectApplies(many, few)).to.equal(39_996);
+    expect(expectApplies(few, many)).to.equal(39_996);
+  });
+
   it('gives the same diff every time', () => {
     const a = text(randomLines(5000, 10, 12));
     const b = text(randomLines(5000, 10, 13));
