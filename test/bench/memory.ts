@@ -7,7 +7,7 @@ import { createRandom } from '../soak/random.js';
 import { startGateway } from './servers.js';
 import { printGoals, printTable } from './table.js';
 
-const calls = 3_000;
+const calls = 2_000;
 
 const gateway = await startGateway();
 const { first, second } = await drawMixedPictures(

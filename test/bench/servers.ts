@@ -30,6 +30,7 @@ export async function startGateway(): Promise<BenchGateway> {
   const dataDir = await mkdtemp(join(tmpdir(), 'bench-'));
   const env = { HELPER_DATA_DIR: dataDir, HELPER_RATE: '0', HELPER_POOL_THREADS: '2', LOG_LEVEL: 'error' };
   const { url, child, stop, first_key } = await startGatewayProcess(env);
+  endWithUs(child);
   return {
     url,
     pid: child.pid ?? 0,
@@ -51,6 +52,7 @@ export async function startScript(name: string, args: readonly string[] = []): P
   const child: ChildProcess = spawn(process.execPath, [script, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  endWithUs(child);
   const [url] = (await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line')) as [
     string,
   ];
@@ -62,6 +64,11 @@ export async function startScript(name: string, args: readonly string[] = []): P
       await once(child, 'exit');
     },
   };
+}
+
+/** A bench that breaks off leaves no server behind. */
+function endWithUs(child: ChildProcess): void {
+  process.once('exit', () => child.kill());
 }
 
 /** An upload of a picture. */

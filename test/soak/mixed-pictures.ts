@@ -35,7 +35,7 @@ export interface Halves {
  */
 export async function drawMixedPictures(
   target: Target,
-  { calls, random, count }: { calls: number; random: Random; count(status: number): void },
+  { calls, random, count }: { calls: number; random: Random; count(status: number, ms: number): void },
 ): Promise<Halves> {
   const bySize = new Map<number, Uint8Array[]>();
   for (const width of new Set(widths)) {
@@ -46,7 +46,8 @@ export async function drawMixedPictures(
   const every = Math.max(1, Math.round(calls / 1000));
   await inParallel({ at: 4, times: calls, goesOn: target.alive }, async (index) => {
     const bytes = random.pick(bySize.get(random.pick(widths)) ?? []);
-    count((await client.call(callOf(target.key, bytes, random))).status);
+    const { status, ms } = await client.call(callOf(target.key, bytes, random));
+    count(status, ms);
     if (index >= calls * warmUp && index % every === 0)
       samples.push(factsOf(target.pid)?.rssMb ?? Number.NaN);
   });

@@ -9,10 +9,10 @@ export const manyPictures: Scenario = {
   name: 'memory over many pictures',
   // As people run it: with the C library's own way of keeping what is freed.
   env: { MALLOC_MMAP_THRESHOLD_: undefined, MALLOC_TRIM_THRESHOLD_: undefined },
-  // What threads and the C library keep for the next picture is judged by its growth.
-  bounds: { backMb: 1_000 },
+  // What threads and the C library keep for the next picture is judged by its growth, and waiting by other scenarios.
+  bounds: { backMb: 1_000, healthMs: 1_000 },
   async attack(world, { scale, random, tally }) {
-    const count = (status: number) => tally.good(status, 0);
+    const count = tally.good;
     const { first, second } = await drawMixedPictures(world, { calls: scale.calls, random, count });
     console.log(
       `    ${scale.calls} pictures: ${first.toFixed(0)} MB in the first half, ${second.toFixed(0)} MB in the second`,
