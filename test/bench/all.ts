@@ -45,6 +45,9 @@ for (const name of chosen.length > 0 ? chosen : names) {
     if (line.endsWith(' missed')) missed.push(`${name}: ${line.trim()}`);
   }
   const [status] = await ended;
-  if (status !== 0) process.exitCode = 1;
+  if (status !== 0) {
+    missed.push(`${name}: ended with ${status}`);
+    process.exitCode = 1;
+  }
 }
-console.log(missed.length === 0 ? '\nevery goal was met' : `\nmissed:\n  ${missed.join('\n  ')}`);
+console.log(missed.length === 0 ? '\nno goal was missed' : `\nmissed:\n  ${missed.join('\n  ')}`);
