@@ -21,7 +21,7 @@ export interface GatewayProcess extends Started {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-function environment(env: Record<string, string>): NodeJS.ProcessEnv {
+function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return {
     PATH: process.env.PATH,
     PORT: '0',
@@ -35,7 +35,7 @@ function environment(env: Record<string, string>): NodeJS.ProcessEnv {
 }
 
 /** Starts a gateway and waits until it serves; rejects with what it printed where it ends instead. */
-export async function startGatewayProcess(env: Record<string, string>): Promise<GatewayProcess> {
+export async function startGatewayProcess(env: NodeJS.ProcessEnv): Promise<GatewayProcess> {
   const child = spawn(process.execPath, [bin, 'serve', '--json'], {
     env: environment(env),
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,6 +1,6 @@
 /**
- * Attacks gateways for as long as one likes and prints what held: `npm run soak -- --minutes N [--only TEXT] [--seed N]`. At least one
- * round is made. Ends with 1 where something did not hold.
+ * Attacks gateways for as long as one likes and prints what held: `npm run soak -- --minutes N [--only TEXT] [--seed N] [--calls N]`. At
+ * least one round is made; the calls are those of each scenario in place of its own number. Ends with 1 where something did not hold.
  */
 import { parseArgs } from 'node:util';
 import { rounds } from './attacks/all.js';
@@ -11,11 +11,14 @@ const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
+    calls: { type: 'string' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   },
 });
 const end = performance.now() + Number(values.minutes) * 60_000;
-const chosen = rounds.filter(({ scenario }) => scenario.name.includes(values.only));
+const chosen = rounds.filter(
+  ({ scenario, long }) => (values.only !== '' || !long) && scenario.name.includes(values.only),
+);
 if (chosen.length === 0) throw new Error(`no scenario's name has "${values.only}" in it`);
 
 console.log(
@@ -27,7 +30,7 @@ for (let round = 0; round === 0 || performance.now() < end; round += 1) {
   for (const { scenario, calls, seconds } of chosen) {
     if (round > 0 && performance.now() >= end) break;
     const report = await runScenario(scenario, {
-      scale: { calls, seconds },
+      scale: { calls: Number(values.calls ?? calls), seconds },
       seed: Number(values.seed) + round,
     });
     console.log(row(report));

@@ -18,8 +18,8 @@ export interface Scale {
 
 export interface Scenario {
   name: string;
-  /** Of the gateway, on top of the world's own. */
-  env?: Record<string, string>;
+  /** Of the gateway, on top of the world's own; undefined takes one of those away. */
+  env?: NodeJS.ProcessEnv;
   bounds?: Partial<Bounds>;
   attack(world: World, parts: { scale: Scale; random: Random; tally: Tally }): Promise<void>;
 }

@@ -30,7 +30,7 @@ export interface World {
 
 const operatorToken = 'Yq7Zk2Wm9Xc4Vb8Nj3Lh6Pd1Rf5Tg0Qs';
 
-export async function startWorld(env: Record<string, string> = {}): Promise<World> {
+export async function startWorld(env: NodeJS.ProcessEnv = {}): Promise<World> {
   const dataDir = await mkdtemp(join(tmpdir(), 'helper-gateway-'));
   const picture = await readFile(new URL('../../../plugins/media/example.jpg', import.meta.url));
   const source = new Worker(new URL('./source-worker.js', import.meta.url), { workerData: picture });

@@ -3,14 +3,23 @@ import { bodyFuzz } from './body-fuzz.js';
 import { goodput } from './goodput.js';
 import { headFuzz } from './head-fuzz.js';
 import { manyKeys } from './many-keys.js';
+import { manyPictures } from './many-pictures.js';
 import { quietTenant } from './quiet-tenant.js';
 import { costlyAtOnce, singleRequests } from './single-requests.js';
 import { slowArrivals } from './slow-arrivals.js';
 import { slowClients } from './slow-clients.js';
 import { unreadAnswers } from './unread-answers.js';
 
+interface Part {
+  scenario: Scenario;
+  calls: number;
+  seconds: number;
+  /** Takes so long that it is made only where it is asked for by name. */
+  long?: true;
+}
+
 /** What the soak goes through in a round, and how much of each. */
-export const rounds: readonly { scenario: Scenario; calls: number; seconds: number }[] = [
+export const rounds: readonly Part[] = [
   ...bodyFuzz.map((scenario) => ({ scenario, calls: 20_000, seconds: 0 })),
   ...headFuzz.map((scenario) => ({ scenario, calls: 20_000, seconds: 0 })),
   { scenario: slowClients, calls: 320, seconds: 20 },
@@ -21,4 +30,5 @@ export const rounds: readonly { scenario: Scenario; calls: number; seconds: numb
   { scenario: unreadAnswers, calls: 700, seconds: 10 },
   { scenario: quietTenant, calls: 0, seconds: 20 },
   { scenario: goodput(), calls: 0, seconds: 8 },
+  { scenario: manyPictures, calls: 40_000, seconds: 0, long: true },
 ];

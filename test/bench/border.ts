@@ -1,0 +1,122 @@
+/**
+ * Prints what a border costs over HTTP, processor time of the whole server for one picture, beside IPX, beside a server that one would
+ * write oneself and beside a bare loop on tuned sharp. `node dist/test/bench/border.js [FILE]`
+ */
+import sharp from 'sharp';
+import { factsOf } from '../soak/process-facts.js';
+import { border, type Format, formats, loop, tuned, withBorder } from './bare-loop.js';
+import { closeness, decibels } from './closeness.js';
+import { startIpx } from './ipx.js';
+import { type Picture, pictures } from './pictures.js';
+import { geometricMean, inTurns } from './rounds.js';
+import { answerOf, asked, type Server, startGateway, startScript, turnMs, upload } from './servers.js';
+import { type Judged, printGoals, printTable, ratio } from './table.js';
+
+const { from, sizes } = await pictures(process.argv[2]);
+console.log(`  ${from}; a border of ${border.width} px; ms of CPU for one picture`);
+const gateway = await startGateway();
+const own = await startScript('./naive-server.js');
+const ipx = await startIpx(Object.fromEntries(sizes.map(({ name, bytes }) => [fileName(name), bytes])));
+
+const rows: string[][] = [];
+const besideIpx: { cpu: number; bytes: number; closer: number }[] = [];
+const besideLoop: number[] = [];
+const besideOwn: string[][] = [];
+for (const picture of sizes) for (const format of formats) await compare(picture, format);
+
+printTable(['', 'gateway', 'IPX', '', 'bytes', 'PSNR', 'IPX', 'bare loop', '', 'own server', ''], rows);
+console.log('');
+printTable(['pictures a second', 'gateway', 'own server', ''], besideOwn);
+console.log('');
+printTable(['memory after it, MB', 'gateway', ...(ipx ? ['IPX'] : []), 'own server'], [['', ...memory()]]);
+console.log('');
+printGoals(goals());
+
+await Promise.all([gateway.close(), own.close(), ipx?.close()]);
+
+function fileName(name: string): string {
+  return `${name.replace(' ', '')}.jpg`;
+}
+
+async function compare({ name, bytes }: Picture, format: Format): Promise<void> {
+  const fields = { width: String(border.width), color: border.color, format };
+  const toGateway = upload(`/media/add-border?ak=${gateway.key}`, bytes, fields);
+  const modifiers = `background_${border.color.slice(1)},extend_${Array(4).fill(border.width).join('_')}`;
+  const toIpx = { path: `/${modifiers},format_${format}/${fileName(name)}` };
+  const [ours, bare, owns, theirs] = await inTurns(
+    [
+      asked(gateway, toGateway),
+      loop(() => tuned[format](withBorder(sharp(bytes).autoOrient())).toBuffer()),
+      asked(own, upload('/', bytes, fields)),
+      ...(ipx ? [asked(ipx, toIpx)] : []),
+    ],
+    { turnMs },
+  );
+  const ms = (value: number) => value.toFixed(1);
+  const cpu = ours.cpuMs;
+  const ofIpx = ipx && theirs && { server: ipx, cpu: theirs.cpuMs };
+  const seen = ofIpx && (await besides(bytes, [gateway, toGateway], [ofIpx.server, toIpx]));
+  if (ofIpx && seen) besideIpx.push({ cpu: cpu / ofIpx.cpu, bytes: seen.bytes, closer: seen.closer });
+  besideLoop.push(cpu / bare.cpuMs);
+  rows.push([
+    `${name} ${format}`,
+    ms(cpu),
+    ...(ofIpx && seen
+      ? [ms(ofIpx.cpu), ratio(cpu, ofIpx.cpu), ratio(seen.bytes, 1), ...seen.psnr]
+      : Array(5).fill('–')),
+    ms(bare.cpuMs),
+    ratio(cpu, bare.cpuMs),
+    ms(owns.cpuMs),
+    ratio(cpu, owns.cpuMs),
+  ]);
+  const [fast, slow] = [ours.perSecond, owns.perSecond];
+  besideOwn.push([`${name} ${format}`, fast.toFixed(1), slow.toFixed(1), ratio(fast, slow)]);
+}
+
+type Asked = [Server, Parameters<typeof answerOf>[1]];
+
+/** Bytes as a ratio, and by how many dB ours is closer; nought where both are exact. */
+async function besides(source: Uint8Array, ours: Asked, theirs: Asked) {
+  const [a, b] = await Promise.all([answerOf(...ours), answerOf(...theirs)]);
+  const [x, y] = await Promise.all([closeness(source, a), closeness(source, b)]);
+  return { bytes: a.length / b.length, closer: x === y ? 0 : x - y, psnr: [decibels(x), decibels(y)] };
+}
+
+function memory(): string[] {
+  return [gateway, ...(ipx ? [ipx] : []), own].map(({ pid }) => factsOf(pid)?.rssMb.toFixed(0) ?? '–');
+}
+
+function goals(): Judged[] {
+  const ratios: Judged[] = [
+    {
+      what: 'CPU beside the bare loop, geometric mean',
+      figure: geometricMean(besideLoop),
+      unit: '×',
+      goal: { atMost: 1.1 },
+    },
+  ];
+  if (besideIpx.length === 0) return ratios;
+  const each = (name: 'cpu' | 'bytes' | 'closer') => besideIpx.map((seen) => seen[name]);
+  return [
+    {
+      what: 'CPU beside IPX, geometric mean',
+      figure: geometricMean(each('cpu')),
+      unit: '×',
+      goal: { atMost: 0.55 },
+    },
+    {
+      what: 'bytes beside IPX, geometric mean',
+      figure: geometricMean(each('bytes')),
+      unit: '×',
+      goal: { atMost: 1.1 },
+    },
+    { what: 'bytes beside IPX, most', figure: Math.max(...each('bytes')), unit: '×', goal: { atMost: 1.1 } },
+    {
+      what: 'PSNR less IPX’s, least',
+      figure: Math.min(...each('closer')),
+      unit: 'dB',
+      goal: { atLeast: -0.3 },
+    },
+    ...ratios,
+  ];
+}
