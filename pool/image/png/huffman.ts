@@ -1,3 +1,5 @@
+const mostSymbols = 512;
+
 /**
  * Lengths of the bits of a Huffman code in which none is longer than `limit`: by Moffat and Katajainen's two queues, then
  * the longest shortened and others lengthened until Kraft's sum is 1 again, as miniz does it. A symbol without weight has
@@ -8,14 +10,17 @@ export function codeLengths(weights: Uint32Array, limit: number): Uint8Array {
   // Weight and symbol in one number, so that they are sorted without a function.
   const sorted = new Float64Array(weights.length);
   let used = 0;
-  for (const [symbol, weight] of weights.entries()) if (weight > 0) sorted[used++] = weight * 512 + symbol;
+  for (let symbol = 0; symbol < weights.length; symbol++) {
+    const weight = weights[symbol] as number;
+    if (weight > 0) sorted[used++] = weight * mostSymbols + symbol;
+  }
   if (used === 0) return lengths;
   const leaves = sorted.subarray(0, used).sort();
   const perLength = limitLengths(depthCounts(leaves), limit);
   let leaf = 0;
   for (let length = perLength.length - 1; length > 0; length--) {
     for (let left = perLength[length] as number; left > 0; left--) {
-      lengths[(leaves[leaf++] as number) % 512] = length;
+      lengths[(leaves[leaf++] as number) % mostSymbols] = length;
     }
   }
   return lengths;
@@ -32,7 +37,7 @@ function depthCounts(leaves: Float64Array): Uint32Array {
   for (let next = 0; next < inner; next++) {
     for (let child = 0; child < 2; child++) {
       const weight =
-        leaf < leaves.length ? Math.floor((leaves[leaf] as number) / 512) : Number.POSITIVE_INFINITY;
+        leaf < leaves.length ? Math.floor((leaves[leaf] as number) / mostSymbols) : Number.POSITIVE_INFINITY;
       if (node < next && (sums[node] as number) < weight) {
         sums[next] = (sums[next] as number) + (sums[node] as number);
         parents[node++] = next;
@@ -82,7 +87,8 @@ export function canonicalCodes(lengths: Uint8Array): Uint16Array {
     next[length + 1] = ((next[length] as number) + (counts[length] as number)) << 1;
   }
   const codes = new Uint16Array(lengths.length);
-  for (const [symbol, length] of lengths.entries()) {
+  for (let symbol = 0; symbol < lengths.length; symbol++) {
+    const length = lengths[symbol] as number;
     if (length === 0) continue;
     let code = next[length] as number;
     next[length] = code + 1;

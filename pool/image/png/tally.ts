@@ -2,6 +2,7 @@ import { endOfBlock, longestRun, runCodes, shortestRun, symbolCount } from './bl
 import { countsAt, type Packer, runsAt } from './packer.js';
 
 const byteCount = 256;
+const runSymbols = Uint16Array.from(runCodes, ({ symbol }) => symbol);
 
 /** How often deflate's symbols stand in what was counted since the last reading; the end of the block once. */
 export function readTally({ words }: Packer): Uint32Array {
@@ -12,7 +13,7 @@ export function readTally({ words }: Packer): Uint32Array {
   }
   const runs = runsAt / 4;
   for (let length = shortestRun; length <= longestRun; length++) {
-    const { symbol } = runCodes[length] as (typeof runCodes)[number];
+    const symbol = runSymbols[length] as number;
     weights[symbol] = (weights[symbol] as number) + (words[runs + length] as number);
   }
   weights[endOfBlock] = 1;
@@ -25,7 +26,8 @@ export function entropyOf(weights: Uint32Array): number {
   let total = 0;
   let bits = 0;
   let runs = 0;
-  for (const [symbol, weight] of weights.entries()) {
+  for (let symbol = 0; symbol < weights.length; symbol++) {
+    const weight = weights[symbol] as number;
     if (weight === 0) continue;
     total += weight;
     bits -= weight * Math.log2(weight);
