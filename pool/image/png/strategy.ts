@@ -1,8 +1,9 @@
 import { constants, deflateSync } from 'node:zlib';
 import { type FilterName, filterRows, type RowShape } from './filter.js';
+import { placeRows } from './sample.js';
 
 /** How a picture's rows are filtered and then deflated. */
-export interface Strategy {
+export interface ZlibStrategy {
   filter: FilterName;
   packing: PackingName;
 }
@@ -20,8 +21,6 @@ const packings = {
 
 type PackingName = keyof typeof packings;
 
-const stripCount = 4;
-
 /** The zlib stream of filtered rows. */
 export function deflateRows(filtered: Uint8Array, packing: PackingName): Buffer {
   const { level, strategy } = packings[packing];
@@ -33,27 +32,30 @@ export function deflateRows(filtered: Uint8Array, packing: PackingName): Buffer 
   });
 }
 
+/** What a strategy makes of a sample. */
+export interface Trial extends ZlibStrategy {
+  /** Bytes. */
+  size: number;
+  /** The same, with what they count for. */
+  cost: number;
+}
+
 /**
- * Tries the filters and then the packings on four strips spread over the rows, but not at their ends, where a border
- * would be; 3 % of the picture or 64 KB. A photograph compresses by the differences of neighbours and hardly repeats;
- * a drawing repeats, and differences only hide it. Own code as the encoder is.
+ * Tries the filters, if the best is not known, and then the packings on a sample. A photograph compresses by the differences of neighbours and hardly
+ * repeats; a drawing repeats, and differences only hide it. Own code as the encoder is.
  */
-export function chooseStrategy(rows: RowShape, height: number): Strategy {
-  const starts = stripStarts(rows, height);
+export function tryStrategies(places: readonly RowShape[], known?: FilterName): Trial {
   function trial(filter: FilterName, packing: PackingName): Trial {
-    const strips = starts.map(([first, count]) => filterRows(rows, filter, first, count));
-    const sample = Buffer.concat(strips);
-    return { filter, packing, cost: costOf(deflateRows(sample, packing).length, sample.length, packing) };
+    const sample = Buffer.concat(places.map((place) => filterRows(place, filter, 1, placeRows(place))));
+    const size = deflateRows(sample, packing).length;
+    return { filter, packing, size, cost: costOf(size, sample.length, packing) };
   }
-  const trials = (['up', 'sub', 'average'] as const).map((filter) => trial(filter, 'huffman'));
+  const tried: FilterName[] = known ? [known] : ['up', 'sub', 'average'];
+  const trials = tried.map((filter) => trial(filter, 'huffman'));
   const { filter } = trials.reduce(cheaper);
   return [trial('none', 'thorough'), ...trials, trial(filter, 'runs'), trial(filter, 'matches')].reduce(
     cheaper,
   );
-}
-
-interface Trial extends Strategy {
-  cost: number;
 }
 
 function cheaper(best: Trial, next: Trial): Trial {
@@ -63,13 +65,4 @@ function cheaper(best: Trial, next: Trial): Trial {
 /** Where little is left to write, thoroughness is the quickest way, and the bytes are few in any way. */
 function costOf(size: number, from: number, packing: PackingName): number {
   return packing === 'thorough' && size * 8 < from ? size / 2 : size * packings[packing].weight;
-}
-
-function stripStarts({ stride }: RowShape, height: number): [first: number, count: number][] {
-  const bytes = Math.min(Math.max((stride * height) / 128, 2048), 16_384);
-  const count = Math.min(Math.max(2, Math.ceil(bytes / stride)), height);
-  const starts = Array.from({ length: stripCount }, (_, i) =>
-    Math.floor(((height - count) * (i + 0.5)) / stripCount),
-  );
-  return [...new Set(starts)].map((first) => [first, count]);
 }

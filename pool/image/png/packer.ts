@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+
+/** What `wasm/packer.ts` exports; its comments say what each does. Places are addresses in `memory`. */
+interface PackerExports {
+  memory: { buffer: ArrayBuffer };
+  /** Where the next whole byte of the stream goes; may be set back once the bytes before it are taken. */
+  out: { value: number };
+  begin(to: number): void;
+  align(): void;
+  put(value: number, count: number): void;
+  filter(
+    kind: number,
+    from: number,
+    above: number,
+    rows: number,
+    length: number,
+    lead: number,
+    pixel: number,
+    to: number,
+  ): void;
+  adler(sum: number, from: number, length: number): number;
+  count(from: number, length: number, distance: number, counts: number, runs: number): void;
+  priceOfMatches(from: number, length: number, costs: number, heads: number): number;
+  pack(from: number, length: number, distance: number, codes: number, runs: number): void;
+}
+
+export interface Packer extends PackerExports {
+  bytes: Uint8Array;
+  words: Uint32Array;
+}
+
+/** The longest strip: bytes of filtered rows that are packed as one block, and of a row that is longer, a part. */
+export const stripBytes = 128 * 1024;
+
+/** What the longest code of a byte may have of bits; four of them go through 64 bits at once. */
+export const longestCode = 14;
+
+/** How the memory is laid out: tables, the rows as they are and those above them, the same filtered, and packed. */
+export const countsAt = 0;
+export const runsAt = countsAt + 4096;
+export const codesAt = runsAt + 1280;
+export const runCodesAt = codesAt + 1024;
+export const headsAt = runCodesAt + 1280;
+export const headCount = 4096;
+export const inputAt = headsAt + 4 * headCount;
+/** Loops of 16 bytes run over the end. */
+const slack = 64;
+export const filteredAt = inputAt + 2 * stripBytes + slack;
+export const outAt = filteredAt + stripBytes + slack;
+
+/** It lies in the source tree; the compiler leaves it there. */
+const file = new URL('../../../../pool/image/png/wasm/packer.wasm', import.meta.url);
+let packer: Packer | undefined;
+
+/** The thread's own, made when it is first asked for; undefined where there is no WebAssembly or not its SIMD. */
+export function findPacker(): Packer | undefined {
+  packer ??= start();
+  return packer;
+}
+
+function start(): Packer | undefined {
+  // With --jitless there is no such name at all.
+  if (typeof WebAssembly === 'undefined') return undefined;
+  const code = readFileSync(file);
+  if (!WebAssembly.validate(code)) return undefined;
+  const exports = new WebAssembly.Instance(new WebAssembly.Module(code)).exports as unknown as PackerExports;
+  const { buffer } = exports.memory;
+  return { ...exports, bytes: new Uint8Array(buffer), words: new Uint32Array(buffer) };
+}
