@@ -140,8 +140,11 @@ async function toRaster(image: Pipeline): Promise<Raster> {
   return { data, width, height: info.height / frames, channels: channels as 3 | 4, frames };
 }
 
-/** `toBuffer` gives memory of libvips' own, which cannot be moved to another thread. */
+/**
+ * A copy, because `toBuffer` gives memory of libvips' own, which cannot be moved to another thread. `toUint8Array` would
+ * make the same copy, but sharp 0.35.5 then frees the wrong pointer (`FreeCallback` in pipeline.cc) and keeps every
+ * result for ever: it can go back when that is mended.
+ */
 async function toBytes(image: Pipeline): Promise<Uint8Array> {
-  const { data } = await image.toUint8Array().catch(sharpFault);
-  return data;
+  return new Uint8Array(await image.toBuffer().catch(sharpFault));
 }
