@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { Gone } from '../../../gateway/http/gone.js';
 import { type Call, from } from '../../../gateway/pipeline/stage.js';
 import { type Answer, jsonAnswer } from '../../../pool/answer.js';
 
@@ -7,7 +8,7 @@ describe('stages', () => {
   const call: Call = {
     state: {
       requestId: 'r',
-      gone: new AbortController().signal,
+      gone: new Gone(),
       headers: {},
       dryrun: false,
       bytesIn: 0,
