@@ -52,7 +52,7 @@ export function fetchSource(
     await turn.expect();
     const arrival = arrivals.enter(caller.tenant.id, 'source_timeout');
     try {
-      const signal = AbortSignal.any([arrival.signal, state.gone.signal]);
+      const signal = AbortSignal.any([arrival.ending.signal, state.gone.signal]);
       const bytes = await source.fetch(url, { signal, onProgress: arrival.add });
       arrival.complete();
       state.bytesIn += bytes.byteLength;

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
+import { Ending } from '../http/ending.js';
 import { followRequest, loggedMs, type Outcome } from '../http/follow-request.js';
-import { Gone } from '../http/gone.js';
 import type { Metrics } from '../metrics.js';
 import type { UsageMeter } from '../usage/meter.js';
 import type { CallMiddleware, CallState } from './state.js';
@@ -14,9 +14,9 @@ export interface Observers {
 /** Gives the call its id, watches for the client going away, and tells log, metrics and usage when the answer is out. */
 export function observe(observers: Observers): CallMiddleware {
   return function observe(ctx, next) {
-    const gone = new Gone();
+    const gone = new Ending();
     const requestId = followRequest(ctx, (outcome) => {
-      if (!outcome.answered) gone.tell();
+      if (!outcome.answered) gone.end();
       const bytesOut = outcome.answered && ctx.method !== 'HEAD' ? (ctx.response.length ?? 0) : 0;
       record(observers, ctx.state, { ...outcome, bytesOut });
       log(observers.logger, ctx.state, outcome, { method: ctx.method, path: ctx.path.slice(0, 200) });

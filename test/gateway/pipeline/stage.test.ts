@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Gone } from '../../../gateway/http/gone.js';
+import { Ending } from '../../../gateway/http/ending.js';
 import { type Call, from } from '../../../gateway/pipeline/stage.js';
 import { type Answer, jsonAnswer } from '../../../pool/answer.js';
 
@@ -8,7 +8,7 @@ describe('stages', () => {
   const call: Call = {
     state: {
       requestId: 'r',
-      gone: new Gone(),
+      gone: new Ending(),
       headers: {},
       dryrun: false,
       bytesIn: 0,
