@@ -14,8 +14,10 @@ import { fileURLToPath } from 'node:url';
 import { hammer } from './keep-alive.js';
 
 const goal = 0.4;
-const roundMs = 1000;
-const rounds = 7;
+const roundMs = 700;
+const rounds = 5;
+/** First calls, in which V8 still compiles; not counted. */
+const warmUpMs = 2500;
 /** Linux tells a process' CPU time in these. */
 const ticksASecond = 100;
 
@@ -79,9 +81,14 @@ interface Cost {
   rate: number[];
 }
 
-async function measure(server: Server, cost: Cost, request: Buffer, connections: number): Promise<void> {
+async function measure(
+  server: Server,
+  request: Buffer,
+  load: { connections: number; ms: number },
+  cost: Cost,
+): Promise<void> {
   const before = cpuOf(server);
-  const { calls, seconds } = await hammer(server.url, request, { connections, ms: roundMs });
+  const { calls, seconds } = await hammer(server.url, request, load);
   cost.us.push(((cpuOf(server) - before) / calls) * 1e6);
   cost.rate.push(calls / seconds);
 }
@@ -115,11 +122,11 @@ console.log(`CPU of a server's process a call, and calls a second; medians of ${
 for (const connections of [32, 1]) {
   for (const [name, requestOf] of Object.entries(workloads)) {
     const costs = { bare: cost(), packages: cost(), gateway: cost() };
-    // The first round, in which V8 still compiles, is not counted.
     for (let round = 0; round <= rounds; round += 1) {
       for (const each of names) {
         const server = servers[each];
-        await measure(server, round === 0 ? cost() : costs[each], requestOf(server.key), connections);
+        const load = { connections, ms: round === 0 ? warmUpMs : roundMs };
+        await measure(server, requestOf(server.key), load, round === 0 ? cost() : costs[each]);
       }
     }
     const bare = median(costs.bare.us);
