@@ -3,7 +3,7 @@ import type { Access } from '../database/access.js';
 import type { BatchWriter } from '../database/batch-writer.js';
 import { createMemoryRate } from './memory-rate.js';
 import { createMonthClock } from './month.js';
-import { createQuota } from './quota.js';
+import { createQuota, type QuotaVerdict } from './quota.js';
 import { createQuotaLedger } from './quota-ledger.js';
 import type { RateState } from './rate-gate.js';
 import { rateLimitFields } from './rate-limit-fields.js';
@@ -31,7 +31,7 @@ export type LimitVerdict =
 
 export interface Limiter {
   /** Counts a call and says whether it may run. Never throws for a Redis or a database that is away. */
-  take(tenant: LimitedTenant): Promise<LimitVerdict>;
+  take(tenant: LimitedTenant): LimitVerdict | Promise<LimitVerdict>;
   /** Ends the connection to Redis. What is charged is written by the batch writer, which is its owner's to close. */
   close(): void;
 }
@@ -85,28 +85,47 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
   writer.add(ledger);
   const quotas = createQuota(ledger, sharing);
 
+  async function takeShared(through: RedisLink, id: string, limits: EffectiveLimits): Promise<LimitVerdict> {
+    const shared = await through.run(async () => sharedRate?.take(id, limits.rate, limits.burst));
+    if (shared) return judge(id, limits, shared);
+    const inForce = share(limits, outageShare);
+    return judge(id, inForce, await ownRate.take(id, inForce.rate, inForce.burst));
+  }
+
+  function judge(
+    id: string,
+    limits: EffectiveLimits,
+    rate: RateState | undefined,
+  ): LimitVerdict | Promise<LimitVerdict> {
+    const month = monthOf(now());
+    if (rate && !rate.allowed) {
+      const retryAfter = Math.max(1, Math.ceil(rate.second.resetMs / 1000));
+      return {
+        allowed: false,
+        code: 'rate_limited',
+        retryAfter,
+        headers: rateLimitFields(limits, { rate, month }),
+      };
+    }
+    if (limits.monthlyQuota === null) {
+      return { allowed: true, headers: rateLimitFields(limits, { rate, month }), settle() {} };
+    }
+    const quota = quotas.reserve(id, month.name, limits.monthlyQuota);
+    return quota instanceof Promise ? quota.then(judgeQuota) : judgeQuota(quota);
+
+    function judgeQuota(state: QuotaVerdict): LimitVerdict {
+      const headers = rateLimitFields(limits, { rate, month, quota: state });
+      if (!state.granted) return { allowed: false, code: 'quota_exceeded', retryAfter: month.left, headers };
+      return { allowed: true, headers, settle: (status) => state.settle(status < 400) };
+    }
+  }
+
   return {
-    async take({ id, limits }) {
-      let inForce = limits;
-      let rate: RateState | undefined;
-      if (limits.rate > 0) {
-        rate = link && (await link.run(async () => sharedRate?.take(id, limits.rate, limits.burst)));
-        if (link && !rate) inForce = share(limits, outageShare);
-        rate ??= await ownRate.take(id, inForce.rate, inForce.burst);
-      }
-      const month = monthOf(now());
-      const state = rate ? { rate, month } : { month };
-      if (rate && !rate.allowed) {
-        const retryAfter = Math.max(1, Math.ceil(rate.second.resetMs / 1000));
-        return { allowed: false, code: 'rate_limited', retryAfter, headers: rateLimitFields(inForce, state) };
-      }
-      if (limits.monthlyQuota === null) {
-        return { allowed: true, headers: rateLimitFields(inForce, state), settle() {} };
-      }
-      const quota = await quotas.reserve(id, month.name, limits.monthlyQuota);
-      const headers = rateLimitFields(inForce, { ...state, quota });
-      if (!quota.granted) return { allowed: false, code: 'quota_exceeded', retryAfter: month.left, headers };
-      return { allowed: true, headers, settle: (status) => quota.settle(status < 400) };
+    take({ id, limits }) {
+      if (limits.rate === 0) return judge(id, limits, undefined);
+      return link
+        ? takeShared(link, id, limits)
+        : ownRate.take(id, limits.rate, limits.burst).then((rate) => judge(id, limits, rate));
     },
     close: () => link?.close(),
   };

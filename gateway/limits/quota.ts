@@ -13,7 +13,12 @@ export type QuotaVerdict =
 
 /** A monthly quota: a call is reserved before it runs, and charged or given back when it is answered. */
 export interface Quota {
-  reserve(tenant: string, month: string, limit: number): Promise<QuotaVerdict>;
+  reserve(tenant: string, month: string, limit: number): QuotaVerdict | Promise<QuotaVerdict>;
+}
+
+interface Reserved {
+  granted: boolean;
+  used: number;
 }
 
 /** What shares quotas between gateways: a connection, and the counts behind it. */
@@ -30,31 +35,59 @@ export interface QuotaSharing {
  * which takes 24.8 days at most and fires at once for more.
  */
 export function createQuota(ledger: QuotaLedger, sharing?: QuotaSharing): Quota {
-  function reserveHere(account: QuotaAccount, limit: number): { granted: boolean; used: number } {
+  function reserveHere(account: QuotaAccount, limit: number): Reserved {
     const used = account.used();
     return used < limit ? { granted: true, used: used + 1 } : { granted: false, used };
   }
 
-  return {
-    async reserve(tenant, month, limit) {
-      const opened = ledger.open(tenant, month);
-      const account = opened instanceof Promise ? await opened : opened;
-      const name = `${tenant}:${month}`;
-      const shared = await sharing?.link.run(() => sharing.counts.reserve(name, limit, account.charged()));
-      const { granted, used } = shared ?? reserveHere(account, limit);
-      const state = { limit, remaining: Math.max(0, limit - used) };
-      if (!granted) return { ...state, granted: false };
+  function verdictOf(
+    account: QuotaAccount,
+    limit: number,
+    { granted, used }: Reserved,
+    giveBack?: () => void,
+  ): QuotaVerdict {
+    const remaining = Math.max(0, limit - used);
+    if (!granted) return { limit, remaining, granted };
+    account.hold();
+    let open = true;
+    const settle = (charge: boolean) => {
+      if (!open) return;
+      open = false;
+      if (charge) return account.charge();
+      account.release();
+      giveBack?.();
+    };
+    return { limit, remaining, granted, settle };
+  }
 
-      account.hold();
-      let open = true;
-      const settle = (charge: boolean) => {
-        if (!open) return;
-        open = false;
-        if (charge) return account.charge();
-        account.release();
-        if (shared) void sharing?.link.run(() => sharing.counts.release(name, account.charged()));
-      };
-      return { ...state, granted: true, settle };
+  async function reserveShared(
+    { link, counts }: QuotaSharing,
+    account: QuotaAccount,
+    limit: number,
+  ): Promise<QuotaVerdict> {
+    const name = `${account.tenant}:${account.month}`;
+    const shared = await link.run(() => counts.reserve(name, limit, account.charged()));
+    if (!shared) return verdictOf(account, limit, reserveHere(account, limit));
+    return verdictOf(
+      account,
+      limit,
+      shared,
+      () => void link.run(() => counts.release(name, account.charged())),
+    );
+  }
+
+  function reserve(account: QuotaAccount, limit: number): QuotaVerdict | Promise<QuotaVerdict> {
+    return sharing
+      ? reserveShared(sharing, account, limit)
+      : verdictOf(account, limit, reserveHere(account, limit));
+  }
+
+  return {
+    reserve(tenant, month, limit) {
+      const opened = ledger.open(tenant, month);
+      return opened instanceof Promise
+        ? opened.then((account) => reserve(account, limit))
+        : reserve(opened, limit);
     },
   };
 }

@@ -50,18 +50,21 @@ function windowOf(
  * @param reserve counts in windows of `burstWindowS`
  */
 export function createRateGate(second: RateLimiterAbstract, reserve: RateLimiterAbstract): RateGate {
+  async function takeBurst(tenant: string, burst: number, window: WindowState): Promise<RateState> {
+    const extra = await reserve.consume(tenant);
+    return {
+      allowed: extra.consumedPoints <= burst,
+      second: window,
+      burst: windowOf(extra, burst, burstWindowS),
+    };
+  }
+
   return {
-    async take(tenant, rate, burst) {
-      const count = await second.consume(tenant);
-      const window = windowOf(count, rate, rateWindowS);
-      const allowed = count.consumedPoints <= rate;
-      if (allowed || burst === 0) return { allowed, second: window };
-      const extra = await reserve.consume(tenant);
-      return {
-        allowed: extra.consumedPoints <= burst,
-        second: window,
-        burst: windowOf(extra, burst, burstWindowS),
-      };
-    },
+    take: (tenant, rate, burst) =>
+      second.consume(tenant).then((count) => {
+        const window = windowOf(count, rate, rateWindowS);
+        const allowed = count.consumedPoints <= rate;
+        return allowed || burst === 0 ? { allowed, second: window } : takeBurst(tenant, burst, window);
+      }),
   };
 }

@@ -1,11 +1,11 @@
 import type { Month } from './month.js';
 import type { QuotaState } from './quota.js';
-import { burstWindowS, type RateState, rateWindowS } from './rate-gate.js';
+import { burstWindowS, type RateState, rateWindowS, type WindowState } from './rate-gate.js';
 import type { EffectiveLimits } from './tenant-limits.js';
 
 /** What an answer's fields are made from; a part is missing where the tenant has no such limit. */
 export interface LimitState {
-  rate?: RateState;
+  rate?: RateState | undefined;
   quota?: QuotaState;
   month: Month;
 }
@@ -32,15 +32,17 @@ function policyOf(limits: EffectiveLimits, month: Month): string {
   return policy;
 }
 
-function states({ rate, quota, month }: LimitState): string[] {
-  const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1000));
-  const list: string[] = [];
-  if (rate) {
-    list.push(`"rate";r=${rate.second.remaining};t=${seconds(rate.second.resetMs)}`);
-    if (rate.burst) list.push(`"burst";r=${rate.burst.remaining};t=${seconds(rate.burst.resetMs)}`);
-  }
-  if (quota) list.push(`"quota";r=${quota.remaining};t=${month.left}`);
-  return list;
+/** Each state but the last is followed by a comma; no list is made to be joined, as this is said with every call. */
+function statesOf({ rate, quota, month }: LimitState): string {
+  let text = '';
+  if (rate) text = stateOf('rate', rate.second);
+  if (rate?.burst) text += `, ${stateOf('burst', rate.burst)}`;
+  if (quota) text += `${text === '' ? '' : ', '}"quota";r=${quota.remaining};t=${month.left}`;
+  return text;
+}
+
+function stateOf(name: string, { remaining, resetMs }: WindowState): string {
+  return `"${name}";r=${remaining};t=${Math.max(1, Math.ceil(resetMs / 1000))}`;
 }
 
 /**
@@ -51,8 +53,8 @@ function states({ rate, quota, month }: LimitState): string[] {
 export function rateLimitFields(limits: EffectiveLimits, state: LimitState): Record<string, string> {
   const fields: Record<string, string> = {};
   const policy = policyOf(limits, state.month);
-  const known = states(state);
+  const states = statesOf(state);
   if (policy !== '') fields['RateLimit-Policy'] = policy;
-  if (known.length > 0) fields.RateLimit = known.join(', ');
+  if (states !== '') fields.RateLimit = states;
   return fields;
 }

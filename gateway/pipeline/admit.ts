@@ -2,6 +2,7 @@ import type { Pool } from '../../pool/pool.js';
 import type { Turn } from '../../pool/turn.js';
 import { lightBytes } from '../../schemas/input/weigh.js';
 import type { EffectiveLimits } from '../limits/tenant-limits.js';
+import { after, ending } from './after.js';
 import type { Call, Stage } from './stage.js';
 import type { Caller } from './state.js';
 
@@ -13,15 +14,13 @@ import type { Caller } from './state.js';
 export function admit(
   pool: Pick<Pool, 'turn'>,
 ): Stage<Call & { caller: Caller; limits: EffectiveLimits }, { turn: Turn }> {
-  return async function admit({ state: { gone }, bodyBytes, caller: { tenant }, limits }, next) {
+  return function admit({ state: { gone }, bodyBytes, caller: { tenant }, limits }, next) {
     const turn = pool.turn({ tenant: tenant.id, weight: tenant.weight, most: limits.inFlight });
     // A client that has gone must not keep its place in the line.
     gone.listen(turn.leave);
-    try {
-      if (bodyBytes > lightBytes) await turn.expect();
-      return await next({ turn });
-    } finally {
-      turn.leave();
-    }
+    return ending(() => after(bodyBytes > lightBytes ? turn.expect() : undefined, () => next({ turn })), {
+      done: turn.leave,
+      failed: turn.leave,
+    });
   };
 }

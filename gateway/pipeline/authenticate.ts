@@ -2,6 +2,7 @@ import { parseUrlencoded, type QueryText } from '../../schemas/input/urlencoded.
 import { GatewayError, inputError } from '../errors.js';
 import { bearerToken } from '../http/bearer.js';
 import type { KeyVerifier } from '../keys/verifier.js';
+import { after } from './after.js';
 import { missingKeyMessage } from './missing-key.js';
 import type { HttpCall, Stage } from './stage.js';
 import type { Caller } from './state.js';
@@ -17,7 +18,7 @@ const refusals = {
 export function authenticate(
   keys: Pick<KeyVerifier, 'verify'>,
 ): Stage<HttpCall, { caller: Caller; query: QueryText }> {
-  return async function authenticate({ ctx, state }, next) {
+  return function authenticate({ ctx, state }, next) {
     const query = parseUrlencoded(ctx.querystring);
     const problem = query.problems.find(({ field }) => field === 'ak');
     if (problem) throw inputError([problem]);
@@ -28,11 +29,12 @@ export function authenticate(
     // From here on nothing needs it: not the plugin, not a message that lists what was sent.
     query.values.delete('ak');
 
-    const verdict = await keys.verify(key);
-    if (verdict.state !== 'active') throw new GatewayError(refusals[verdict.state]);
-    const { tenant, key: found } = verdict;
-    const caller = { tenant, keyId: found.id, scopes: found.scopes };
-    state.caller = caller;
-    return next({ caller, query });
+    return after(keys.verify(key), (verdict) => {
+      if (verdict.state !== 'active') throw new GatewayError(refusals[verdict.state]);
+      const { tenant, key: found } = verdict;
+      const caller = { tenant, keyId: found.id, scopes: found.scopes };
+      state.caller = caller;
+      return next({ caller, query });
+    });
   };
 }

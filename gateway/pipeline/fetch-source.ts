@@ -34,7 +34,7 @@ export function fetchSource(
   const wantsPicture = helper.declaration.source === 'image';
 
   if (!wantsPicture) return (_, next) => next({ source: undefined });
-  return async function fetchSource(call, next) {
+  return function fetchSource(call, next) {
     const { input, file } = call;
     const url = typeof input.url === 'string' ? source.check(input.url) : undefined;
     if (call.state.dryrun) return next({ source: undefined });

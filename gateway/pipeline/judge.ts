@@ -2,13 +2,14 @@ import { type JudgedInput, judgeInput, type RawInput } from '../../schemas/input
 import { isLight } from '../../schemas/input/weigh.js';
 import { GatewayError } from '../errors.js';
 import type { Helper } from '../helpers/registry.js';
+import type { Now } from './after.js';
 import { type AdmittedCall, runTask } from './run-task.js';
 
 /**
  * Judges what a call brought: on the main thread where that is quickly done, else in a worker, in the tenant's turn and at
  * its expense. The main thread is everybody's.
  */
-export function judge(helper: Helper, raw: RawInput, call: AdmittedCall): JudgedInput | Promise<JudgedInput> {
+export function judge(helper: Helper, raw: RawInput, call: AdmittedCall): Now<JudgedInput> {
   const { declaration, parameters } = helper;
   const runsDry = declaration.dryrun === 'run';
   return isLight(raw)

@@ -5,6 +5,7 @@ import type { TenantLimits } from '../keys/model.js';
 import { scopeAllows } from '../keys/scopes.js';
 import type { Limiter } from '../limits/limiter.js';
 import type { EffectiveLimits } from '../limits/tenant-limits.js';
+import { after, ending } from './after.js';
 import type { Call, Stage } from './stage.js';
 import type { Caller } from './state.js';
 
@@ -17,25 +18,21 @@ export function limit(
   limiter: Limiter,
   limitsOf: (own: TenantLimits) => EffectiveLimits,
 ): Stage<Call & { caller: Caller }, { limits: EffectiveLimits }> {
-  return async function limit({ state, caller: { tenant, scopes } }, next) {
+  return function limit({ state, caller: { tenant, scopes } }, next) {
     const limits = limitsOf(tenant.limits);
-    const verdict = await limiter.take({ id: tenant.id, limits });
-    Object.assign(state.headers, verdict.headers);
-    if (!scopeAllows(scopes, helper.id)) {
-      // Counted like every refused call, so that its answer tells what is left too; the scope speaks before the limits.
-      if (verdict.allowed) verdict.settle(403);
-      throw new GatewayError('scope_denied');
-    }
-    if (!verdict.allowed) throw new GatewayError(verdict.code, { retryAfter: verdict.retryAfter });
-    let answer: Awaited<ReturnType<typeof next>>;
-    try {
-      answer = await next({ limits });
-    } catch (error) {
-      verdict.settle(toGatewayError(error).status);
-      throw error;
-    }
-    // The work is done: a client that went away before its answer has used its share.
-    verdict.settle(200);
-    return answer;
+    return after(limiter.take({ id: tenant.id, limits }), (verdict) => {
+      state.headers = verdict.headers;
+      if (!scopeAllows(scopes, helper.id)) {
+        // Counted like every refused call, so that its answer tells what is left too; the scope speaks before the limits.
+        if (verdict.allowed) verdict.settle(403);
+        throw new GatewayError('scope_denied');
+      }
+      if (!verdict.allowed) throw new GatewayError(verdict.code, { retryAfter: verdict.retryAfter });
+      return ending(() => next({ limits }), {
+        // The work is done: a client that went away before its answer has used its share.
+        done: () => verdict.settle(200),
+        failed: (error) => verdict.settle(toGatewayError(error).status),
+      });
+    });
   };
 }

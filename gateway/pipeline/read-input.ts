@@ -1,3 +1,4 @@
+import type { Answer } from '../../pool/answer.js';
 import type { BodyText } from '../../schemas/input/judge-input.js';
 import { GatewayError } from '../errors.js';
 import type { Helper } from '../helpers/registry.js';
@@ -32,8 +33,14 @@ export function readInput(
   const readText = createTextReader({ maxBytes: limits.maxTextBytes, types: [json, form] });
   const keepsFile = helper.declaration.source !== undefined;
 
-  return async function readInput({ ctx, state, bodyBytes, caller }, next) {
-    if (bodyBytes === 0) return next({ text: undefined, file: undefined });
+  return function readInput(call, next) {
+    return call.bodyBytes === 0 ? next({ text: undefined, file: undefined }) : read(call, next);
+  };
+
+  async function read(
+    { ctx, state, bodyBytes, caller }: HttpCall & { caller: Caller },
+    next: Parameters<ReturnType<typeof readInput>>[1],
+  ): Promise<Answer> {
     const type = typeOf(ctx, bodyBytes);
     const arrival = arrivals.enter(caller.tenant.id, 'request_timeout');
     const watch = {
@@ -53,7 +60,7 @@ export function readInput(
     } finally {
       arrival.release();
     }
-  };
+  }
 
   /** The body's media type; throws for one that need not be read to be refused. */
   function typeOf(ctx: CallContext, bodyBytes: number): string {

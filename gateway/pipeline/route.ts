@@ -3,6 +3,7 @@ import type { Answer } from '../../pool/answer.js';
 import type { Helper, Registry } from '../helpers/registry.js';
 import { announcedBytes } from '../http/body/text-body.js';
 import { answerUnrouted } from '../http/unrouted.js';
+import { after, type Now } from './after.js';
 import type { HttpCall } from './stage.js';
 import type { CallMiddleware, CallState } from './state.js';
 
@@ -12,12 +13,14 @@ export function pathsOf(id: string): string[] {
 }
 
 /** Has the requests of a helper's paths answered by its stages. */
-export function route(helper: Helper, answer: (call: HttpCall) => Promise<Answer>): CallMiddleware {
-  return async function route(ctx) {
+export function route(helper: Helper, answer: (call: HttpCall) => Now<Answer>): CallMiddleware {
+  return function route(ctx) {
     const { state } = ctx;
     state.helper = helper;
     const bodyBytes = ctx.method === 'POST' ? announcedBytes(ctx.req.headers) : 0;
-    state.result = await answer({ ctx, state, bodyBytes });
+    return after(answer({ ctx, state, bodyBytes }), (result) => {
+      state.result = result;
+    });
   };
 }
 

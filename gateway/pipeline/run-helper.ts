@@ -2,6 +2,7 @@ import { type Answer, jsonAnswer } from '../../pool/answer.js';
 import type { HelperContext } from '../helper.js';
 import type { Helper } from '../helpers/registry.js';
 import { readHandlerError } from '../http/read-error.js';
+import { after } from './after.js';
 import type { SourceFound } from './fetch-source.js';
 import { type RunOptions, runHere, runShort } from './run-here.js';
 import { type AdmittedCall, runTask } from './run-task.js';
@@ -18,7 +19,7 @@ export function runHelper(helper: Helper, forAll: RunOptions): LastStage<Complet
   const options = { ...forAll, shipped };
   const { dryrun: rehearse } = declaration;
 
-  return async function runHelper(call) {
+  return function runHelper(call) {
     const { state, input } = call;
     const context: HelperContext = { service, request_id: state.requestId };
     if (state.dryrun && rehearse === undefined) {
@@ -31,8 +32,11 @@ export function runHelper(helper: Helper, forAll: RunOptions): LastStage<Complet
       return runHere(context, () => declaration.handler(input, context), options);
     }
     const short = declaration.source === undefined && declaration.inline !== undefined;
-    const answer = short ? await runShort(declaration, call, context, options) : undefined;
-    return answer ?? runInPool(helper, call, context);
+    if (!short) return runInPool(helper, call, context);
+    return after(
+      runShort(declaration, call, context, options),
+      (answer) => answer ?? runInPool(helper, call, context),
+    );
   };
 }
 

@@ -6,6 +6,7 @@ import { nameOf } from '../../pool/json-data.js';
 import { readThrown } from '../../pool/thrown.js';
 import type { HelperContext, TextHelper } from '../helper.js';
 import { readHandlerError } from '../http/read-error.js';
+import { after, ending, type Now } from './after.js';
 import type { CallState } from './state.js';
 
 export interface RunOptions {
@@ -19,8 +20,8 @@ export interface RunOptions {
 }
 
 /** Runs a plugin's code on the main thread and makes the answer of what it returns. Throws a `GatewayError`. */
-export function runHere(context: HelperContext, work: () => unknown, options: RunOptions): Promise<Answer> {
-  return guarded(context, options, async () => makeAnswer(await work(), options.maxJsonBytes));
+export function runHere(context: HelperContext, work: () => unknown, options: RunOptions): Now<Answer> {
+  return guarded(context, options, () => answerOf(work(), options));
 }
 
 /**
@@ -32,16 +33,26 @@ export function runShort(
   { state, input }: { state: Pick<CallState, 'taskMs'>; input: Record<string, unknown> },
   context: HelperContext,
   options: RunOptions,
-): Promise<Answer | undefined> {
-  return guarded(context, options, async () => {
+): Now<Answer | undefined> {
+  return guarded(context, options, () => {
     if (!isShort(declaration, input)) return undefined;
     const began = performance.now();
-    try {
-      return makeAnswer(await declaration.handler(input, context), options.maxJsonBytes);
-    } finally {
+    const count = () => {
       state.taskMs += performance.now() - began;
-    }
+    };
+    return ending(() => answerOf(declaration.handler(input, context), options), {
+      done: count,
+      failed: count,
+    });
   });
+}
+
+/** Of what a handler returned, or will: whatever has a `then` is waited for, as `await` does. */
+function answerOf(returned: unknown, { maxJsonBytes }: RunOptions): Now<Answer> {
+  const isThenable = typeof (returned as PromiseLike<unknown> | null | undefined)?.then === 'function';
+  return after<unknown, Answer>(isThenable ? Promise.resolve(returned) : returned, (result) =>
+    makeAnswer(result, maxJsonBytes),
+  );
 }
 
 /** A promise would be true, and have every call run here. */
@@ -52,17 +63,23 @@ function isShort(declaration: TextHelper<unknown>, input: Record<string, unknown
 }
 
 /** What a plugin lets escape here would end the process for all, and what never settles would hold its call for ever. */
-async function guarded<T>(
+function guarded<T>(
   { service, request_id }: HelperContext,
   { timeoutMs, logger, shipped }: RunOptions,
-  work: () => Promise<T>,
-): Promise<T> {
-  const onLate = (error: unknown) =>
-    logger.error({ err: readThrown(error), service, request_id }, 'helper failed after its answer');
-  try {
-    if (shipped) return await work();
-    return await guard({ name: service, timeoutMs, onLate }, work);
-  } catch (error) {
+  work: () => Now<T>,
+): Now<T> {
+  const fail = (error: unknown): never => {
     throw readHandlerError(readThrown(error));
+  };
+  if (!shipped) {
+    const onLate = (error: unknown) =>
+      logger.error({ err: readThrown(error), service, request_id }, 'helper failed after its answer');
+    return guard({ name: service, timeoutMs, onLate }, async () => work()).catch(fail);
+  }
+  try {
+    const value = work();
+    return value instanceof Promise ? value.catch(fail) : value;
+  } catch (error) {
+    return fail(error);
   }
 }

@@ -1,4 +1,5 @@
 import type { Answer } from '../../pool/answer.js';
+import type { Now } from './after.js';
 import type { CallContext, CallState } from './state.js';
 
 /** A call of a helper as its first stage gets it; each stage adds what it found. */
@@ -16,17 +17,17 @@ export interface HttpCall extends Call {
 /** A stage: takes a call of which it needs to know this much, and hands on what it found, or throws. */
 export type Stage<Needs, Finds extends object> = (
   call: Needs,
-  next: (found: Finds) => Promise<Answer>,
-) => Promise<Answer>;
+  next: (found: Finds) => Now<Answer>,
+) => Now<Answer>;
 
 /** The last stage: answers. */
-export type LastStage<Needs> = (call: Needs) => Promise<Answer>;
+export type LastStage<Needs> = (call: Needs) => Now<Answer>;
 
 /** Stages one after another. The compiler sees to it that each finds before it what it needs. */
 export interface Stages<First, Known> {
   through<Finds extends object>(stage: Stage<Known, Finds>): Stages<First, Known & Finds>;
   /** Ends the list; what comes of it runs a call through all of it. */
-  to(last: LastStage<Known>): (call: First) => Promise<Answer>;
+  to(last: LastStage<Known>): (call: First) => Now<Answer>;
 }
 
 /** Begins a list of stages, for calls of which this much is known. */
@@ -35,7 +36,7 @@ export function from<First extends Call>(): Stages<First, First> {
 }
 
 function stagesAfter<First, Known>(
-  reach: (last: LastStage<Known>) => (call: First) => Promise<Answer>,
+  reach: (last: LastStage<Known>) => (call: First) => Now<Answer>,
 ): Stages<First, Known> {
   return {
     // Made once a list and not once a call; and spread, for V8 takes ten times as long to add fields to an object that is there.

@@ -14,7 +14,7 @@ export interface CallState {
   /** Comes when the client goes away. */
   readonly gone: Ending;
   /** Fields of the answer, whatever it turns out to be. */
-  readonly headers: Record<string, string>;
+  headers: Readonly<Record<string, string>>;
   /** Absent on a path that is no helper's. */
   helper?: Helper;
   /** Absent until the key has been found. */

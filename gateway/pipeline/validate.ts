@@ -1,6 +1,7 @@
 import type { QueryText } from '../../schemas/input/urlencoded.js';
 import { inputError } from '../errors.js';
 import type { Helper } from '../helpers/registry.js';
+import { after } from './after.js';
 import { judge } from './judge.js';
 import type { BodyInput } from './read-input.js';
 import type { AdmittedCall } from './run-task.js';
@@ -14,13 +15,14 @@ export interface InputFound {
 
 /** Makes one input object of query and body and judges it by the helper's schema; every problem is told at once. */
 export function validate(helper: Helper): Stage<AdmittedCall & BodyInput & { query: QueryText }, InputFound> {
-  return async function validate(call, next) {
+  return function validate(call, next) {
     const { query, text, file } = call;
     const raw = { query, body: text, hasFile: file !== undefined };
-    const { input, dryrun, problems } = await judge(helper, raw, call);
-    call.state.dryrun = dryrun;
-    if (problems.length > 0) throw inputError(problems);
-    // Waiting for its turn, a call holds what it was sent once: as input, no longer as text too.
-    return next({ input, text: undefined });
+    return after(judge(helper, raw, call), ({ input, dryrun, problems }) => {
+      call.state.dryrun = dryrun;
+      if (problems.length > 0) throw inputError(problems);
+      // Waiting for its turn, a call holds what it was sent once: as input, no longer as text too.
+      return next({ input, text: undefined });
+    });
   };
 }

@@ -15,9 +15,12 @@ export async function warmUp(registry: Registry, options: RunOptions): Promise<v
       if (problems.length > 0) continue;
       const context = { service, request_id: 'warm-up' };
       const state = { taskMs: 0 };
-      await runShort(declaration, { state, input }, context, { ...options, shipped }).catch((error) =>
-        options.logger.error({ err: readThrown(error.cause ?? error), service, example }, 'example failed'),
-      );
+      try {
+        await runShort(declaration, { state, input }, context, { ...options, shipped });
+      } catch (error) {
+        const reason = (error as Error).cause ?? error;
+        options.logger.error({ err: readThrown(reason), service, example }, 'example failed');
+      }
     }
   }
 }

@@ -200,7 +200,7 @@ export function keyStoreTests(database: () => TestDatabase): void {
   });
 }
 
-export async function rejection(work: Promise<unknown>): Promise<unknown> {
+export async function rejection(work: unknown): Promise<unknown> {
   try {
     await work;
   } catch (error) {

@@ -15,7 +15,8 @@ function compute(): Record<string, unknown> {
 async function timeOf(declaration: Partial<TextHelper<unknown>>) {
   const state = { taskMs: 0 };
   const helper = { summary: 'Some.', input: {}, handler: compute, ...declaration };
-  const answer = await runShort(helper, { state, input: {} }, context, options).catch(() => 'failed');
+  const run = async () => runShort(helper, { state, input: {} }, context, options);
+  const answer = await run().catch(() => 'failed');
   return { answer, ms: state.taskMs };
 }
 

@@ -59,7 +59,7 @@ describe('stages', () => {
         throw new Error('refused');
       })
       .to(async () => answer);
-    const error = await run(call).catch((thrown: Error) => thrown);
+    const error = await Promise.resolve(run(call)).catch((thrown: Error) => thrown);
     expect(error).to.be.an('error').with.property('message', 'refused');
   });
 });

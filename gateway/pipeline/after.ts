@@ -1,0 +1,29 @@
+/** A value that may be there already: to wait for one that is costs a call as much as many a stage does. */
+export type Now<T> = T | Promise<T>;
+
+/** Goes on with a value, at once where it is there. */
+export function after<T, R>(value: Now<T>, go: (value: T) => Now<R>): Now<R> {
+  return value instanceof Promise ? value.then(go) : go(value);
+}
+
+/** Does work and tells how it ended, once, whether it throws or rejects. */
+export function ending<T>(
+  work: () => Now<T>,
+  { done, failed }: { done: () => void; failed: (error: unknown) => void },
+): Now<T> {
+  const told = (error: unknown): never => {
+    failed(error);
+    throw error;
+  };
+  let value: Now<T>;
+  try {
+    value = work();
+  } catch (error) {
+    return told(error);
+  }
+  const finish = (result: T): T => {
+    done();
+    return result;
+  };
+  return value instanceof Promise ? value.then(finish, told) : finish(value);
+}
