@@ -84,7 +84,7 @@ describe('quota ledger', () =>
         account.charge();
       }
       await writer.flush();
-      await database.access().change((trx) => pruneQuotas(1)(trx, Date.UTC(2026, 0, 15)));
+      await database.access().change((trx) => pruneQuotas(1)(trx, Date.UTC(2026, 0, 15), 1_000));
       const { run } = database.access<QuotaTables>();
       const left = await run((db) => db.selectFrom('quota_use').select('month').orderBy('month').execute());
       expect(left.map((row) => row.month)).to.deep.equal(['2025-11', '2026-01']);
