@@ -106,4 +106,18 @@ describe('quota ledger on a database that is away', () => {
     expect(ledger.open('acme', month)).to.not.be.instanceOf(Promise);
     expect((await ledger.open('acme', month)).used()).to.equal(2);
   });
+
+  it('walks the accounts of a month that has ended in many turns of the event loop', async () => {
+    const ledger = createQuotaLedger(accessThat(() => Promise.reject(new Error('gone'))));
+    for (let tenant = 0; tenant < 20_000; tenant += 1) void ledger.open(`t${tenant}`, month);
+    void ledger.open('t0', '2025-02');
+    let turns = 0;
+    let counting = setImmediate(function count() {
+      turns += 1;
+      counting = setImmediate(count);
+    });
+    await ledger.drain().next();
+    clearImmediate(counting);
+    expect(turns).to.be.at.least(9);
+  });
 });
