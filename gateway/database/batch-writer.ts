@@ -26,9 +26,6 @@ export interface PendingWrite {
   committed?(written: boolean): void;
 }
 
-/** The most rows of one source in one transaction: no other user of the database waits long for it. */
-export const rowsAPiece = 1_000;
-
 /** Gathers counts in memory. */
 export interface BatchSource {
   /**

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import type { Logger } from 'pino';
 import type { Access, NoTables } from './access.js';
-import { rowsAPiece } from './batch-writer.js';
+import { rowsAPiece } from './rows-a-piece.js';
 
 /**
  * Deletes of what nobody will ask a room for again at most `most` rows, and tells how many those were; `now` in epoch

@@ -1,6 +1,7 @@
 import type { Access } from '../database/access.js';
-import { type BatchSource, type PendingWrite, rowsAPiece } from '../database/batch-writer.js';
+import type { BatchSource, PendingWrite } from '../database/batch-writer.js';
 import { slices, sortInTurns, visitInTurns } from '../database/in-turns.js';
+import { rowsAPiece } from '../database/rows-a-piece.js';
 import { addQuotaUse, readQuotaUse } from './quota-store.js';
 import type { QuotaTables } from './tables.js';
 
