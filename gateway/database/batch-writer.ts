@@ -26,9 +26,6 @@ export interface PendingWrite {
   committed?(written: boolean): void;
 }
 
-/** The most rows of one source in one transaction: no other user of the database waits long for it. */
-export const rowsAPiece = 1_000;
-
 /** Gathers counts in memory. */
 export interface BatchSource {
   /**
@@ -159,12 +156,19 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
 }
 
 /** Deletes the rows of processes that ended long ago. */
-export const pruneWriters: Prune = async (trx, now) => {
-  await trx
+export const pruneWriters: Prune = async (trx, now, most) => {
+  const { numDeletedRows } = await trx
     .withTables<WriterTables>()
     .deleteFrom('usage_writers')
-    .where('at', '<', now - keepMs)
-    .execute();
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('usage_writers')
+        .select('id')
+        .where('at', '<', now - keepMs)
+        .limit(most),
+    )
+    .executeTakeFirstOrThrow();
+  return Number(numDeletedRows);
 };
 
 /** Makes the batch writer's own table. */

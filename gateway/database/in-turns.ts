@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** What one turn of the event loop sorts or merges: about a millisecond. */
+/** What one turn of the event loop sorts, merges or visits: about a millisecond. */
 const aTurn = 2_000;
 
 /**
@@ -19,6 +19,16 @@ export async function sortInTurns<T>(items: readonly T[], compare: (a: T, b: T) 
     runs = merged;
   }
   return runs[0] ?? [];
+}
+
+/** Does something with each item, and gives the event loop back again and again. */
+export async function visitInTurns<T>(items: Iterable<T>, visit: (item: T) => void): Promise<void> {
+  let visited = 0;
+  for (const item of items) {
+    visit(item);
+    visited += 1;
+    if (visited % aTurn === 0) await turn();
+  }
 }
 
 /** Copies of an array's parts, of `size` items each and the rest. */

@@ -1,10 +1,13 @@
-import { LRUCache } from 'lru-cache';
+import { isDeepStrictEqual } from 'node:util';
+import type { LRUCache } from 'lru-cache';
+import { createGrowingLru } from './growing-lru.js';
+import type { UsedKey } from './last-used.js';
 import type { FoundSecret, Key, Secret, Tenant } from './model.js';
 
 /** What judging a key takes; of all that a look-up brings, the part that is worth its memory. */
 export interface KnownKey {
   tenant: Pick<Tenant, 'id' | 'name' | 'limits' | 'weight'>;
-  key: Pick<Key, 'id' | 'label' | 'scopes' | 'created_at' | 'expires_at' | 'revoked_at'>;
+  key: UsedKey & Pick<Key, 'label' | 'scopes' | 'expires_at' | 'revoked_at'>;
   secret: Pick<Secret, 'expires_at' | 'ended_at'>;
 }
 
@@ -24,30 +27,48 @@ export interface KeyCache {
   clear(): Iterable<string>;
 }
 
-/** A cache of at most `most` keys, the ones used last; some 0.7 KB each. */
+/** A tenant and its cached keys, all of which hold this one object of it: ten thousand copies would crowd the processor's caches. */
+interface Owner {
+  tenant: KnownKey['tenant'];
+  hashes: Set<string>;
+}
+
+/** What most tenants and secrets have; one object for all of them. */
+const defaults: KnownKey['tenant']['limits'] = {
+  rate: null,
+  burst: null,
+  monthly_quota: null,
+  in_flight: null,
+};
+const lasting: KnownKey['secret'] = { expires_at: null, ended_at: null };
+
+/** A cache of at most `most` keys, the ones used last; some 0.4 KB each. */
 export function createKeyCache(most: number): KeyCache {
   let keys = createKeys();
-  let hashes = new Map<string, Set<string>>();
+  let owners = new Map<string, Owner>();
 
   function createKeys(): LRUCache<string, CachedKey> {
-    return new LRUCache({
-      max: most,
-      dispose({ tenant }, hash, reason) {
-        if (reason === 'set') return;
-        const others = hashes.get(tenant.id);
-        others?.delete(hash);
-        if (others?.size === 0) hashes.delete(tenant.id);
-      },
+    return createGrowingLru(most, ({ tenant: { id } }, hash) => {
+      const owner = owners.get(id);
+      owner?.hashes.delete(hash);
+      if (owner?.hashes.size === 0) owners.delete(id);
     });
+  }
+
+  /** As it was read: a change that one key's read knows of is not yet another's. */
+  function shared({ id, name, limits, weight }: Tenant): KnownKey['tenant'] {
+    const read = { id, name, limits: isDeepStrictEqual(limits, defaults) ? defaults : limits, weight };
+    const known = owners.get(id)?.tenant;
+    return known && isDeepStrictEqual(known, read) ? known : read;
   }
 
   return {
     get: (hash) => keys.get(hash),
     has: (hash) => keys.has(hash),
-    set(hash, { tenant, key, secret }, readAt) {
-      const { id, name, limits, weight } = tenant;
+    set(hash, { tenant: read, key, secret }, readAt) {
+      const tenant = shared(read);
       keys.set(hash, {
-        tenant: { id, name, limits, weight },
+        tenant,
         key: {
           id: key.id,
           label: key.label,
@@ -55,17 +76,23 @@ export function createKeyCache(most: number): KeyCache {
           created_at: key.created_at,
           expires_at: key.expires_at,
           revoked_at: key.revoked_at,
+          usedAt: undefined,
         },
-        secret: { expires_at: secret.expires_at, ended_at: secret.ended_at },
+        secret:
+          secret.expires_at === null && secret.ended_at === null
+            ? lasting
+            : { expires_at: secret.expires_at, ended_at: secret.ended_at },
         readAt,
       });
-      const others = hashes.get(id);
-      if (others) others.add(hash);
-      else hashes.set(id, new Set([hash]));
+      // Only now: a key that had to make room may have been the tenant's only one.
+      const owner = owners.get(tenant.id);
+      if (!owner) return void owners.set(tenant.id, { tenant, hashes: new Set([hash]) });
+      owner.tenant = tenant;
+      owner.hashes.add(hash);
     },
     forget(tenant, touched) {
       const forgotten: string[] = [];
-      for (const hash of hashes.get(tenant) ?? []) {
+      for (const hash of owners.get(tenant)?.hashes ?? []) {
         const known = keys.peek(hash);
         if (known && touched(known)) forgotten.push(hash);
       }
@@ -73,15 +100,15 @@ export function createKeyCache(most: number): KeyCache {
       return forgotten;
     },
     clear() {
-      const all = hashes;
+      const all = owners;
       // To empty a large one takes longer than to make another.
       keys = createKeys();
-      hashes = new Map();
+      owners = new Map();
       return each(all);
     },
   };
 }
 
-function* each(hashes: Map<string, Set<string>>): Generator<string> {
-  for (const some of hashes.values()) yield* some;
+function* each(owners: Map<string, Owner>): Generator<string> {
+  for (const { hashes } of owners.values()) yield* hashes;
 }

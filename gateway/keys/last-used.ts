@@ -2,11 +2,10 @@ import { sortInTurns } from '../database/in-turns.js';
 import type { Key } from './model.js';
 import type { KeyStore } from './store.js';
 
-type UsedKey = Pick<Key, 'id' | 'created_at'>;
-
-interface Use {
-  key: UsedKey;
-  at: number;
+/** A key as its users hold it, one object for as long as they know it. */
+export interface UsedKey extends Pick<Key, 'id' | 'created_at'> {
+  /** When it was used (wall clock, ms), until that is written. On the key itself, as a table of many would cost each call a look-up. */
+  usedAt?: number | undefined;
 }
 
 export interface LastUsed {
@@ -17,46 +16,53 @@ export interface LastUsed {
   close(): Promise<void>;
 }
 
-/** Keys noted at most between two writes; past it, the next use will tell. */
-const mostKeys = 100_000;
 /** Keys handed to the store at once. */
 const batchSize = 1_000;
 
 /**
  * Gathers when keys were used and writes it every `interval` (ms), keys of one age together: SQLite has those on the same
- * pages, and keys in no order would each cost it a page, six times as much. What cannot be written waits for the next time.
+ * pages, and keys in no order would each cost it a page, six times as much. What cannot be written waits for the next time. At
+ * most `most` keys wait; past it, a key's next use will tell.
  */
-export function createLastUsed(store: Pick<KeyStore, 'touch'>, interval: number): LastUsed {
-  let noted = new Map<string, Use>();
+export function createLastUsed(store: Pick<KeyStore, 'touch'>, interval: number, most: number): LastUsed {
+  let noted: UsedKey[] = [];
   let running: Promise<void> | undefined;
   const timer = setInterval(() => {
     if (!running) void flush();
   }, interval).unref();
 
   function note(key: UsedKey, at: number): void {
-    const use = noted.get(key.id);
-    if (use) use.at = at;
-    else if (noted.size < mostKeys) noted.set(key.id, { key, at });
+    if (key.usedAt === undefined) {
+      if (noted.length >= most) return;
+      noted.push(key);
+    }
+    key.usedAt = at;
   }
 
   async function write(): Promise<void> {
-    let left = await sortInTurns([...take().values()], byAge);
-    try {
-      while (left.length > 0) {
-        const batch = left.slice(0, batchSize);
-        await store.touch(new Map(batch.map(({ key, at }) => [key.id, at])));
-        left = left.slice(batchSize);
+    const taken = noted;
+    noted = [];
+    let left = await sortInTurns(taken, byAge);
+    while (left.length > 0) {
+      const batch = left.slice(0, batchSize);
+      const uses = takeUses(batch);
+      try {
+        await store.touch(uses);
+      } catch {
+        // The feed of changes already says that the database is away; these times are worth no second line in the log.
+        // One used again meanwhile waits already.
+        const back = batch.filter((key) => key.usedAt === undefined);
+        for (const key of back) key.usedAt = uses.get(key.id);
+        return putBack([...back, ...left.slice(batchSize)]);
       }
-    } catch {
-      // The feed of changes already says that the database is away; these times are worth no second line in the log.
-      for (const { key, at } of left) if (!noted.has(key.id)) note(key, at);
+      left = left.slice(batchSize);
     }
   }
 
-  function take(): Map<string, Use> {
-    const taken = noted;
-    noted = new Map();
-    return taken;
+  function putBack(left: UsedKey[]): void {
+    const room = most - noted.length;
+    for (const key of left.slice(room)) key.usedAt = undefined;
+    noted = noted.concat(left.slice(0, room));
   }
 
   async function flush(): Promise<void> {
@@ -77,7 +83,18 @@ export function createLastUsed(store: Pick<KeyStore, 'touch'>, interval: number)
   };
 }
 
-function byAge({ key: a }: Use, { key: b }: Use): number {
+/** Takes the times off the keys. One that was forgotten and read again is there twice: the later time counts. */
+function takeUses(keys: UsedKey[]): Map<string, number> {
+  const uses = new Map<string, number>();
+  for (const key of keys) {
+    if (key.usedAt === undefined) continue;
+    uses.set(key.id, Math.max(key.usedAt, uses.get(key.id) ?? 0));
+    key.usedAt = undefined;
+  }
+  return uses;
+}
+
+function byAge(a: UsedKey, b: UsedKey): number {
   if (a.created_at !== b.created_at) return a.created_at - b.created_at;
   return a.id < b.id ? -1 : 1;
 }

@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache';
 import { DatabaseError } from '../database/database-error.js';
 import { GatewayError } from '../errors.js';
 import { createChangeFeed } from './change-feed.js';
+import { createGrowingLru } from './growing-lru.js';
 import { type CachedKey, createKeyCache, type KnownKey } from './key-cache.js';
 import { parseKey } from './key-format.js';
 import { createKeyLookup } from './key-lookup.js';
@@ -64,12 +64,12 @@ const outageMs = 5 * 60_000;
  * hash, never by the key. Invented keys have a cache of their own, so that a flood of them displaces no good one.
  */
 export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
-  const { store, now = Date.now, monotonic = () => performance.now() } = options;
-  const known = createKeyCache(options.cacheSize ?? 100_000);
-  const createUnknown = () => new LRUCache<string, Read>({ max: mostUnknown });
+  const { store, now = Date.now, monotonic = () => performance.now(), cacheSize = 100_000 } = options;
+  const known = createKeyCache(cacheSize);
+  const createUnknown = () => createGrowingLru<Read>(mostUnknown);
   let unknown = createUnknown();
   // A fifth of what `last_used_at` may be behind is left for the writing.
-  const lastUsed = createLastUsed(store, options.lastUsedInterval ?? 4_000);
+  const lastUsed = createLastUsed(store, options.lastUsedInterval ?? 4_000, cacheSize);
   // Rises with every change. A read that began before one may bring what was true before it, and is not cached.
   let epoch = 0;
   const find = createKeyLookup(store, () => ({ epoch, at: monotonic() }));

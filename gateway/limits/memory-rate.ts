@@ -6,7 +6,8 @@ import { burstWindowS, createRateGate, type RateGate, rateWindowS, unboundedPoin
  * back does not lengthen a window, one set forward ends the running window early, once.
  */
 export function createMemoryRate(): RateGate {
-  const limiter = (keyPrefix: string, duration: number) =>
-    new RateLimiterMemory({ keyPrefix, duration, points: unboundedPoints });
-  return createRateGate(limiter('rate', rateWindowS), limiter('burst', burstWindowS));
+  // Each has a store of its own, and a prefix would be a string to make and hash with every call.
+  const limiter = (duration: number) =>
+    new RateLimiterMemory({ keyPrefix: '', duration, points: unboundedPoints });
+  return createRateGate(limiter(rateWindowS), limiter(burstWindowS));
 }

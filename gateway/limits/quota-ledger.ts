@@ -1,6 +1,7 @@
 import type { Access } from '../database/access.js';
-import { type BatchSource, type PendingWrite, rowsAPiece } from '../database/batch-writer.js';
-import { slices, sortInTurns } from '../database/in-turns.js';
+import type { BatchSource, PendingWrite } from '../database/batch-writer.js';
+import { slices, sortInTurns, visitInTurns } from '../database/in-turns.js';
+import { rowsAPiece } from '../database/rows-a-piece.js';
 import { addQuotaUse, readQuotaUse } from './quota-store.js';
 import type { QuotaTables } from './tables.js';
 
@@ -106,14 +107,14 @@ export function createQuotaLedger(access: Access<QuotaTables>): QuotaLedger {
     return entry;
   }
 
-  function forgetOtherMonths(): void {
+  async function forgetOtherMonths(): Promise<void> {
     for (const [month, entries] of months) {
       if (month === current) continue;
-      for (const [tenant, entry] of entries) {
+      await visitInTurns(entries.values(), (entry) => {
         const busy = entry.recent || entry.pending + entry.flushing + entry.held > 0;
-        if (!busy) entries.delete(tenant);
+        if (!busy) entries.delete(entry.tenant);
         entry.recent = false;
-      }
+      });
       if (entries.size === 0) months.delete(month);
     }
   }
@@ -141,6 +142,7 @@ export function createQuotaLedger(access: Access<QuotaTables>): QuotaLedger {
   }
 
   async function* pieces(drained: Set<Entry>): AsyncGenerator<PendingWrite> {
+    await forgetOtherMonths();
     // Every gateway writes in the same order, so that two of them never wait for each other's rows.
     for (const entries of slices(await sortInTurns([...drained], byTenant), rowsAPiece)) {
       yield pieceOf(entries);
@@ -166,7 +168,6 @@ export function createQuotaLedger(access: Access<QuotaTables>): QuotaLedger {
       });
     },
     drain() {
-      forgetOtherMonths();
       const drained = due;
       due = new Set();
       return pieces(drained);

@@ -47,8 +47,23 @@ export async function addQuotaUse(
 
 /** Deletes the sums of months that ended more than `days` days ago. */
 export function pruneQuotas(days: number): Prune {
-  return async function pruneQuotas(trx, now) {
+  return async function pruneQuotas(trx, now, most) {
     const oldest = new Date(now - Math.max(days, fewestDays) * dayMs).toISOString().slice(0, 7);
-    await trx.withTables<QuotaTables>().deleteFrom('quota_use').where('month', '<', oldest).execute();
+    const { numDeletedRows } = await trx
+      .withTables<QuotaTables>()
+      .deleteFrom('quota_use')
+      .where(({ eb, refTuple, selectFrom }) =>
+        eb(
+          refTuple('tenant', 'month'),
+          'in',
+          selectFrom('quota_use')
+            .select(['tenant', 'month'])
+            .where('month', '<', oldest)
+            .limit(most)
+            .$asTuple('tenant', 'month'),
+        ),
+      )
+      .executeTakeFirstOrThrow();
+    return Number(numDeletedRows);
   };
 }

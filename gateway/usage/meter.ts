@@ -1,12 +1,8 @@
 import type { Logger } from 'pino';
 import type { Access } from '../database/access.js';
-import {
-  type BatchSource,
-  type BatchWriter,
-  type PendingWrite,
-  rowsAPiece,
-} from '../database/batch-writer.js';
+import type { BatchSource, BatchWriter, PendingWrite } from '../database/batch-writer.js';
 import { slices, sortInTurns } from '../database/in-turns.js';
+import { rowsAPiece } from '../database/rows-a-piece.js';
 import { requireValid } from '../errors.js';
 import { addRows, compareRows } from './add-rows.js';
 import { createUsageInput, type UsageQuery } from './query.js';

@@ -1,6 +1,6 @@
 /**
  * Prints what a call costs beside growth: one tenant with one key, and 10,000 tenants with 100,000 keys chosen at random, in turns
- * within one run; and how long the event loop is held at most by what is written and read meanwhile.
+ * within one run, measured against a whole small call; and how long the event loop is held at most by what is written and read meanwhile.
  * `node dist/test/bench/growth.js`; on PostgreSQL too, where TEST_DATABASE_URL is set.
  */
 import { readFileSync } from 'node:fs';
@@ -10,20 +10,23 @@ import { createBatchWriter } from '../../gateway/database/batch-writer.js';
 import { givenRows } from '../../gateway/database/given-rows.js';
 import { slices } from '../../gateway/database/in-turns.js';
 import { createKey, digestOf } from '../../gateway/keys/key-format.js';
-import { createLastUsed } from '../../gateway/keys/last-used.js';
+import { createLastUsed, type UsedKey } from '../../gateway/keys/last-used.js';
 import { createKeyStore } from '../../gateway/keys/sql-store.js';
 import type { KeyTables } from '../../gateway/keys/tables.js';
 import { createKeyVerifier } from '../../gateway/keys/verifier.js';
 import { createLimiter } from '../../gateway/limits/limiter.js';
+import { createLimitsOf } from '../../gateway/limits/tenant-limits.js';
 import { createUsageMeter } from '../../gateway/usage/meter.js';
 import { createPostgresDatabase, createSqliteDatabase, type TestDatabase } from '../gateway/databases.js';
+import { cpuMsOf } from './cpu.js';
+import { hammer } from './keep-alive.js';
+import { median } from './rounds.js';
+import { startGateway } from './servers.js';
 
 const rounds = 9;
 /** What comes in two seconds at 5,000 a second, between two writes of the counts. */
 const callsARound = 10_000;
-/** What a call to a small helper costs in all, at least: what grows is judged against it. */
-const smallCallUs = 66;
-const limits = { rate: 1_000_000_000, burst: 0, monthlyQuota: null, inFlight: null };
+const limitsOf = createLimitsOf({ rate: 1_000_000_000, burst: 0, monthlyQuota: null, inFlight: null });
 const never = 3_600_000;
 const logger = { info() {}, warn: console.warn, error: console.error };
 
@@ -73,8 +76,9 @@ async function createWorld(files: TestDatabase, tenants: number, keys: number) {
   const database = await files.connect();
   const store = createKeyStore(database.access());
   const verifier = createKeyVerifier({ store, lastUsedInterval: never, onDown: console.error });
-  // Beside the verifier's own, to be written when the bench says so.
-  const lastUsed = createLastUsed(store, never);
+  // In the place of the verifier's own, to be written when the bench says so.
+  const lastUsed = createLastUsed(store, never, 100_000);
+  let used: UsedKey[] = [];
   const writer = createBatchWriter({ access: database.access(), logger, flushEveryMs: never });
   const usage = createUsageMeter({ access: database.access(), writer, logger });
   const limiter = await createLimiter({ access: database.access(), writer, logger });
@@ -84,10 +88,10 @@ async function createWorld(files: TestDatabase, tenants: number, keys: number) {
     const verdict = await verifier.verify(all[at] ?? '');
     if (verdict.state !== 'active') throw new Error(verdict.state);
     const { tenant, key } = verdict;
-    const allowed = await limiter.take({ id: tenant.id, limits });
+    const allowed = await limiter.take({ id: tenant.id, limits: limitsOf(tenant.limits) });
     if (!allowed.allowed) throw new Error(allowed.code);
     allowed.settle(200);
-    lastUsed.note({ id: key.id, created_at: at }, Date.now());
+    used.push({ id: key.id, created_at: at });
     usage.record({
       tenant: tenant.id,
       key: key.id,
@@ -108,6 +112,8 @@ async function createWorld(files: TestDatabase, tenants: number, keys: number) {
     warmUp,
     /** What is due every few seconds, at once. */
     async write() {
+      for (const key of used) lastUsed.note(key, Date.now());
+      used = [];
       await writer.flush();
       await lastUsed.flush();
       await verifier.refresh();
@@ -127,6 +133,24 @@ interface Cost {
   all: number;
 }
 
+/** What a gateway of one tenant spends on a small call in all: what grows is judged against it. */
+async function measureSmallCall(): Promise<Cost> {
+  const gateway = await startGateway();
+  const query = new URLSearchParams({ a: 'one\ntwo\nthree\n', b: 'one\n2\nthree\n', ak: gateway.key });
+  const request = Buffer.from(`GET /text/diff-two-strings?${query} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
+  const ask = (ms: number) => hammer(gateway.url, request, { connections: 32, ms });
+  await ask(2_500);
+  const costs: Cost[] = [];
+  for (let round = 0; round < 5; round += 1) {
+    const [before, mainBefore] = [cpuMsOf(gateway.pid), mainThreadMs(gateway.pid)];
+    const { calls } = await ask(1_000);
+    const [all, main] = [cpuMsOf(gateway.pid) - before, mainThreadMs(gateway.pid) - mainBefore];
+    costs.push({ main: (main * 1000) / calls, all: (all * 1000) / calls });
+  }
+  await gateway.close();
+  return { main: median(costs.map(({ main }) => main)), all: median(costs.map(({ all }) => all)) };
+}
+
 async function costOf(work: () => Promise<void>): Promise<Cost> {
   const [before, mainBefore] = [process.cpuUsage(), mainThreadMs()];
   await work();
@@ -134,14 +158,10 @@ async function costOf(work: () => Promise<void>): Promise<Cost> {
   return { main: (mainThreadMs() - mainBefore) * 1000, all: user + system };
 }
 
-/** CPU of the main thread so far, in milliseconds: on a busy machine the clock tells how long others ran. */
-function mainThreadMs(): number {
-  try {
-    const schedule = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'latin1');
-    return Number(schedule.split(' ')[0]) / 1e6;
-  } catch {
-    return performance.now();
-  }
+/** CPU of a process's main thread so far, in milliseconds: on a busy machine the clock tells how long others ran. Linux only. */
+function mainThreadMs(pid = process.pid): number {
+  const schedule = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'latin1');
+  return Number(schedule.split(' ')[0]) / 1e6;
 }
 
 /** The longest time for which the event loop has no turn during `work`, in milliseconds. */
@@ -158,10 +178,6 @@ async function heldBy(work: () => Promise<void>): Promise<number> {
   done = true;
   await watch;
   return longest;
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }
 
 async function compare(name: string, create: () => Promise<TestDatabase>): Promise<void> {
@@ -184,7 +200,7 @@ async function compare(name: string, create: () => Promise<TestDatabase>): Promi
   for (const threads of ['main', 'all'] as const) {
     const [one, many] = [0, 1].map((at) => perCall(at, 'calls', threads)) as [number, number];
     const [oneWritten, manyWritten] = [0, 1].map((at) => perCall(at, 'writing', threads)) as [number, number];
-    const ratio = 1 + (many + manyWritten - one - oneWritten) / smallCallUs;
+    const ratio = 1 + (many + manyWritten - one - oneWritten) / small[threads];
     console.log(
       [
         threads === 'main' ? '  main thread: ' : '  all threads: ',
@@ -208,5 +224,9 @@ async function callMany(call: () => Promise<void>): Promise<void> {
   }
 }
 
+const small = await measureSmallCall();
+console.log(
+  `a small call (GET of a diff of three lines) costs a gateway ${small.main.toFixed(0)} µs of its main thread, ${small.all.toFixed(0)} of all`,
+);
 await compare('SQLite', () => createSqliteDatabase({ ownThread: true }));
 if (process.env.TEST_DATABASE_URL) await compare('PostgreSQL', createPostgresDatabase);

@@ -2,6 +2,8 @@ import type { SiteDatabase } from '../database.js';
 import { momentOf } from './account.js';
 
 const keptSessions = 20;
+/** Rows in one statement, for which others wait: the next to sign in deletes more. */
+const mostRows = 1_000;
 
 /**
  * Deletes sessions that have run out, and of this user all but the 20 newest: signing in successfully is not slowed down, and
@@ -15,23 +17,29 @@ export async function pruneSessions(
   await database.run((db) =>
     db
       .deleteFrom('connect_sessions')
-      .where((eb) =>
-        eb.or([
-          eb('expiresAt', '<', momentOf(database.kind, now())),
-          eb.and([
-            eb('userId', '=', userId),
-            eb(
-              'id',
-              'not in',
-              eb
-                .selectFrom('connect_sessions as kept')
-                .select('kept.id')
-                .where('kept.userId', '=', userId)
-                .orderBy('kept.expiresAt', 'desc')
-                .limit(keptSessions),
-            ),
-          ]),
-        ]),
+      .where('id', 'in', (old) =>
+        old
+          .selectFrom('connect_sessions as old')
+          .select('old.id')
+          .where((eb) =>
+            eb.or([
+              eb('old.expiresAt', '<', momentOf(database.kind, now())),
+              eb.and([
+                eb('old.userId', '=', userId),
+                eb(
+                  'old.id',
+                  'not in',
+                  eb
+                    .selectFrom('connect_sessions as kept')
+                    .select('kept.id')
+                    .where('kept.userId', '=', userId)
+                    .orderBy('kept.expiresAt', 'desc')
+                    .limit(keptSessions),
+                ),
+              ]),
+            ]),
+          )
+          .limit(mostRows),
       )
       .execute(),
   );

@@ -183,7 +183,7 @@ describe('database/batch-writer', () =>
           [29, 1],
           [31, 0],
         ] as const) {
-          await change((trx) => pruneWriters(trx, Date.now() + days * 86_400_000));
+          await change((trx) => pruneWriters(trx, Date.now() + days * 86_400_000, 1_000));
           expect(await rows()).to.have.length(left);
         }
         await writer.close();

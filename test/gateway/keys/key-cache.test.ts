@@ -48,6 +48,22 @@ describe('keys/key-cache', () => {
     expect(cache.forget('t7', () => true)).to.deep.equal(['h107']);
   });
 
+  it('keeps one object of a tenant for all its keys, and what each key’s read brought', () => {
+    const cache = createKeyCache(10);
+    for (const key of ['a', 'b']) cache.set(key, found('t', key), 1);
+    expect(cache.get('a')?.tenant).to.equal(cache.get('b')?.tenant);
+    const changed = found('t', 'c');
+    changed.tenant.weight = 2;
+    cache.set('c', changed, 2);
+    expect(['a', 'b', 'c'].map((hash) => cache.get(hash)?.tenant.weight)).to.deep.equal([1, 1, 2]);
+  });
+
+  it('knows a tenant’s key that took the place of its only other one', () => {
+    const cache = createKeyCache(1);
+    for (const key of ['a', 'b']) cache.set(key, found('t', key), 1);
+    expect(cache.forget('t', () => true)).to.deep.equal(['b']);
+  });
+
   it('knows nothing of a tenant whose keys have gone, and all of one whose keys were read again', () => {
     const cache = createKeyCache(1);
     cache.set('a', found('gone', 'a'), 1);

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { createLastUsed } from '../../../gateway/keys/last-used.js';
 
 const never = 2 ** 30;
+const most = 100_000;
 const keyOf = (age: number) => ({ id: `key_${age % 7}_${age}`, created_at: age });
 
 /** A store that keeps what it is told to write, and fails while `failing`. */
@@ -20,7 +21,7 @@ function createRecorder() {
 describe('keys/last-used', () => {
   it('hands on few at a time, the oldest keys first, whatever order they were used in', async () => {
     const recorder = createRecorder();
-    const lastUsed = createLastUsed(recorder, never);
+    const lastUsed = createLastUsed(recorder, never, most);
     for (let n = 0; n < 5_000; n += 1) lastUsed.note(keyOf((n * 2_003) % 5_000), n);
     await lastUsed.flush();
     expect(Math.max(...recorder.batches.map(({ size }) => size))).to.be.at.most(1_000);
@@ -31,15 +32,46 @@ describe('keys/last-used', () => {
 
   it('writes a key once, with its last use', async () => {
     const recorder = createRecorder();
-    const lastUsed = createLastUsed(recorder, never);
+    const lastUsed = createLastUsed(recorder, never, most);
     for (const at of [1, 2, 3]) lastUsed.note(keyOf(1), at);
     await lastUsed.close();
     expect(recorder.batches).to.deep.equal([new Map([[keyOf(1).id, 3]])]);
   });
 
+  it('lets at most so many keys wait, also while the database is away', async () => {
+    const recorder = createRecorder();
+    const lastUsed = createLastUsed(recorder, never, 3);
+    const keys = [1, 2, 3, 4, 5].map(keyOf);
+    for (const key of keys.slice(0, 4)) lastUsed.note(key, 10);
+    recorder.failing = true;
+    const writing = lastUsed.flush();
+    for (const key of keys) lastUsed.note(key, 20);
+    await writing;
+    recorder.failing = false;
+    await lastUsed.flush();
+    expect(recorder.batches.map((batch) => batch.size)).to.deep.equal([3]);
+    for (const key of keys) lastUsed.note(key, 30);
+    await lastUsed.flush();
+    expect([...(recorder.batches[1]?.values() ?? [])]).to.deep.equal([30, 30, 30]);
+    await lastUsed.close();
+  });
+
+  it('writes the later use of a key that was forgotten and read again, and what came while it was written', async () => {
+    const recorder = createRecorder();
+    const lastUsed = createLastUsed(recorder, never, most);
+    const again = keyOf(1);
+    lastUsed.note(again, 20);
+    lastUsed.note(keyOf(1), 10);
+    const writing = lastUsed.flush();
+    await writing;
+    lastUsed.note(again, 30);
+    await lastUsed.close();
+    expect(recorder.batches).to.deep.equal([20, 30].map((at) => new Map([[again.id, at]])));
+  });
+
   it('keeps what could not be written, and what came meanwhile is newer', async () => {
     const recorder = createRecorder();
-    const lastUsed = createLastUsed(recorder, never);
+    const lastUsed = createLastUsed(recorder, never, most);
     for (const age of [1, 2]) lastUsed.note(keyOf(age), 10);
     recorder.failing = true;
     const writing = lastUsed.flush();

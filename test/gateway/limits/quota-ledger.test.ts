@@ -84,7 +84,7 @@ describe('quota ledger', () =>
         account.charge();
       }
       await writer.flush();
-      await database.access().change((trx) => pruneQuotas(1)(trx, Date.UTC(2026, 0, 15)));
+      await database.access().change((trx) => pruneQuotas(1)(trx, Date.UTC(2026, 0, 15), 1_000));
       const { run } = database.access<QuotaTables>();
       const left = await run((db) => db.selectFrom('quota_use').select('month').orderBy('month').execute());
       expect(left.map((row) => row.month)).to.deep.equal(['2025-11', '2026-01']);
@@ -105,5 +105,19 @@ describe('quota ledger on a database that is away', () => {
     expect(performance.now() - began).to.be.below(3000);
     expect(ledger.open('acme', month)).to.not.be.instanceOf(Promise);
     expect((await ledger.open('acme', month)).used()).to.equal(2);
+  });
+
+  it('walks the accounts of a month that has ended in many turns of the event loop', async () => {
+    const ledger = createQuotaLedger(accessThat(() => Promise.reject(new Error('gone'))));
+    for (let tenant = 0; tenant < 20_000; tenant += 1) void ledger.open(`t${tenant}`, month);
+    void ledger.open('t0', '2025-02');
+    let turns = 0;
+    let counting = setImmediate(function count() {
+      turns += 1;
+      counting = setImmediate(count);
+    });
+    await ledger.drain().next();
+    clearImmediate(counting);
+    expect(turns).to.be.at.least(9);
   });
 });
