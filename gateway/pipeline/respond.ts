@@ -2,7 +2,6 @@ import { GatewayError } from '../errors.js';
 import { envelopeType, failure, type Meta, successText } from '../http/envelope.js';
 import { prepareErrorAnswer } from '../http/error-answer.js';
 import type { Departures } from '../http/flow/departures.js';
-import { createEndOfTurn } from '../http/flow/end-of-turn.js';
 import { inPieces, pieceBytes } from '../http/flow/pieces.js';
 import type { CallContext, CallMiddleware, CallState } from './state.js';
 
@@ -11,7 +10,6 @@ import type { CallContext, CallMiddleware, CallState } from './state.js';
  * becomes one error of the table; what it was in truth goes to the log alone.
  */
 export function respond(departures: Departures): CallMiddleware {
-  const endOfTurn = createEndOfTurn();
   return async function respond(ctx, next) {
     const { res } = ctx;
     // Helpers send what a customer uploaded: no browser may take it for a page of this host.
@@ -35,7 +33,6 @@ export function respond(departures: Departures): CallMiddleware {
       if (error.status === 401) ctx.set('www-authenticate', 'Bearer realm="helper-gateway"');
       sendEnvelope(ctx, JSON.stringify(failure(error, metaOf(ctx.state))));
     }
-    await endOfTurn();
   };
 
   function sendEnvelope(ctx: CallContext, body: Buffer | string): void {
