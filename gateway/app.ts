@@ -10,9 +10,10 @@ import type { Departures } from './http/flow/departures.js';
 import type { Phase } from './http/server/lifecycle.js';
 import type { KeyVerifier } from './keys/verifier.js';
 import type { Limiter } from './limits/limiter.js';
-import type { EffectiveLimits } from './limits/tenant-limits.js';
+import { createLimitsOf, type EffectiveLimits } from './limits/tenant-limits.js';
 import { admit } from './pipeline/admit.js';
 import { authenticate } from './pipeline/authenticate.js';
+import { dispatch } from './pipeline/dispatch.js';
 import { fetchSource } from './pipeline/fetch-source.js';
 import { alive, type Readiness, ready, refuseWhenClosing } from './pipeline/health.js';
 import { limit } from './pipeline/limit.js';
@@ -52,13 +53,14 @@ export interface AppParts {
 
 /** The API as a Koa application: a call's way through the gateway, one line a stage. */
 export function createApp(parts: AppParts): Koa<CallState> {
+  const limitsOf = createLimitsOf(parts.limits);
   const router = new Router<CallState>({ sensitive: true, strict: true });
   router.get('/healthz', alive());
   router.get('/readyz', ready(parts.readiness));
   for (const helper of parts.registry.values()) {
     const answer = from<HttpCall>()
       .through(authenticate(parts.keys))
-      .through(limit(helper, parts.limiter, parts.limits))
+      .through(limit(helper, parts.limiter, limitsOf))
       .through(admit(parts.pool))
       .through(readInput(helper, parts.arrivals, parts.bodyLimits))
       .through(validate(helper))
@@ -72,7 +74,7 @@ export function createApp(parts: AppParts): Koa<CallState> {
   app.use(respond(parts.departures));
   if (parts.corsOrigins.length > 0) app.use(allowOrigins(parts.corsOrigins));
   app.use(refuseWhenClosing(parts.phase));
-  app.use(router.routes());
+  app.use(dispatch(router));
   app.use(unrouted(parts.registry));
   app.on('error', (error) => {
     // The client went away while it was sent: the call's own line says so.

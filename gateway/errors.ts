@@ -172,7 +172,11 @@ export class GatewayError extends Error {
 
   constructor(code: ErrorCode, options: GatewayErrorOptions = {}) {
     const entry: ErrorEntry = errorTable[code];
+    const { stackTraceLimit } = Error;
+    // Nobody is shown where a call was refused, and to note it costs as much as to check its key.
+    if (entry.status < 500 || entry.routine) Error.stackTraceLimit = 0;
     super(options.message ?? entry.message, { cause: options.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = 'GatewayError';
     this.code = code;
     this.details = options.details;

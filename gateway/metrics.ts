@@ -27,6 +27,13 @@ export interface MetricsOptions {
   keysAvailable: () => boolean;
 }
 
+/** A helper's calls since the counters were last read: the library takes longer to find a counter than to add to it. */
+interface Counted {
+  label: { service: string };
+  codes: Map<string, number>;
+  taskMs: number;
+}
+
 const prefix = 'helper_gateway_';
 
 /** The gateway's metrics, in a registry of their own; Node's and the process's come with them. */
@@ -34,11 +41,18 @@ export function createMetrics({ pool, arrivals, departures, keysAvailable }: Met
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const calls = new Counter({
+  const counted = new Map<string, Counted>();
+  new Counter({
     name: `${prefix}calls_total`,
     help: 'Answered calls, by helper and error code (ok where it succeeded).',
     labelNames: ['service', 'code'] as const,
     registers,
+    collect() {
+      for (const { label, codes } of counted.values()) {
+        for (const [code, number] of codes) this.inc({ ...label, code }, number);
+        codes.clear();
+      }
+    },
   });
   const seconds = new Histogram({
     name: `${prefix}call_seconds`,
@@ -47,11 +61,17 @@ export function createMetrics({ pool, arrivals, departures, keysAvailable }: Met
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   });
-  const taskSeconds = new Counter({
+  new Counter({
     name: `${prefix}task_seconds_total`,
     help: 'Time spent on tasks, by helper: in worker threads, and on the main thread by short calls.',
     labelNames: ['service'] as const,
     registers,
+    collect() {
+      for (const each of counted.values()) {
+        if (each.taskMs > 0) this.inc(each.label, each.taskMs / 1000);
+        each.taskMs = 0;
+      }
+    },
   });
   const gauge = (name: string, help: string, value: () => number) =>
     new Gauge({
@@ -84,10 +104,15 @@ export function createMetrics({ pool, arrivals, departures, keysAvailable }: Met
 
   return {
     observe({ service, code, seconds: spent, taskMs }) {
-      const label = { service: service ?? 'none' };
-      calls.inc({ ...label, code });
-      seconds.observe(label, spent);
-      if (taskMs > 0) taskSeconds.inc(label, taskMs / 1000);
+      const name = service ?? 'none';
+      let each = counted.get(name);
+      if (!each) {
+        each = { label: { service: name }, codes: new Map(), taskMs: 0 };
+        counted.set(name, each);
+      }
+      each.codes.set(code, (each.codes.get(code) ?? 0) + 1);
+      each.taskMs += taskMs;
+      seconds.observe(each.label, spent);
     },
     text: async () => ({ type: registry.contentType, body: await registry.metrics() }),
   };

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import { pino } from 'pino';
 import { loadConfig } from '../config.js';
 import { describeStart, greeting } from './greeting.js';
-import { openLog } from './open-log.js';
+import { openJsonLog, openLog } from './open-log.js';
 import { reserveStdout } from './reserve-stdout.js';
 import { closeOnSignal } from './signals.js';
 
@@ -15,7 +14,7 @@ export function registerServe(program: Command): void {
     .action(async ({ json }: { json?: boolean }) => {
       const config = loadConfig(process.env);
       const level = config.logLevel;
-      const logger = json ? pino({ level }) : await openLog(level, process.stdout);
+      const logger = json ? openJsonLog(level) : await openLog(level, process.stdout);
       // Programs read what is printed with --json; plugins print what they like, on any thread.
       const stdout = json ? reserveStdout() : process.stdout;
       // Only here: it takes longer to load than the other commands take to run.

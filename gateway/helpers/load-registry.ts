@@ -7,7 +7,7 @@ import { compileParameters } from '../../schemas/parameters.js';
 import type { HelperDeclaration } from '../helper.js';
 import { discoverPlugins, type FoundPlugin, type PluginProblem } from './discover.js';
 import { importDeclaration } from './import-plugin.js';
-import { helperUrl } from './package-paths.js';
+import { builtinPlugins, helperUrl } from './package-paths.js';
 import { PluginError } from './plugin-error.js';
 import type { Helper, Registry } from './registry.js';
 
@@ -38,7 +38,10 @@ export async function loadRegistry(
         continue;
       }
       try {
-        registry.set(plugin.id, await loadHelper(plugin, ajv, onLate));
+        registry.set(
+          plugin.id,
+          await loadHelper({ ...plugin, shipped: folder === builtinPlugins }, ajv, onLate),
+        );
       } catch (error) {
         problems.push({ file: plugin.file, reason: (error as Error).message });
       }
@@ -49,11 +52,11 @@ export async function loadRegistry(
 }
 
 async function loadHelper(
-  found: FoundPlugin,
+  found: FoundPlugin & { shipped: boolean },
   ajv: Ajv,
   onLate: ((id: string, error: unknown) => void) | undefined,
 ): Promise<Helper> {
-  const { id, file } = found;
+  const { id, file, shipped } = found;
   const [first = ''] = id.split('/');
   if (reserved.has(first)) throw new Error(`the route /${first} is the gateway's own`);
   const late = onLate && { onLate: (error: unknown) => onLate(id, error) };
@@ -62,7 +65,7 @@ async function loadHelper(
   if (reasons.length > 0) throw new Error([...reasons, ...moreFaults(ajv, declaration, reasons)].join('\n'));
   const given = declaration as HelperDeclaration;
   const helper = { ...given, runs: given.runs ?? 'pool' } as HelperDeclaration;
-  return { id, file, url, declaration: helper, parameters: compileParameters(ajv, helper) };
+  return { id, file, shipped, url, declaration: helper, parameters: compileParameters(ajv, helper) };
 }
 
 /** The faults of the schema that a faulty declaration has besides, of no place that `told` has named. */

@@ -7,6 +7,8 @@ export interface Helper {
   /** Service id and route, e.g. `text/diff-two-strings`. */
   id: string;
   file: string;
+  /** Whether it comes with the package: its code is known, and need not be guarded against. */
+  shipped?: boolean;
   /** URL of the plugin's module, by which a worker imports it. */
   url: string;
   /** Says in `runs` where, whether or not the plugin does. */

@@ -85,20 +85,15 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
   writer.add(ledger);
   const quotas = createQuota(ledger, sharing);
 
-  async function takeRate(
-    id: string,
-    limits: EffectiveLimits,
-  ): Promise<{ rate?: RateState; inForce: EffectiveLimits }> {
-    if (limits.rate === 0) return { inForce: limits };
-    const rate = await link?.run(async () => sharedRate?.take(id, limits.rate, limits.burst));
-    if (rate) return { rate, inForce: limits };
-    const inForce = link ? share(limits, outageShare) : limits;
-    return { rate: await ownRate.take(id, inForce.rate, inForce.burst), inForce };
-  }
-
   return {
     async take({ id, limits }) {
-      const { rate, inForce } = await takeRate(id, limits);
+      let inForce = limits;
+      let rate: RateState | undefined;
+      if (limits.rate > 0) {
+        rate = link && (await link.run(async () => sharedRate?.take(id, limits.rate, limits.burst)));
+        if (link && !rate) inForce = share(limits, outageShare);
+        rate ??= await ownRate.take(id, inForce.rate, inForce.burst);
+      }
       const month = monthOf(now());
       const state = rate ? { rate, month } : { month };
       if (rate && !rate.allowed) {

@@ -1,4 +1,4 @@
-import type { RateLimiterAbstract } from 'rate-limiter-flexible';
+import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
 
 /** One window's state after a call: what is left of `limit`, and the milliseconds until the window ends. */
 export interface WindowState {
@@ -28,15 +28,12 @@ export const burstWindowS = 10;
  */
 export const unboundedPoints = Number.MAX_SAFE_INTEGER;
 
-async function count(
-  limiter: RateLimiterAbstract,
-  tenant: string,
+function windowOf(
+  { consumedPoints, msBeforeNext }: RateLimiterRes,
   limit: number,
   windowS: number,
-): Promise<WindowState & { allowed: boolean }> {
-  const { consumedPoints, msBeforeNext } = await limiter.consume(tenant);
+): WindowState {
   return {
-    allowed: consumedPoints <= limit,
     limit,
     remaining: Math.max(0, limit - consumedPoints),
     // The library tells the rest of a window by the wall clock, which may have been set back since the window began.
@@ -55,11 +52,16 @@ async function count(
 export function createRateGate(second: RateLimiterAbstract, reserve: RateLimiterAbstract): RateGate {
   return {
     async take(tenant, rate, burst) {
-      const { allowed, ...window } = await count(second, tenant, rate, rateWindowS);
+      const count = await second.consume(tenant);
+      const window = windowOf(count, rate, rateWindowS);
+      const allowed = count.consumedPoints <= rate;
       if (allowed || burst === 0) return { allowed, second: window };
-      const extra = await count(reserve, tenant, burst, burstWindowS);
-      const { allowed: spare, ...burstWindow } = extra;
-      return { allowed: spare, second: window, burst: burstWindow };
+      const extra = await reserve.consume(tenant);
+      return {
+        allowed: extra.consumedPoints <= burst,
+        second: window,
+        burst: windowOf(extra, burst, burstWindowS),
+      };
     },
   };
 }

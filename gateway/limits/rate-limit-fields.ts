@@ -21,6 +21,17 @@ function policies(limits: EffectiveLimits, month: Month): string[] {
   return list;
 }
 
+/** Said with every call, and the same until the month or the limits change. */
+const said = new WeakMap<EffectiveLimits, { seconds: number; policy: string }>();
+
+function policyOf(limits: EffectiveLimits, month: Month): string {
+  const last = said.get(limits);
+  if (last?.seconds === month.seconds) return last.policy;
+  const policy = policies(limits, month).join(', ');
+  said.set(limits, { seconds: month.seconds, policy });
+  return policy;
+}
+
 function states({ rate, quota, month }: LimitState): string[] {
   const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1000));
   const list: string[] = [];
@@ -39,9 +50,9 @@ function states({ rate, quota, month }: LimitState): string[] {
  */
 export function rateLimitFields(limits: EffectiveLimits, state: LimitState): Record<string, string> {
   const fields: Record<string, string> = {};
-  const policy = policies(limits, state.month);
+  const policy = policyOf(limits, state.month);
   const known = states(state);
-  if (policy.length > 0) fields['RateLimit-Policy'] = policy.join(', ');
+  if (policy !== '') fields['RateLimit-Policy'] = policy;
   if (known.length > 0) fields.RateLimit = known.join(', ');
   return fields;
 }

@@ -18,6 +18,19 @@ export interface LimitedTenant {
   limits: EffectiveLimits;
 }
 
+/** What holds for tenants by these defaults; one object for as long as a tenant's own values are the same one. */
+export function createLimitsOf(defaults: EffectiveLimits): (own: TenantLimits) => EffectiveLimits {
+  const resolved = new WeakMap<TenantLimits, EffectiveLimits>();
+  return function limitsOf(own) {
+    let limits = resolved.get(own);
+    if (!limits) {
+      limits = resolveLimits(own, defaults);
+      resolved.set(own, limits);
+    }
+    return limits;
+  };
+}
+
 /** A tenant's own values, as they are stored, over the gateway's defaults. */
 export function resolveLimits(own: TenantLimits, defaults: EffectiveLimits): EffectiveLimits {
   return {

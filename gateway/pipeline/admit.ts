@@ -16,7 +16,7 @@ export function admit(
   return async function admit({ state: { gone }, bodyBytes, caller: { tenant }, limits }, next) {
     const turn = pool.turn({ tenant: tenant.id, weight: tenant.weight, most: limits.inFlight });
     // A client that has gone must not keep its place in the line.
-    gone.addEventListener('abort', turn.leave);
+    gone.listen(turn.leave);
     try {
       if (bodyBytes > lightBytes) await turn.expect();
       return await next({ turn });

@@ -33,8 +33,8 @@ export function fetchSource(
 ): PictureStage {
   const wantsPicture = helper.declaration.source === 'image';
 
+  if (!wantsPicture) return (_, next) => next({ source: undefined });
   return async function fetchSource(call, next) {
-    if (!wantsPicture) return next({ source: undefined });
     const { input, file } = call;
     const url = typeof input.url === 'string' ? source.check(input.url) : undefined;
     if (call.state.dryrun) return next({ source: undefined });
@@ -52,7 +52,7 @@ export function fetchSource(
     await turn.expect();
     const arrival = arrivals.enter(caller.tenant.id, 'source_timeout');
     try {
-      const signal = AbortSignal.any([arrival.signal, state.gone]);
+      const signal = AbortSignal.any([arrival.ending.signal, state.gone.signal]);
       const bytes = await source.fetch(url, { tenant: caller.tenant.id, signal, onProgress: arrival.add });
       arrival.complete();
       state.bytesIn += bytes.byteLength;

@@ -70,7 +70,7 @@ function whatIsMissing(missing: readonly string[]): string {
 
 /** Refuses calls that still come, on connections that are open, when the gateway has stopped to take any. */
 export function refuseWhenClosing(phase: () => Phase): CallMiddleware {
-  return async function refuseWhenClosing(ctx, next) {
+  return function refuseWhenClosing(ctx, next) {
     if (phase() === 'closing' && ctx.path !== '/healthz') throw new GatewayError('shutting_down');
     return next();
   };

@@ -8,14 +8,22 @@ import { type AdmittedCall, runTask } from './run-task.js';
  * Judges what a call brought: on the main thread where that is quickly done, else in a worker, in the tenant's turn and at
  * its expense. The main thread is everybody's.
  */
-export async function judge(helper: Helper, raw: RawInput, call: AdmittedCall): Promise<JudgedInput> {
+export function judge(helper: Helper, raw: RawInput, call: AdmittedCall): JudgedInput | Promise<JudgedInput> {
   const { declaration, parameters } = helper;
   const runsDry = declaration.dryrun === 'run';
-  if (isLight(raw)) return judgeInput(parameters, raw, { runsDry });
-  const { input, source } = declaration;
+  return isLight(raw)
+    ? judgeInput(parameters, raw, { runsDry })
+    : judgeInPool(helper, { raw, runsDry }, call);
+}
+
+async function judgeInPool(
+  { id: service, declaration: { input, source } }: Helper,
+  { raw, runsDry }: { raw: RawInput; runsDry: boolean },
+  call: AdmittedCall,
+): Promise<JudgedInput> {
   const outcome = await runTask(call, {
     kind: 'judge',
-    service: helper.id,
+    service,
     declaration: { input, ...(source ? { source } : {}) },
     raw,
     runsDry,

@@ -1,9 +1,10 @@
 import { GatewayError } from '../errors.js';
 import type { Helper } from '../helpers/registry.js';
 import { toGatewayError } from '../http/read-error.js';
+import type { TenantLimits } from '../keys/model.js';
 import { scopeAllows } from '../keys/scopes.js';
 import type { Limiter } from '../limits/limiter.js';
-import { type EffectiveLimits, resolveLimits } from '../limits/tenant-limits.js';
+import type { EffectiveLimits } from '../limits/tenant-limits.js';
 import type { Call, Stage } from './stage.js';
 import type { Caller } from './state.js';
 
@@ -14,10 +15,10 @@ import type { Caller } from './state.js';
 export function limit(
   helper: Helper,
   limiter: Limiter,
-  defaults: EffectiveLimits,
+  limitsOf: (own: TenantLimits) => EffectiveLimits,
 ): Stage<Call & { caller: Caller }, { limits: EffectiveLimits }> {
   return async function limit({ state, caller: { tenant, scopes } }, next) {
-    const limits = resolveLimits(tenant.limits, defaults);
+    const limits = limitsOf(tenant.limits);
     const verdict = await limiter.take({ id: tenant.id, limits });
     Object.assign(state.headers, verdict.headers);
     if (!scopeAllows(scopes, helper.id)) {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { Ending } from '../http/ending.js';
 import { followRequest, loggedMs, type Outcome } from '../http/follow-request.js';
 import type { Metrics } from '../metrics.js';
 import type { UsageMeter } from '../usage/meter.js';
@@ -12,16 +13,16 @@ export interface Observers {
 
 /** Gives the call its id, watches for the client going away, and tells log, metrics and usage when the answer is out. */
 export function observe(observers: Observers): CallMiddleware {
-  return async function observe(ctx, next) {
-    const gone = new AbortController();
+  return function observe(ctx, next) {
+    const gone = new Ending();
     const requestId = followRequest(ctx, (outcome) => {
-      if (!outcome.answered) gone.abort();
+      if (!outcome.answered) gone.end();
       const bytesOut = outcome.answered && ctx.method !== 'HEAD' ? (ctx.response.length ?? 0) : 0;
       record(observers, ctx.state, { ...outcome, bytesOut });
       log(observers.logger, ctx.state, outcome, { method: ctx.method, path: ctx.path.slice(0, 200) });
     });
-    ctx.state = { requestId, gone: gone.signal, headers: {}, dryrun: false, taskMs: 0, bytesIn: 0 };
-    await next();
+    ctx.state = { requestId, gone, headers: {}, dryrun: false, taskMs: 0, bytesIn: 0 };
+    return next();
   };
 }
 

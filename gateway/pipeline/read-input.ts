@@ -37,7 +37,7 @@ export function readInput(
     const type = typeOf(ctx, bodyBytes);
     const arrival = arrivals.enter(caller.tenant.id, 'request_timeout');
     const watch = {
-      signal: arrival.signal,
+      ending: arrival.ending,
       onBytes(bytes: number) {
         state.bytesIn += bytes;
         arrival.add(bytes);
@@ -71,7 +71,7 @@ export function readInput(
       const bytes = await readText(ctx, watch);
       return { text: { kind: type === json ? 'json' : 'form', bytes }, file: undefined };
     }
-    const { signal } = watch;
+    const { signal } = watch.ending;
     const reading = readMultipart(ctx.req, ctx.get('content-type'), limits, { keepsFile, signal });
     const { file, ...text } = await meter(ctx.req, reading, watch);
     return { text: { kind: 'fields', ...text }, file };

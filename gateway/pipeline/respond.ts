@@ -3,7 +3,7 @@ import { envelopeType, failure, type Meta, successText } from '../http/envelope.
 import { prepareErrorAnswer } from '../http/error-answer.js';
 import type { Departures } from '../http/flow/departures.js';
 import { inPieces, pieceBytes } from '../http/flow/pieces.js';
-import type { CallContext, CallMiddleware } from './state.js';
+import type { CallContext, CallMiddleware, CallState } from './state.js';
 
 /**
  * The one place where a call is answered: bytes, or the JSON envelope, or the error's. Whatever was thrown below
@@ -11,17 +11,11 @@ import type { CallContext, CallMiddleware } from './state.js';
  */
 export function respond(departures: Departures): CallMiddleware {
   return async function respond(ctx, next) {
+    const { res } = ctx;
     // Helpers send what a customer uploaded: no browser may take it for a page of this host.
-    ctx.set({
-      'x-content-type-options': 'nosniff',
-      'content-security-policy': "default-src 'none'; sandbox",
-      'cache-control': 'no-store',
-    });
-    const meta = (): Meta => ({
-      service: ctx.state.helper?.id ?? null,
-      dryrun: ctx.state.dryrun,
-      request_id: ctx.state.requestId,
-    });
+    res.setHeader('x-content-type-options', 'nosniff');
+    res.setHeader('content-security-policy', "default-src 'none'; sandbox");
+    res.setHeader('cache-control', 'no-store');
     try {
       await next();
       const { result } = ctx.state;
@@ -29,23 +23,43 @@ export function respond(departures: Departures): CallMiddleware {
         if (ctx.status === 404 && ctx.body == null) throw new GatewayError('not_found');
         return;
       }
-      if (result.kind === 'bytes') send(ctx, result.type, asBuffer(result.bytes));
-      else send(ctx, envelopeType, successText(result.bytes, meta()));
+      if (result.kind === 'bytes') {
+        ctx.type = result.type;
+        send(ctx, asBuffer(result.bytes));
+      } else sendEnvelope(ctx, successText(asBuffer(result.bytes), metaOf(ctx.state)));
     } catch (thrown) {
       const error = prepareErrorAnswer(ctx, thrown);
       ctx.status = error.status;
       if (error.status === 401) ctx.set('www-authenticate', 'Bearer realm="helper-gateway"');
-      send(ctx, envelopeType, Buffer.from(JSON.stringify(failure(error, meta()))));
+      sendEnvelope(ctx, JSON.stringify(failure(error, metaOf(ctx.state))));
     }
   };
 
-  function send(ctx: CallContext, type: string, body: Buffer): void {
-    const departure = departures.track(ctx.res, ctx.state.caller?.tenant.id ?? '', body.length);
-    ctx.set(ctx.state.headers);
-    ctx.type = type;
-    ctx.body = body.length > pieceBytes && ctx.method !== 'HEAD' ? inPieces(body, departure.sent) : body;
-    ctx.length = body.length;
+  function sendEnvelope(ctx: CallContext, body: Buffer | string): void {
+    // Not by Koa's `type`, which looks up what it is given.
+    ctx.res.setHeader('content-type', envelopeType);
+    send(ctx, body);
   }
+
+  /** Text goes out in one piece with the head, which bytes do not. */
+  function send(ctx: CallContext, body: Buffer | string): void {
+    const { res, state } = ctx;
+    const tenant = state.caller?.tenant.id ?? '';
+    for (const name in state.headers) res.setHeader(name, state.headers[name] as string);
+    if (body.length <= pieceBytes) {
+      departures.trackSmall(res, tenant, body.length);
+      ctx.body = body;
+      return;
+    }
+    const whole = typeof body === 'string' ? Buffer.from(body) : body;
+    const { sent } = departures.track(res, tenant, whole.length);
+    ctx.body = ctx.method === 'HEAD' ? whole : inPieces(whole, sent);
+    ctx.length = whole.length;
+  }
+}
+
+function metaOf({ helper, dryrun, requestId }: CallState): Meta {
+  return { service: helper?.id ?? null, dryrun, request_id: requestId };
 }
 
 function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {

@@ -13,8 +13,9 @@ interface CompleteCall extends AdmittedCall, SourceFound {
 }
 
 /** Calls the handler where the plugin says, or gives a dry run's answer. */
-export function runHelper(helper: Helper, options: RunOptions): LastStage<CompleteCall> {
-  const { id: service, declaration } = helper;
+export function runHelper(helper: Helper, forAll: RunOptions): LastStage<CompleteCall> {
+  const { id: service, declaration, shipped } = helper;
+  const options = { ...forAll, shipped };
   const { dryrun: rehearse } = declaration;
 
   return async function runHelper(call) {

@@ -31,15 +31,16 @@ export interface Stages<First, Known> {
 
 /** Begins a list of stages, for calls of which this much is known. */
 export function from<First extends Call>(): Stages<First, First> {
-  return stagesAfter<First, First>((call, go) => go(call));
+  return stagesAfter<First, First>((last) => last);
 }
 
 function stagesAfter<First, Known>(
-  reach: (call: First, go: LastStage<Known>) => Promise<Answer>,
+  reach: (last: LastStage<Known>) => (call: First) => Promise<Answer>,
 ): Stages<First, Known> {
   return {
+    // Made once a list and not once a call; and spread, for V8 takes ten times as long to add fields to an object that is there.
     through: (stage) =>
-      stagesAfter((first, go) => reach(first, (call) => stage(call, (found) => go({ ...call, ...found })))),
-    to: (last) => (call) => reach(call, last),
+      stagesAfter((after) => reach((call) => stage(call, (found) => after({ ...call, ...found })))),
+    to: reach,
   };
 }

@@ -2,6 +2,7 @@ import type { RouterContext } from '@koa/router';
 import type { Middleware } from 'koa';
 import type { Answer } from '../../pool/answer.js';
 import type { Helper } from '../helpers/registry.js';
+import type { Ending } from '../http/ending.js';
 import type { ActiveKey } from '../keys/verifier.js';
 
 /**
@@ -10,8 +11,8 @@ import type { ActiveKey } from '../keys/verifier.js';
  */
 export interface CallState {
   readonly requestId: string;
-  /** Aborted when the client goes away. */
-  readonly gone: AbortSignal;
+  /** Comes when the client goes away. */
+  readonly gone: Ending;
   /** Fields of the answer, whatever it turns out to be. */
   readonly headers: Record<string, string>;
   /** Absent on a path that is no helper's. */

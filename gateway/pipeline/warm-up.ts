@@ -7,14 +7,15 @@ import { type RunOptions, runShort } from './run-here.js';
  * to be compiled and tables to be built: some 10 ms. One that fails is told to the log; its call would fail too.
  */
 export async function warmUp(registry: Registry, options: RunOptions): Promise<void> {
-  for (const { id: service, declaration, parameters } of registry.values()) {
+  for (const { id: service, declaration, parameters, shipped } of registry.values()) {
     if (declaration.source !== undefined || declaration.inline === undefined) continue;
     for (const { input: example } of declaration.examples ?? []) {
       const { input, problems } = parameters.check(example, { dryrun: false, hasFile: false });
       // Only an example of a dry run may lack what a call needs.
       if (problems.length > 0) continue;
       const context = { service, request_id: 'warm-up' };
-      await runShort(declaration, { state: { taskMs: 0 }, input }, context, options).catch((error) =>
+      const state = { taskMs: 0 };
+      await runShort(declaration, { state, input }, context, { ...options, shipped }).catch((error) =>
         options.logger.error({ err: readThrown(error.cause ?? error), service, example }, 'example failed'),
       );
     }

@@ -29,6 +29,8 @@ export interface FormPartsOptions {
   keepsFile: boolean;
   /** The one field that may be a file. */
   fileField: string;
+  /** Bytes of the body without what closes it, if a content-length told. */
+  bodyBytes?: number | undefined;
 }
 
 /** Bytes of boundaries and headers of a multipart body at most, on top of what its parts may hold. */
@@ -49,6 +51,8 @@ const maxFields = 100;
 const maxFiles = 2;
 const maxNameBytes = 200;
 const firstTextBytes = 256;
+/** A promised length is believed up to this, and beyond when so much has come. */
+const firstFileBytes = 1024 * 1024;
 
 export interface FormParts {
   listener: PartListener;
@@ -61,7 +65,7 @@ export interface FormParts {
 /** Gathers the parts of a form, bounded in number and in bytes as they come. */
 export function createFormParts(
   limits: MultipartLimits,
-  { keepsFile, fileField }: FormPartsOptions,
+  { keepsFile, fileField, bodyBytes }: FormPartsOptions,
 ): FormParts {
   const { maxFileBytes, maxTextBytes } = limits;
   const gathered = new Map<string, GrowingBuffer>();
@@ -115,8 +119,14 @@ export function createFormParts(
       tell(fieldName(name), `must not be a file; ${instead}`);
       return undefined;
     }
-    file = createGrowingBuffer(keepsFile ? maxFileBytes : 0);
+    file = createGrowingBuffer(keepsFile ? maxFileBytes : 0, bytesLeft(), firstFileBytes);
     return keepsFile ? file : undefined;
+  }
+
+  /** What the file has if it comes last: then it is gathered where it stays, and nothing is copied. */
+  function bytesLeft(): number | undefined {
+    const left = bodyBytes && bodyBytes - taken.framing - taken.text - taken.file;
+    return left && left > 0 ? left : undefined;
   }
 
   function startText(header: PartHeader): GrowingBuffer | undefined {

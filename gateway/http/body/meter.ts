@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { type GatewayError, inputError } from '../../errors.js';
+import type { Ending } from '../ending.js';
 
 export interface Watch {
   /** Told of the bytes of each piece of the body. */
   onBytes(bytes: number): void;
   /** Ends the reading with its reason. */
-  signal: AbortSignal;
+  ending: Ending;
 }
 
 /** A body may come in small pieces for a while, and small ones among large ones: each costs as much as a large one. */
@@ -13,21 +14,21 @@ const freePieces = 4096;
 const leastPiece = 32;
 
 /**
- * Waits for `reading`, which has just begun to read the request's body, and tells of its bytes as they come. Ends it with the
- * signal's reason, or where the body comes in pieces of a few bytes (chunks of HTTP): a megabyte of single ones holds the main
+ * Waits for `reading`, which has just begun to read the request's body, and tells of its bytes as they come. Ends it with its
+ * ending's reason, or where the body comes in pieces of a few bytes (chunks of HTTP): a megabyte of single ones holds the main
  * thread for seconds.
  */
 export function meter<T>(
   request: IncomingMessage,
   reading: Promise<T>,
-  { onBytes, signal }: Watch,
+  { onBytes, ending }: Watch,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     let pieces = 0;
     let bytes = 0;
     const stop = () => {
       request.off('data', count);
-      signal.removeEventListener('abort', giveUp);
+      ending.unlisten();
     };
     const end = (reason: unknown) => {
       stop();
@@ -35,7 +36,6 @@ export function meter<T>(
       // raw-body stops at this event and forgets what it has gathered; `discardBody` reads on.
       request.emit('aborted');
     };
-    const giveUp = () => end(signal.reason);
     const count = (piece: Uint8Array) => {
       pieces += 1;
       bytes += piece.length;
@@ -44,8 +44,7 @@ export function meter<T>(
     };
     reading.then(resolve, reject).finally(stop);
     request.on('data', count);
-    signal.addEventListener('abort', giveUp);
-    if (signal.aborted) giveUp();
+    ending.listen(end);
   });
 }
 

@@ -19,6 +19,8 @@ export interface MultipartParser {
 
 const maxHeaderBytes = 8 * 1024;
 const headerEnd = Buffer.from('\r\n\r\n');
+const lineEnd = Buffer.from('\r\n');
+const nothing = Buffer.alloc(0);
 const dashes = '--';
 
 /**
@@ -33,7 +35,7 @@ export function createMultipartParser(boundary: string, listener: PartListener):
   let headerLength = 0;
   let state: 'preamble' | 'header' | 'content' | 'epilogue' = 'preamble';
   // The first boundary begins the body, without a line end before it.
-  let held = Buffer.from('\r\n');
+  let held = lineEnd;
 
   /** Bytes from `at` up to the next boundary, or to where one may begin; gives where to go on. */
   function readContent(data: Buffer, at: number): number {
@@ -46,10 +48,23 @@ export function createMultipartParser(boundary: string, listener: PartListener):
       held = Buffer.from(data.subarray(end));
       return data.length;
     }
+    return startPart(found);
+  }
+
+  /** Goes past the delimiter that begins at `found`. */
+  function startPart(found: number): number {
     listener.onFraming(delimiter.length);
     state = 'header';
     headerLength = 0;
     return found + delimiter.length;
+  }
+
+  /** Whether the boundary follows the line end that is held, as in the first chunk of most bodies: nothing has to be joined. */
+  function startsAtOnce(data: Buffer): boolean {
+    const rest = delimiter.length - lineEnd.length;
+    return (
+      held.equals(lineEnd) && data.length >= rest && delimiter.compare(data, 0, rest, lineEnd.length) === 0
+    );
   }
 
   /** Where the bytes may end in a part of a delimiter: it has only one carriage return, so at the last one or nowhere. */
@@ -86,11 +101,13 @@ export function createMultipartParser(boundary: string, listener: PartListener):
   return {
     write(chunk) {
       let data = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-      if (held.length > 0) {
-        data = Buffer.concat([held, data]);
-        held = Buffer.alloc(0);
-      }
       let at = 0;
+      if (state === 'preamble' && startsAtOnce(data)) {
+        at = startPart(-lineEnd.length);
+      } else if (held.length > 0) {
+        data = Buffer.concat([held, data]);
+      }
+      held = nothing;
       while (at < data.length && state !== 'epilogue') {
         at = state === 'header' ? readHeader(data, at) : readContent(data, at);
       }

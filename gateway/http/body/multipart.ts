@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createFormParts, type MultipartBody, type MultipartLimits } from './form-parts.js';
 import { parseHeaderValue } from './header-parameters.js';
@@ -27,7 +28,7 @@ export interface ReadMultipartOptions {
  * it is paused when the promise is rejected, with nothing kept of it, and what is left is the caller's to read and drop.
  */
 export function readMultipart(
-  request: Readable,
+  request: Readable & { headers?: IncomingHttpHeaders },
   contentType: string,
   limits: MultipartLimits,
   { keepsFile, fileField = 'file', signal }: ReadMultipartOptions,
@@ -37,8 +38,11 @@ export function readMultipart(
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     if (request.destroyed || request.readableEnded) throw brokenOff();
-    const parts = createFormParts(limits, { keepsFile, fileField });
-    const parser = createMultipartParser(readBoundary(contentType), parts.listener);
+    const boundary = readBoundary(contentType);
+    const length = request.headers?.['content-length'];
+    const bodyBytes = length === undefined ? undefined : Number(length) - closingBytes(boundary);
+    const parts = createFormParts(limits, { keepsFile, fileField, bodyBytes });
+    const parser = createMultipartParser(boundary, parts.listener);
 
     const leave = () => {
       request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onError);
@@ -79,6 +83,11 @@ function ignore() {}
 
 function brokenOff(cause?: Error) {
   return malformedMultipart('it breaks off', cause);
+}
+
+/** Of the last boundary, with the line ends that clients write around it. */
+function closingBytes(boundary: string): number {
+  return `\r\n--${boundary}--\r\n`.length;
 }
 
 /** Of at most 70 printable characters (RFC 2046, 5.1.1), whatever they say: `json` is a boundary like any other. */

@@ -13,7 +13,7 @@ export interface TextBodyOptions {
 /**
  * Reads the body of a request as bytes. koa-body reads and bounds it; its own parsers of JSON and forms hide repeated names
  * and take time that grows faster than the body. Rejects with `too_large`, `unsupported_media_type` where it is compressed,
- * `invalid_input` where it breaks off, or the signal's reason.
+ * `invalid_input` where it breaks off, or its ending's reason.
  */
 export function createTextReader(
   options: TextBodyOptions,

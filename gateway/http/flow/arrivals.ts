@@ -1,11 +1,12 @@
 import { GatewayError } from '../../errors.js';
+import { Ending } from '../ending.js';
 import { monotonic, Pace, type PaceOptions } from './pace.js';
 import { TenantSums } from './tenant-sums.js';
 
 /** A body or a download on its way. */
 export interface Arrival {
-  /** Aborted with a `GatewayError` when it is not waited for any longer. */
-  readonly signal: AbortSignal;
+  /** Comes, with a `GatewayError`, when it is not waited for any longer. */
+  readonly ending: Ending;
   /** Counts bytes that have come, 0 for the head of an answer; may abort this arrival or a slower one. */
   add(bytes: number): void;
   /** Says that it is here whole: its bytes count until `release`, but nothing ends it any more. */
@@ -63,7 +64,7 @@ interface Entry {
   slow: Slow;
   /** Whether its rate is judged yet. */
   begun: boolean;
-  controller: AbortController;
+  ending: Ending;
 }
 
 /**
@@ -87,7 +88,7 @@ export function createArrivals({ most, bytes, largest, now = monotonic }: Arriva
   function end(entry: Entry, error = new GatewayError(entry.slow, { message: messages[entry.slow] })): void {
     leave(entry);
     drop(entry);
-    entry.controller.abort(error);
+    entry.ending.end(error);
   }
 
   /** No longer on its way. */
@@ -145,22 +146,22 @@ export function createArrivals({ most, bytes, largest, now = monotonic }: Arriva
     enter(tenant, slow) {
       const refusal = makeRoom(counts, tenant, { own: most / 2 - 1, all: most - 1 });
       if (refusal) throw new GatewayError(refusal);
-      const controller = new AbortController();
+      const ending = new Ending();
       const entry: Entry = {
         tenant,
         bytes: 0,
         pace: new Pace(pace, now()),
         slow,
         begun: slow === 'request_timeout',
-        controller,
+        ending,
       };
       const of = entries.get(tenant) ?? new Set();
       entries.set(tenant, of.add(entry));
       counts.add(tenant, 1);
       return {
-        signal: controller.signal,
+        ending,
         add(received) {
-          if (controller.signal.aborted) return;
+          if (ending.ended) return;
           const time = now();
           if (!entry.begun) entry.pace = new Pace(pace, time);
           entry.begun = true;

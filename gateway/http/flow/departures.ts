@@ -23,6 +23,11 @@ export interface Departures {
   mayStart(tenant: string): boolean;
   /** Counts an answer of so many bytes until `response` is closed, and closes it if the client does not take it. */
   track(response: ServerResponse, tenant: string, bytes: number): Departure;
+  /**
+   * The same for an answer that is small, and so mostly taken by the system as soon as it is sent: it is looked at when this turn of
+   * the event loop is over, and counted if it is not out by then.
+   */
+  trackSmall(response: ServerResponse, tenant: string, bytes: number): void;
   /** Bytes that wait to be taken. */
   stats(): { bytes: number };
   close(): void;
@@ -54,21 +59,35 @@ export function createDepartures({ bytes: most, onRoom, now = monotonic }: Depar
     return own < most / 2 && (unsent.total < most || own === 0);
   }
 
+  function track(response: ServerResponse, tenant: string, bytes: number): Departure {
+    const since = now();
+    const entry = { since, pace: new Pace(pace, since) };
+    unsent.add(tenant, bytes);
+    open.set(response, entry);
+    response.once('close', () => {
+      open.delete(response);
+      unsent.add(tenant, -bytes);
+      onRoom();
+    });
+    return {
+      sent: (taken) => entry.pace.add(taken, now()),
+    };
+  }
+
+  let small: Parameters<typeof track>[] = [];
+  function lookAtSmall(): void {
+    const sent = small;
+    small = [];
+    for (const [response, tenant, bytes] of sent) {
+      if (!response.writableFinished && !response.destroyed) track(response, tenant, bytes);
+    }
+  }
+
   return {
     mayStart,
-    track(response, tenant, bytes) {
-      const since = now();
-      const entry = { since, pace: new Pace(pace, since) };
-      unsent.add(tenant, bytes);
-      open.set(response, entry);
-      response.once('close', () => {
-        open.delete(response);
-        unsent.add(tenant, -bytes);
-        onRoom();
-      });
-      return {
-        sent: (taken) => entry.pace.add(taken, now()),
-      };
+    track,
+    trackSmall(...answer) {
+      if (small.push(answer) === 1) setImmediate(lookAtSmall);
     },
     stats: () => ({ bytes: unsent.total }),
     close: () => clearInterval(sweep),

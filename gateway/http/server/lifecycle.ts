@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
 /** `draining`: all is served, but not for long; `closing`: only what is under way is finished. */
 export type Phase = 'open' | 'draining' | 'closing';
@@ -7,8 +7,8 @@ export type Phase = 'open' | 'draining' | 'closing';
 export interface Lifecycle {
   phase(): Phase;
   enter(phase: Exclude<Phase, 'open'>): void;
-  /** Has an answer end its connection where the gateway is no longer open when its head is sent. */
-  watch(response: ServerResponse): void;
+  /** For servers to answer with: ends its connection where the gateway is no longer open when its head is sent. */
+  readonly Response: typeof ServerResponse;
 }
 
 /**
@@ -17,18 +17,24 @@ export interface Lifecycle {
  */
 export function createLifecycle(): Lifecycle {
   let phase: Phase = 'open';
+
+  class Response<R extends IncomingMessage> extends ServerResponse<R> {
+    /** Node calls it for every answer, in the moment in which its head is made. */
+    override writeHead(
+      status: number,
+      reason?: string | OutgoingHttpHeaders | unknown[],
+      headers?: OutgoingHttpHeaders | unknown[],
+    ): this {
+      if (phase !== 'open') this.setHeader('connection', 'close');
+      return super.writeHead(status, reason as string, headers as OutgoingHttpHeaders);
+    }
+  }
+
   return {
     phase: () => phase,
     enter(next) {
       phase = next;
     },
-    watch(response) {
-      const writeHead = response.writeHead;
-      // Node calls it for every answer, in the moment in which its head is made.
-      response.writeHead = function endingWriteHead(this: ServerResponse, ...head: unknown[]) {
-        if (phase !== 'open') this.setHeader('connection', 'close');
-        return writeHead.apply(this, head as Parameters<typeof writeHead>);
-      } as typeof writeHead;
-    },
+    Response,
   };
 }

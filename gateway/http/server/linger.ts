@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
+import { hasBody } from '../body/text-body.js';
 import { createDiscard } from './discard.js';
 
 /** What a client may go on sending after its answer, in all; and how long it may pause. */
@@ -68,9 +69,11 @@ export function createLinger(server: Server): Linger {
         if (ending.has(socket)) return;
         calls.set(socket, { request, response });
         // Before Node would do so itself, without bounds.
-        response.once('prefinish', () => {
-          if (!request.complete) drop(request, socket);
-        });
+        if (hasBody(request.headers)) {
+          response.once('prefinish', () => {
+            if (!request.complete) drop(request, socket);
+          });
+        }
         listener(request, response);
       },
   };

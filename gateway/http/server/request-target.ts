@@ -1,3 +1,6 @@
+/** What nearly all send: there is nothing to change in it. */
+const plain = /^\/[\x21\x22\x24-\x7e]*$/;
+
 const absoluteForm = /^https?:\/\/[^/?#]+/i;
 
 /**
@@ -7,6 +10,7 @@ const absoluteForm = /^https?:\/\/[^/?#]+/i;
  * with Node's legacy `url.parse`, which throws on some ports and finds no path in some hosts, also after `//a@b`.
  */
 export function originForm(target: string): string | undefined {
+  if (plain.test(target)) return target;
   const origin = absoluteForm.exec(target)?.[0] ?? '';
   const [rest = ''] = target.slice(origin.length).split('#', 1);
   const path = origin !== '' && !rest.startsWith('/') ? `/${rest}` : rest;

@@ -23,13 +23,13 @@ export function createHttpServer(lifecycle: Lifecycle, listener: RequestListener
     maxHeaderSize: 16 * 1024,
     // Judged below, because Node's own answer to a missing one is not JSON.
     requireHostHeader: false,
+    ServerResponse: lifecycle.Response,
   });
   const linger = createLinger(server);
   const unused = closeUnusedConnections(server);
   const serve = takeTurns(listener);
   const answer = linger.wrap((request, response) => {
     unused.delete(request.socket);
-    lifecycle.watch(response);
     const target = originForm(request.url ?? '');
     if (target === undefined || !hasOneHost(request)) {
       const { status, headers, body } = refusal('bad_request');

@@ -13,7 +13,7 @@ export interface WebpCodec {
 }
 
 /** The same settings as those of the native engine. */
-const options = { quality: 81, method: 2 };
+const options = { quality: 80, method: 2 };
 
 /**
  * Starts the codec. Left alone it would fetch its modules from a file URL, which Node does not do, so they are read

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import Koa from 'koa';
 import type { Helper } from '../../../gateway/helpers/registry.js';
+import { Ending } from '../../../gateway/http/ending.js';
 import { createArrivals } from '../../../gateway/http/flow/arrivals.js';
 import { readInput } from '../../../gateway/pipeline/read-input.js';
 import { route } from '../../../gateway/pipeline/route.js';
@@ -55,7 +56,7 @@ describe('a call that waits for its turn', () => {
     app.use(async (ctx) => {
       ctx.state = {
         requestId: '',
-        gone: new AbortController().signal,
+        gone: new Ending(),
         headers: {},
         dryrun: false,
         bytesIn: 0,

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { Ending } from '../../../gateway/http/ending.js';
 import { type Call, from } from '../../../gateway/pipeline/stage.js';
 import { type Answer, jsonAnswer } from '../../../pool/answer.js';
 
@@ -7,7 +8,7 @@ describe('stages', () => {
   const call: Call = {
     state: {
       requestId: 'r',
-      gone: new AbortController().signal,
+      gone: new Ending(),
       headers: {},
       dryrun: false,
       bytesIn: 0,

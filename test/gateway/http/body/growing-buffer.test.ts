@@ -16,6 +16,17 @@ describe('createGrowingBuffer', () => {
     );
   });
 
+  it('believes a promised length when the first bytes of it have come', () => {
+    fc.assert(
+      fc.property(fc.nat(2000), fc.nat(2000), fc.nat(2000), (max, expected, first) => {
+        const buffer = createGrowingBuffer(max, expected, first);
+        const whole = Uint8Array.from({ length: max }, (_, i) => i);
+        for (let at = 0; at < max; at += 37) buffer.add(whole.subarray(at, at + 37));
+        expect(Buffer.from(buffer.bytes()).equals(whole)).to.equal(true);
+      }),
+    );
+  });
+
   it('takes exactly the limit and not one byte more', () => {
     const buffer = createGrowingBuffer(10);
     expect(buffer.add(new Uint8Array(10))).to.equal(true);

@@ -49,8 +49,8 @@ describe('arrivals', () => {
     now = 1000;
     for (const [at, one] of all.entries()) if (at !== 2) one.add(2000);
     arrivals.enter('a', 'request_timeout');
-    expect(all.map(({ signal }) => signal.aborted)).to.deep.equal([false, false, true, false]);
-    expect(all[2]?.signal.reason.code).to.equal('request_timeout');
+    expect(all.map(({ ending }) => ending.ended)).to.deep.equal([false, false, true, false]);
+    expect(all[2]?.ending.signal.reason.code).to.equal('request_timeout');
   });
 
   it('give way where bytes are used up, and only if none stalls is the one refused that grows', () => {
@@ -60,12 +60,12 @@ describe('arrivals', () => {
     now = 1000;
     const growing = arrivals.enter('a', 'request_timeout');
     growing.add(800);
-    expect(stalled.signal.aborted).to.equal(true);
+    expect(stalled.ending.signal.aborted).to.equal(true);
     expect(arrivals.stats().bytes).to.equal(800);
     const other = arrivals.enter('a', 'request_timeout');
     other.add(800);
-    expect(other.signal.reason.code).to.equal('tenant_busy');
-    expect(growing.signal.aborted).to.equal(false);
+    expect(other.ending.signal.reason.code).to.equal('tenant_busy');
+    expect(growing.ending.signal.aborted).to.equal(false);
   });
 
   it('end for a much smaller one of their tenant where bytes are used up, though none stalls', () => {
@@ -74,7 +74,10 @@ describe('arrivals', () => {
     large.add(950);
     const small = arrivals.enter('a', 'request_timeout');
     small.add(60);
-    expect([large.signal.reason?.code, small.signal.aborted]).to.deep.equal(['tenant_busy', false]);
+    expect([large.ending.signal.reason?.code, small.ending.signal.aborted]).to.deep.equal([
+      'tenant_busy',
+      false,
+    ]);
   });
 
   it('are never ended once they are complete', () => {
@@ -85,13 +88,13 @@ describe('arrivals', () => {
     now = 60_000;
     const next = arrivals.enter('a', 'request_timeout');
     next.add(900);
-    expect([whole.signal.aborted, next.signal.aborted]).to.deep.equal([false, true]);
+    expect([whole.ending.signal.aborted, next.ending.signal.aborted]).to.deep.equal([false, true]);
   });
 
   it('take one input of the largest size, however small the budget', () => {
     const one = make({ bytes: 10, largest: 100 }).enter('a', 'request_timeout');
     one.add(100);
-    expect(one.signal.aborted).to.equal(false);
+    expect(one.ending.signal.aborted).to.equal(false);
   });
 
   it('end with 408 or 504 where they come too slowly; a download not before its server has answered', async () => {
@@ -102,8 +105,8 @@ describe('arrivals', () => {
     dripping.add(0);
     now = 5001;
     await new Promise((resolve) => setTimeout(resolve, 700));
-    expect(body.signal.reason?.code).to.equal('request_timeout');
-    expect(dripping.signal.reason?.code).to.equal('source_timeout');
-    expect(silent.signal.aborted).to.equal(false);
+    expect(body.ending.signal.reason?.code).to.equal('request_timeout');
+    expect(dripping.ending.signal.reason?.code).to.equal('source_timeout');
+    expect(silent.ending.signal.aborted).to.equal(false);
   });
 });

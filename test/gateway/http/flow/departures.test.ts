@@ -6,6 +6,7 @@ import { createDepartures, type Departures } from '../../../../gateway/http/flow
 /** A response as far as departures know one. */
 class Response extends EventEmitter {
   destroyed = false;
+  writableFinished = false;
   destroy(): void {
     this.destroyed = true;
     this.emit('close');
@@ -36,6 +37,20 @@ describe('departures', () => {
     response.emit('close');
     expect(departures.mayStart('a')).to.equal(true);
     expect(rooms).to.equal(1);
+  });
+
+  it('count a small answer only where it is not out at the end of the turn', async () => {
+    const [taken, held] = [new Response(), new Response()];
+    for (const response of [taken, held]) {
+      departures.trackSmall(response as unknown as ServerResponse, 'a', 500);
+    }
+    taken.writableFinished = true;
+    expect(departures.stats().bytes).to.equal(0);
+    await new Promise(setImmediate);
+    expect(departures.stats().bytes).to.equal(500);
+    expect(departures.mayStart('a')).to.equal(false);
+    held.emit('close');
+    expect(departures.stats().bytes).to.equal(0);
   });
 
   it('past the whole stop everybody but who waits for nothing', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import sharp from 'sharp';
+import sharp, { type Sharp } from 'sharp';
 import { decodeByJimp } from '../decoders.js';
 import { imageEngineTests } from '../engine-contract.js';
 import { makeEngine } from '../engines.js';
@@ -72,6 +72,39 @@ describe('createSharpEngine', () => {
     expect(distance(colorAt(await decodeByJimp(body), 0.5, 0.5), [200, 40, 30])).to.be.at.most(3);
   });
 
+  describe('a border that is drawn in the decoded pixels', () => {
+    const width = 3;
+    const background = '#800080';
+    const sides = { top: width, right: width, bottom: width, left: width };
+    const color = (x: number, y: number) => [x * 4, y * 5, (x * y) & 255];
+    const pictures = {
+      grey: () =>
+        toSharp(paint(60, 50, color))
+          .toColourspace('b-w')
+          .png(),
+      clear: () => toSharp(paint(60, 50, (x, y) => [...color(x, y), (x + y) & 255])).png(),
+      'of 16 bit': () =>
+        toSharp(paint(60, 50, color))
+          .toColourspace('rgb16')
+          .png(),
+      'of four inks': () =>
+        toSharp(paint(60, 50, color))
+          .toColourspace('cmyk')
+          .jpeg(),
+      'of a palette': () => toSharp(paint(60, 50, color)).gif(),
+    };
+    for (const [what, make] of Object.entries(pictures)) {
+      it(`is that of libvips around a picture that is ${what}`, async () => {
+        const source = await make().toBuffer();
+        const image = await (await makeEngine('sharp')).open(source, limits);
+        const { body } = await image.border({ width, color: background }).encode('png');
+        const plain = sharp(source).extend({ ...sides, background });
+        if (what !== 'of four inks') plain.pipelineColourspace('srgb');
+        expect(await pixelsOf(sharp(body))).to.deep.equal(await pixelsOf(plain));
+      });
+    }
+  });
+
   it('drops all metadata', async () => {
     const source = await toSharp(paint(16, 16, () => [1, 2, 3]))
       .withMetadata({ orientation: 6 })
@@ -99,3 +132,7 @@ describe('createSharpEngine', () => {
     expect(error).to.be.instanceOf(Error);
   });
 });
+
+function pixelsOf(image: Sharp): Promise<Buffer> {
+  return image.ensureAlpha().raw().toBuffer();
+}
