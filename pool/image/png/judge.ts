@@ -12,50 +12,57 @@ import {
   runsAt,
 } from './packer.js';
 import { placeRows } from './sample.js';
+import type { ZlibStrategy } from './strategy.js';
 import { entropyOf, readTally } from './tally.js';
 
-/** What a sample says of packing in strips. */
-export interface Judgement {
-  /** Bytes that the sample would take, by its entropy, as one block. */
+/** How a picture is packed, as far as the statistics of a sample say. */
+export type Judgement = { packing: 'strips' } | ZlibStrategy | Unclear;
+
+interface Unclear {
+  packing: 'unclear';
+  /** Bytes that the sample would take in strips, by its entropy, as one block. */
   size: number;
-  /** Whether it is plain, without trials, that matches would not make it much smaller. */
-  clear: boolean;
-  /** The best of the filters that one picture as a whole may have. */
-  filter: FilterName;
 }
 
+const thorough: ZlibStrategy = { filter: 'none', packing: 'thorough' };
 const simple = ['sub', 'up', 'average'] as const;
-/** Bits a byte; where it is fewer, much may be repeats, and a sample shows too few of them. */
-const fewBits = 2;
+/** Bits a byte of what is drawn, not photographed; of so few, most are runs, of which matches make less still. */
+const drawnBits = 0.5;
+/** How much a filter saves where it leaves nothing of a gradient but runs. */
+const smoothness = 16;
+/** Bits a byte from which on grain, not repeats, fills the file. */
+const grainBits = 2;
 /** About what tells of a block's codes. */
 const headBytes = 80;
-/** Of the strips' size, what matches may promise before they are tried; of rows that are not filtered they promise too little. */
-const promising = { filtered: 0.88, plain: 1 };
+/** Shares of the strips' size: what matches promise where they are surely better, and from which on strips are. */
+const ofUnfiltered = { few: [1.3, Number.POSITIVE_INFINITY], many: [0.9, 1] } as const;
+/** The same of filtered rows. */
+const ofFiltered = 0.88;
 
 /**
  * Judges by the entropy of filtered bytes, and by a rough price of what matches would make of them, and of the rows as they
- * are: in a photograph hardly anything repeats, a drawing does, and differences hide it.
+ * are: in a photograph hardly anything repeats, a drawing does, and differences hide it. A sample of few bits promises too
+ * little, for matches lie farther back. What repeats as differences, like the three equal bytes of a grey pixel, is matched so.
  */
 export function judge(packer: Packer, places: readonly RowShape[]): Judgement {
-  const tallies = simple.map((filter) => tallyOf(packer, places, filters[filter]));
-  const paeth = tallyOf(packer, places, filters.paeth);
+  const kinds = [...simple.map((filter) => filters[filter]), filters.paeth];
+  const tallies = kinds.map((kind) => tallyOf(packer, places, kind));
   const sizes = tallies.map(entropyOf);
-  const least = Math.min(...sizes);
-  const best = sizes.indexOf(least);
-  const filter = simple[best] as FilterName;
-  const own = Math.min(least, entropyOf(paeth));
-  const bytes = places.reduce((sum, place) => sum + place.stride * placeRows(place), 0);
-
-  function promises(kind: number, tally: Uint32Array, share: number): boolean {
-    return priceOfMatches(packer, places, kind, tally) < share * own;
-  }
-  const clear =
-    own >= fewBits * bytes &&
-    !(own < least
-      ? promises(filters.paeth, paeth, promising.filtered)
-      : promises(filters[filter], tallies[best] as Uint32Array, promising.filtered)) &&
-    !promises(filters.none, tallyOf(packer, places, filters.none), promising.plain);
-  return { size: own / 8 + headBytes, clear, filter };
+  const own = Math.min(...sizes);
+  const simpleSizes = sizes.slice(0, simple.length);
+  const filter = simple[simpleSizes.indexOf(Math.min(...simpleSizes))] as FilterName;
+  const bits = own / places.reduce((sum, place) => sum + place.stride * placeRows(place), 0);
+  const unfiltered = tallyOf(packer, places, filters.none);
+  if (bits < drawnBits)
+    return entropyOf(unfiltered) < smoothness * own ? thorough : { filter, packing: 'runs' };
+  const share = priceOfMatches(packer, places, filters.none, unfiltered) / own;
+  const [drawn, photographed] = ofUnfiltered[bits < grainBits ? 'few' : 'many'];
+  if (share < drawn) return thorough;
+  const best = sizes.indexOf(own);
+  const promised = priceOfMatches(packer, places, kinds[best] as number, tallies[best] as Uint32Array);
+  if (bits >= grainBits && promised < ofFiltered * own) return { filter, packing: 'matches' };
+  if (share >= photographed) return { packing: 'strips' };
+  return { packing: 'unclear', size: own / 8 + headBytes };
 }
 
 /** Filters a place to `filteredAt`; gives its bytes there. */

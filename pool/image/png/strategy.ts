@@ -33,7 +33,7 @@ export function deflateRows(filtered: Uint8Array, packing: PackingName): Buffer 
 }
 
 /** What a strategy makes of a sample. */
-export interface Trial extends ZlibStrategy {
+interface Trial extends ZlibStrategy {
   /** Bytes. */
   size: number;
   /** The same, with what they count for. */
@@ -41,21 +41,25 @@ export interface Trial extends ZlibStrategy {
 }
 
 /**
- * Tries the filters, if the best is not known, and then the packings on a sample. A photograph compresses by the differences of neighbours and hardly
+ * Tries the filters and then the packings on a sample. A photograph compresses by the differences of neighbours and hardly
  * repeats; a drawing repeats, and differences only hide it. Own code as the encoder is.
  */
-export function tryStrategies(places: readonly RowShape[], known?: FilterName): Trial {
-  function trial(filter: FilterName, packing: PackingName): Trial {
-    const sample = Buffer.concat(places.map((place) => filterRows(place, filter, 1, placeRows(place))));
-    const size = deflateRows(sample, packing).length;
-    return { filter, packing, size, cost: costOf(size, sample.length, packing) };
-  }
-  const tried: FilterName[] = known ? [known] : ['up', 'sub', 'average'];
-  const trials = tried.map((filter) => trial(filter, 'huffman'));
+export function tryStrategies(places: readonly RowShape[]): ZlibStrategy {
+  const trials = (['up', 'sub', 'average'] as const).map((filter) => tryStrategy(places, filter, 'huffman'));
   const { filter } = trials.reduce(cheaper);
-  return [trial('none', 'thorough'), ...trials, trial(filter, 'runs'), trial(filter, 'matches')].reduce(
-    cheaper,
-  );
+  return [
+    tryStrategy(places, 'none', 'thorough'),
+    ...trials,
+    tryStrategy(places, filter, 'runs'),
+    tryStrategy(places, filter, 'matches'),
+  ].reduce(cheaper);
+}
+
+/** Deflates a sample. */
+export function tryStrategy(places: readonly RowShape[], filter: FilterName, packing: PackingName): Trial {
+  const sample = Buffer.concat(places.map((place) => filterRows(place, filter, 1, placeRows(place))));
+  const size = deflateRows(sample, packing).length;
+  return { filter, packing, size, cost: costOf(size, sample.length, packing) };
 }
 
 function cheaper(best: Trial, next: Trial): Trial {

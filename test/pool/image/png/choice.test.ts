@@ -3,16 +3,20 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { choosePngStrategy, encodePng } from '../../../../pool/image/png/encode.js';
 import { filterRows } from '../../../../pool/image/png/filter.js';
+import { judge } from '../../../../pool/image/png/judge.js';
+import { findPacker, type Packer } from '../../../../pool/image/png/packer.js';
 import { samplePlaces } from '../../../../pool/image/png/sample.js';
 import { deflateRows, tryStrategies } from '../../../../pool/image/png/strategy.js';
 import { extendRaster, type Raster } from '../../../../pool/image/raster.js';
 import { decodeBySharp } from '../decoders.js';
 import { type Content, contents, drawRaster } from './pictures.js';
 
+const packer = findPacker() as Packer;
 const photo = drawRaster('photo', 400, 300, 3, 1);
 const drawing = drawRaster('drawing', 400, 300, 3, 1);
 /** Red, green and blue the same: three bytes in a row repeat much more often than by chance. */
 const grey = { ...photo, data: photo.data.map((_, i) => photo.data[i - (i % 3)] as number) };
+const noise = drawRaster('noise', 400, 300, 3, 1);
 const framed = extendRaster(photo, { width: 20, color: '#800080' });
 
 /** Bytes of the best that zlib's trials find. */
@@ -23,8 +27,8 @@ function triedSize(raster: Raster): number {
 }
 
 describe('choosePngStrategy', () => {
-  for (const [name, raster] of Object.entries({ photo, framed })) {
-    it(`packs a photograph in strips: ${name}`, () => {
+  for (const [name, raster] of Object.entries({ photo, framed, noise })) {
+    it(`packs in strips what does not repeat: ${name}`, () => {
       expect(choosePngStrategy(raster).packing).to.equal('strips');
     });
   }
@@ -50,6 +54,23 @@ describe('choosePngStrategy', () => {
     const rows = { data: new Uint8Array(9_000_000), stride: 3_000_000, pixel: 3 };
     for (const place of samplePlaces(rows, 3)) expect(place.data.length).to.be.below(100_000);
   });
+});
+
+describe('judge', () => {
+  const contentsOf = {
+    strips: ['photo'],
+    runs: ['gradient'],
+    thorough: ['drawing', 'flat', 'sparse'],
+  } as const;
+  for (const [packing, names] of Object.entries(contentsOf)) {
+    for (const name of names) {
+      it(`knows without a trial what ${name} is packed by: ${packing}`, () => {
+        const { data, width, height } = drawRaster(name, 300, 200, 4, 3);
+        const places = samplePlaces({ data, stride: width * 4, pixel: 4 }, height);
+        expect(judge(packer, places).packing).to.equal(packing);
+      });
+    }
+  }
 });
 
 /** Encodes in a process in which there is no SIMD; says how, and the file. */
