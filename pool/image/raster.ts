@@ -59,18 +59,40 @@ export function flattenRaster({ data, channels }: Raster): void {
   }
 }
 
-/** RGB where every pixel is opaque: a quarter fewer bytes to filter and to compress. */
+/** Pixels after which it is looked whether all were opaque. */
+const glance = 1024;
+/** Whether a word's first byte is its lowest, as nearly everywhere. */
+const lowestFirst = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
+
+/**
+ * RGB where every pixel is opaque: a quarter fewer bytes to filter and to compress. Looks and copies in one pass, four
+ * pixels to three words at a time, which costs a quarter of bytes one by one.
+ */
 export function dropOpaqueAlpha(raster: Raster): Raster {
   const { data: source, channels } = raster;
   if (channels === 3) return raster;
-  for (let i = 3; i < source.length; i += 4) {
-    if (source[i] !== 255) return raster;
+  const pixels = source.length / 4;
+  const data = Buffer.allocUnsafeSlow(pixels * 3);
+  const fours = lowestFirst && source.byteOffset % 4 === 0 ? pixels & ~3 : 0;
+  const from = new Int32Array(source.buffer, fours && source.byteOffset, fours);
+  const to = new Int32Array(data.buffer, 0, (fours / 4) * 3);
+  let opaque = -1;
+  for (let i = 0, o = 0; i < fours; ) {
+    for (const end = Math.min(i + glance, fours); i < end; i += 4, o += 3) {
+      const a = from[i] as number;
+      const b = from[i + 1] as number;
+      const c = from[i + 2] as number;
+      const d = from[i + 3] as number;
+      opaque &= a & b & c & d;
+      to[o] = (a & 0xffffff) | (b << 24);
+      to[o + 1] = ((b >>> 8) & 0xffff) | (c << 16);
+      to[o + 2] = ((c >>> 16) & 0xff) | (d << 8);
+    }
+    if (opaque >>> 24 !== 255) return raster;
   }
-  const data = Buffer.allocUnsafe((source.length / 4) * 3);
-  for (let from = 0, to = 0; to < data.length; from += 4, to += 3) {
-    data[to] = source[from] as number;
-    data[to + 1] = source[from + 1] as number;
-    data[to + 2] = source[from + 2] as number;
+  for (let i = fours; i < pixels; i++) {
+    if (source[4 * i + 3] !== 255) return raster;
+    for (let channel = 0; channel < 3; channel++) data[3 * i + channel] = source[4 * i + channel] as number;
   }
   return { ...raster, data, channels: 3 };
 }
