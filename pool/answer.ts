@@ -3,8 +3,11 @@ import { lostInJson, nameOf } from './json-data.js';
 import { jsonSize } from './json-size.js';
 import { resultTooLarge } from './result-too-large.js';
 
-/** What a call is answered with: the envelope's `data` as JSON text in UTF-8, or bytes that are sent as they are. */
-export type Answer = { kind: 'json'; bytes: Uint8Array } | BodyAnswer;
+/** What a call is answered with: the envelope's `data` as JSON text, or bytes that are sent as they are. */
+export type Answer = { kind: 'json'; text: string } | BytesAnswer;
+
+/** The same in bytes alone, which can be moved between threads: JSON text in UTF-8. */
+export type BytesAnswer = { kind: 'json'; bytes: Uint8Array } | BodyAnswer;
 
 const encoder = new TextEncoder();
 
@@ -27,14 +30,15 @@ export function makeAnswer(value: unknown, most: number): Answer {
   if (!text?.startsWith('{')) {
     throw new Error(`the handler returned an object whose toJSON gives ${text?.slice(0, 60)}, not an object`);
   }
-  return toAnswer(text);
+  return { kind: 'json', text };
 }
 
 /** The answer that is this data. */
 export function jsonAnswer(data: object): Answer {
-  return toAnswer(JSON.stringify(data));
+  return { kind: 'json', text: JSON.stringify(data) };
 }
 
-function toAnswer(text: string): Answer {
-  return { kind: 'json', bytes: encoder.encode(text) };
+/** The answer as another thread takes it. */
+export function toBytes(answer: Answer): BytesAnswer {
+  return 'text' in answer ? { kind: 'json', bytes: encoder.encode(answer.text) } : answer;
 }

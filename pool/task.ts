@@ -1,6 +1,6 @@
 import type { JudgedInput, RawInput } from '../schemas/input/judge-input.js';
 import type { ParameterDeclaration } from '../schemas/parameters.js';
-import type { Answer } from './answer.js';
+import type { BytesAnswer } from './answer.js';
 import type { ImageLimits } from './image/engine.js';
 import type { PluginModule } from './plugin-module.js';
 import type { Thrown } from './thrown.js';
@@ -29,7 +29,7 @@ export interface JudgeTask {
 export type Task = CallTask | JudgeTask;
 
 interface Results {
-  call: Answer;
+  call: BytesAnswer;
   judge: JudgedInput;
 }
 

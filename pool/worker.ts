@@ -4,7 +4,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import { move, transferableSymbol, valueSymbol, workerData } from 'piscina';
-import { type Answer, makeAnswer } from './answer.js';
+import { type BytesAnswer, makeAnswer, toBytes } from './answer.js';
 import { guard } from './fault-guard.js';
 import type { Image } from './image/engine.js';
 import { freshBytes } from './image/operation.js';
@@ -75,13 +75,13 @@ export default async function work(task: Task): Promise<unknown> {
   }
 }
 
-async function call(task: CallTask): Promise<Answer> {
+async function call(task: CallTask): Promise<BytesAnswer> {
   const { service } = task.context;
   const plugin = plugins.get(task.plugin) ?? ((await importPlugin({ service, url: task.plugin })) as Plugin);
   const image = task.source && (await (await engine).engine.open(task.source, settings.limits));
   const context = image ? { ...task.context, image } : { ...task.context };
   const result = await guard({ name: service }, async () => plugin.handler(task.input, context));
-  const answer = makeAnswer(result, settings.maxJsonBytes);
+  const answer = toBytes(makeAnswer(result, settings.maxJsonBytes));
   return { ...answer, bytes: ownBytes(answer) };
 }
 
@@ -89,7 +89,7 @@ async function call(task: CallTask): Promise<Answer> {
  * Bytes that may be moved to the main thread: a picture's and JSON's are. Any others are copied, for a plugin may keep what it
  * answers with, and moved memory would be gone from its next answer.
  */
-function ownBytes({ kind, bytes }: Answer): Uint8Array<ArrayBuffer> {
+function ownBytes({ kind, bytes }: BytesAnswer): Uint8Array<ArrayBuffer> {
   const mine = freshBytes.delete(bytes) || kind === 'json';
   const alone = mine && bytes.byteLength === bytes.buffer.byteLength;
   return alone ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes);

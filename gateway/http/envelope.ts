@@ -38,10 +38,12 @@ export function success(data: unknown, meta: Meta): SuccessEnvelope {
 const fewBytes = 8 * 1024;
 
 /** The same as text, of data that is JSON text already: nothing is parsed to be written again. */
-export function successText(data: Buffer, meta: Meta): Buffer | string {
+export function successText(data: Buffer | string, meta: Meta): Buffer | string {
   const ending = `,"meta":${JSON.stringify(meta)}}`;
   if (data.length <= fewBytes) return opening + data.toString() + ending;
-  return Buffer.concat([Buffer.from(opening), data, Buffer.from(ending)]);
+  return Buffer.concat(
+    [opening, data, ending].map((part) => (typeof part === 'string' ? Buffer.from(part) : part)),
+  );
 }
 
 const opening = '{"ok":true,"data":';

@@ -26,7 +26,10 @@ export function respond(departures: Departures): CallMiddleware {
       if (result.kind === 'bytes') {
         ctx.type = result.type;
         send(ctx, asBuffer(result.bytes));
-      } else sendEnvelope(ctx, successText(asBuffer(result.bytes), metaOf(ctx.state)));
+      } else {
+        const data = 'text' in result ? result.text : asBuffer(result.bytes);
+        sendEnvelope(ctx, successText(data, metaOf(ctx.state)));
+      }
     } catch (thrown) {
       const error = prepareErrorAnswer(ctx, thrown);
       ctx.status = error.status;

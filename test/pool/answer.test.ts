@@ -1,9 +1,9 @@
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
-import { type Answer, makeAnswer } from '../../pool/answer.js';
+import { type Answer, makeAnswer, toBytes } from '../../pool/answer.js';
 
 const most = 1000;
-const textOf = ({ bytes }: Answer) => new TextDecoder().decode(bytes);
+const textOf = (answer: Answer) => new TextDecoder().decode(toBytes(answer).bytes);
 const dataOf = (value: unknown) => JSON.parse(textOf(makeAnswer(value, most)));
 
 class Point {
@@ -80,7 +80,11 @@ describe('makeAnswer', () => {
         .to.throw()
         .with.property('code', 'result_too_large');
     }
-    expect(makeAnswer({ body: 'ü'.repeat(500), type: 'text/plain' }, most).bytes).to.have.length(1000);
-    expect(makeAnswer({ body: new Uint8Array(5000), type: 'image/png' }, most).bytes).to.have.length(5000);
+    expect(toBytes(makeAnswer({ body: 'ü'.repeat(500), type: 'text/plain' }, most)).bytes).to.have.length(
+      1000,
+    );
+    expect(toBytes(makeAnswer({ body: new Uint8Array(5000), type: 'image/png' }, most)).bytes).to.have.length(
+      5000,
+    );
   });
 });

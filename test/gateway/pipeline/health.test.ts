@@ -9,7 +9,7 @@ async function answer(readiness: Readiness | undefined): Promise<unknown> {
   const stage = ready(() => readiness);
   try {
     await stage(ctx as unknown as Parameters<typeof stage>[0], async () => undefined);
-    return JSON.parse(Buffer.from(ctx.state.result?.bytes ?? []).toString());
+    return JSON.parse((ctx.state.result as { text: string }).text);
   } catch (error) {
     const { status, code, message } = error as { status: number; code: string; message: string };
     return `${status} ${code}: ${message}`;
