@@ -37,7 +37,7 @@ export class TenantSums {
   }
 }
 
-/** −1 for nothing. */
+/** −1 for nothing. The logarithm, which takes longer, only for what has more than 32 bits. */
 function powerOf(sum: number): number {
-  return sum === 0 ? -1 : Math.floor(Math.log2(sum));
+  return sum < 2 ** 32 ? 31 - Math.clz32(sum) : Math.floor(Math.log2(sum));
 }
