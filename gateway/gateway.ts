@@ -87,11 +87,20 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
       largest: largestUpload(bodyLimits),
     }),
   );
-  const departures = closers.own(createDepartures({ bytes: config.outputBytes, onRoom: () => pool.look() }));
+  const departures = closers.own(
+    createDepartures({ bytes: config.outputBytes, onRoom: (tenant) => pool.look(tenant) }),
+  );
   const loading = loadHelpers({ folders, fonts: config.fonts, logger });
-  const { mayStart } = departures;
   const pool = closers.own(
-    createHelperPool({ config, folders, loading, imageLimits, maxJsonBytes, mayStart, logger }),
+    createHelperPool({
+      config,
+      folders,
+      loading,
+      imageLimits,
+      maxJsonBytes,
+      stopOf: departures.backlog,
+      logger,
+    }),
   );
   const inline = { timeoutMs: config.taskTimeoutMs, maxJsonBytes, logger };
   const [registry, engine, database] = await Promise.all([

@@ -1,6 +1,9 @@
 import { Heap } from './heap.js';
 import { Line } from './line.js';
 
+/** What keeps a tenant's items waiting though a thread is free: something of its own, or of all together. */
+export type Stop = 'own' | 'all';
+
 /** What the queue knows of one tenant. `clock` is its virtual time: milliseconds of work received, divided by its weight. */
 interface Lane<T> {
   readonly tenant: string;
@@ -10,6 +13,8 @@ interface Lane<T> {
   running: number;
   clock: number;
   weight: number;
+  /** Why it might not start an item when it was asked about last. */
+  stop: Stop | undefined;
 }
 
 /**
@@ -21,24 +26,24 @@ interface Lane<T> {
  * use is not saved up, so it can neither be starved nor starve the others.
  */
 export class FairQueue<T> {
-  readonly #mayStart: (tenant: string) => boolean;
+  readonly #stopOf: (tenant: string) => Stop | undefined;
   readonly #lanes = new Map<string, Lane<T>>();
   /** Lanes with waiting items, but for those that were found stopped. */
-  readonly #ready = new Heap<Lane<T>>(
-    (a, b) => a.clock < b.clock || (a.clock === b.clock && a.order < b.order),
-  );
-  /** Lanes with waiting items whose tenant may not start any; not asked about until `look`. */
-  readonly #stopped = new Set<Lane<T>>();
-  #looking = false;
+  readonly #ready = new Heap<Lane<T>>(isBefore);
+  /** Lanes with waiting items that were stopped by what is everybody's: while it goes on, to ask about one is enough. */
+  readonly #held = new Heap<Lane<T>>(isBefore);
   /** Lanes with neither waiting nor running items that are kept for the time they owe. */
   readonly #owing = new Set<Lane<T>>();
   #made = 0;
   #now = 0;
   #size = 0;
 
-  /** `mayStart` says whether items of a tenant may be handed out now; `look` is to be called when that becomes true. */
-  constructor(mayStart: (tenant: string) => boolean = () => true) {
-    this.#mayStart = mayStart;
+  /**
+   * `stopOf` says why items of a tenant may not be handed out now. Those stopped for `all` are free again together, which the queue
+   * finds by itself; of one that is free before, or was stopped for its own, `look` is to be told.
+   */
+  constructor(stopOf: (tenant: string) => Stop | undefined = () => undefined) {
+    this.#stopOf = stopOf;
   }
 
   /** Items waiting. */
@@ -54,7 +59,7 @@ export class FairQueue<T> {
     this.#owing.delete(lane);
     lane.waiting.add(item);
     this.#size += 1;
-    if (!this.#stopped.has(lane)) this.#ready.place(lane);
+    this.#file(lane);
   }
 
   /** Takes the next item of a tenant that may start one and charges that tenant `estimate` milliseconds; undefined where nothing may. */
@@ -75,7 +80,7 @@ export class FairQueue<T> {
     if (!lane) return;
     lane.running -= 1;
     lane.clock += (spent - estimate) / lane.weight;
-    if (lane.waiting.size > 0 && !this.#stopped.has(lane)) this.#ready.place(lane);
+    this.#file(lane);
     this.#forget(lane);
   }
 
@@ -87,38 +92,49 @@ export class FairQueue<T> {
     return true;
   }
 
-  /** Says that tenants that might not start may do so now. */
-  look(): void {
-    this.#looking = true;
+  /** Says that a tenant that might not start may do so now. */
+  look(tenant: string): void {
+    const lane = this.#lanes.get(tenant);
+    if (!lane?.stop) return;
+    lane.stop = undefined;
+    this.#file(lane);
   }
 
   #next(): Lane<T> | undefined {
-    if (this.#looking) this.#askStopped();
+    let allStopped = false;
     for (;;) {
-      const lane = this.#ready.first();
-      if (!lane || this.#mayStart(lane.tenant)) return lane;
-      this.#ready.delete(lane);
-      this.#stopped.add(lane);
+      const lane = this.#first(allStopped);
+      if (!lane) return undefined;
+      const stop = this.#stopOf(lane.tenant);
+      if (stop !== lane.stop) {
+        lane.stop = stop;
+        this.#file(lane);
+      }
+      if (!stop) return lane;
+      allStopped ||= stop === 'all';
     }
   }
 
-  /** Only where an item is wanted: answers are taken far more often than a thread is free. */
-  #askStopped(): void {
-    this.#looking = false;
-    for (const lane of this.#stopped) {
-      if (!this.#mayStart(lane.tenant)) continue;
-      this.#stopped.delete(lane);
-      this.#ready.place(lane);
-    }
+  /** The lane whose turn it is. */
+  #first(allStopped: boolean): Lane<T> | undefined {
+    const ready = this.#ready.first();
+    const held = allStopped ? undefined : this.#held.first();
+    return ready && held ? (isBefore(held, ready) ? held : ready) : (ready ?? held);
+  }
+
+  /** Puts a lane to where it belongs. */
+  #file(lane: Lane<T>): void {
+    if (lane.waiting.size === 0) lane.stop = undefined;
+    if (lane.waiting.size > 0 && !lane.stop) this.#ready.place(lane);
+    else this.#ready.delete(lane);
+    if (lane.stop === 'all') this.#held.place(lane);
+    else this.#held.delete(lane);
   }
 
   #take(lane: Lane<T>, item: T): boolean {
     if (!lane.waiting.delete(item)) return false;
     this.#size -= 1;
-    if (lane.waiting.size === 0) {
-      this.#ready.delete(lane);
-      this.#stopped.delete(lane);
-    } else if (!this.#stopped.has(lane)) this.#ready.place(lane);
+    this.#file(lane);
     return true;
   }
 
@@ -126,7 +142,15 @@ export class FairQueue<T> {
     let lane = this.#lanes.get(tenant);
     if (!lane) {
       this.#made += 1;
-      lane = { tenant, order: this.#made, waiting: new Line(), running: 0, clock: this.#now, weight: 1 };
+      lane = {
+        tenant,
+        order: this.#made,
+        waiting: new Line(),
+        running: 0,
+        clock: this.#now,
+        weight: 1,
+        stop: undefined,
+      };
       this.#lanes.set(tenant, lane);
     }
     return lane;
@@ -149,4 +173,8 @@ export class FairQueue<T> {
 
 function isIdle({ waiting, running }: Lane<unknown>): boolean {
   return waiting.size === 0 && running === 0;
+}
+
+function isBefore(a: Lane<unknown>, b: Lane<unknown>): boolean {
+  return a.clock < b.clock || (a.clock === b.clock && a.order < b.order);
 }

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { Admission } from './admission.js';
 import type { Asker } from './asker.js';
-import { FairQueue } from './fair-queue.js';
+import { FairQueue, type Stop } from './fair-queue.js';
 import { PoolError } from './pool-error.js';
 import type { WorkerReport, WorkerSettings } from './task.js';
 import { createThreads, type Threads } from './threads.js';
@@ -14,8 +14,8 @@ export interface PoolOptions {
   worker: WorkerSettings;
   /** Told of faults that belong to no task, e.g. a worker that dies while idle. */
   onFault?: (error: Error) => void;
-  /** Whether a task of this tenant may start; `look` again when that changes. By default always. */
-  mayStart?: (tenant: string) => boolean;
+  /** Why no task of this tenant may start, see `FairQueue`; `look` again when that has changed. By default any may. */
+  stopOf?: (tenant: string) => Stop | undefined;
 }
 
 export interface Pool {
@@ -23,8 +23,8 @@ export interface Pool {
   start(): Promise<WorkerReport>;
   /** A call's way through the pool. */
   turn(asker: Asker): Turn;
-  /** Starts what may be started now. */
-  look(): void;
+  /** Says that tasks of this tenant may be started now, and starts what may be. */
+  look(tenant: string): void;
   /** Tasks running, places taken, and threads that could run one. */
   stats(): { running: number; places: number; threads: number };
   /** Helpers whose plugins the last thread to fail could not load. */
@@ -36,7 +36,7 @@ export interface Pool {
 /** A bounded pool of worker threads that tenants share fairly by time. Nothing starts before `start`. */
 export function createPool(options: PoolOptions): Pool {
   const admission = new Admission(options.threads + options.queue);
-  const queue = new FairQueue<Job>(options.mayStart);
+  const queue = new FairQueue<Job>(options.stopOf);
   let threads: Threads | undefined;
   let running = 0;
   let closing = false;
@@ -106,8 +106,8 @@ export function createPool(options: PoolOptions): Pool {
       return threads.start();
     },
     turn: (asker) => createTurn(asker, parts),
-    look() {
-      queue.look();
+    look(tenant) {
+      queue.look(tenant);
       pump();
     },
     stats: () => ({ running, places: admission.size, threads: threads?.ready() ?? 0 }),

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Stop } from '../../pool/fair-queue.js';
 import type { ImageLimits } from '../../pool/image/engine.js';
 import { createPool, type Pool } from '../../pool/pool.js';
 import type { Config } from '../config.js';
@@ -13,14 +14,14 @@ export interface HelperPoolOptions {
   imageLimits: ImageLimits;
   /** Bytes of JSON that a handler may answer with. */
   maxJsonBytes: number;
-  /** Whether a task of this tenant may start. */
-  mayStart: (tenant: string) => boolean;
+  /** Why no task of this tenant may start. */
+  stopOf: (tenant: string) => Stop | undefined;
   logger: Pick<Logger, 'error'>;
 }
 
 /** The pool in whose threads helpers run, by the gateway's configuration. */
 export function createHelperPool(options: HelperPoolOptions): Pool {
-  const { config, folders, loading, imageLimits, maxJsonBytes, mayStart, logger } = options;
+  const { config, folders, loading, imageLimits, maxJsonBytes, stopOf, logger } = options;
   const helperModule = helperUrl(folders);
   return createPool({
     threads: config.poolThreads,
@@ -35,6 +36,6 @@ export function createHelperPool(options: HelperPoolOptions): Pool {
       ...(helperModule ? { helperUrl: helperModule } : {}),
     },
     onFault: (error) => logger.error({ err: error }, 'worker thread failed'),
-    mayStart,
+    stopOf,
   });
 }

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { FairQueue } from '../../pool/fair-queue.js';
+import { FairQueue, type Stop } from '../../pool/fair-queue.js';
 import { PlainFairQueue } from './plain-fair-queue.js';
 
 const names = ['a', 'b', 'c', 'd'];
@@ -13,6 +13,8 @@ const step = fc.oneof(
   fc.record({ remove: fc.nat() }),
   fc.record({ stop: tenant }),
   fc.record({ go: tenant }),
+  fc.record({ stopAll: fc.uniqueArray(tenant) }),
+  fc.record({ goAll: fc.constant(true) }),
 );
 
 describe('the fair queue beside a plain one', () => {
@@ -20,8 +22,11 @@ describe('the fair queue beside a plain one', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 300, size: 'max' }), (steps) => {
         const stopped = new Set<string>();
-        const mayStart = (name: string) => !stopped.has(name);
-        const queue = new FairQueue<number>(mayStart);
+        let concerned: readonly string[] = [];
+        let allStopped = false;
+        const stopOf = (name: string) =>
+          stopped.has(name) ? 'own' : allStopped && concerned.includes(name) ? 'all' : undefined;
+        const queue = new FairQueue<number>(stopOf);
         const plain = new PlainFairQueue<number>();
         const items: string[] = [];
         const running: { tenant: string; estimate: number }[] = [];
@@ -31,7 +36,7 @@ describe('the fair queue beside a plain one', () => {
             items.push(one.push);
           } else if ('shift' in one) {
             const next = queue.shift(one.shift);
-            expect(next).to.deep.equal(plain.shift(one.shift, mayStart));
+            expect(next).to.deep.equal(plain.shift(one.shift, (name) => !stopOf(name)));
             if (next) running.push({ tenant: next.tenant, estimate: one.shift });
           } else if ('settle' in one) {
             const [ended] = running.splice(one.settle % (running.length || 1), 1);
@@ -44,8 +49,13 @@ describe('the fair queue beside a plain one', () => {
           } else if ('stop' in one) stopped.add(one.stop);
           else if ('go' in one) {
             stopped.delete(one.go);
-            queue.look();
-          }
+            queue.look(one.go);
+          } else if ('stopAll' in one) {
+            const free = concerned.filter((name) => !one.stopAll.includes(name));
+            concerned = one.stopAll;
+            allStopped = true;
+            for (const name of free) queue.look(name);
+          } else if ('goAll' in one) allStopped = false;
           expect(queue.size).to.equal(plain.size);
         }
       }),
@@ -76,31 +86,45 @@ describe('the fair queue beside a plain one', () => {
 describe('a fair queue of ten thousand tenants', () => {
   const lanes = 10_000;
 
-  function counted(stopped: (tenant: string) => boolean) {
+  function counted(stopOf: (tenant: string) => Stop | undefined) {
     const asked = { times: 0 };
     const queue = new FairQueue<number>((name) => {
       asked.times += 1;
-      return !stopped(name);
+      return stopOf(name);
     });
     for (let id = 0; id < lanes; id += 1) queue.push(`t${id}`, id);
     return { queue, asked };
   }
 
   it('asks about the one whose turn it is', () => {
-    const { queue, asked } = counted(() => false);
+    const { queue, asked } = counted(() => undefined);
     for (let served = 0; served < 100; served += 1) queue.shift(1);
     expect(asked.times).to.equal(100);
   });
 
   it('asks about one that may not start once, and again when it may', () => {
-    const { queue, asked } = counted((name) => name !== 't9999');
+    const { queue, asked } = counted((name) => (name === 't9999' ? undefined : 'own'));
     expect(queue.shift(1)?.tenant).to.equal('t9999');
     expect(asked.times).to.equal(lanes);
     for (let tries = 0; tries < 100; tries += 1) expect(queue.shift(1)).to.equal(undefined);
     expect(asked.times).to.equal(lanes);
-    queue.look();
-    queue.look();
+    queue.look('t5');
+    queue.look('t5');
     queue.shift(1);
-    expect(asked.times).to.equal(2 * lanes - 1);
+    expect(asked.times).to.equal(lanes + 1);
+  });
+
+  it('asks about one of all that wait for the same', () => {
+    let stop: Stop | undefined = 'all';
+    const { queue, asked } = counted(() => stop);
+    expect(queue.shift(1)).to.equal(undefined);
+    expect(asked.times).to.equal(lanes);
+    for (let served = 0; served < 100; served += 1) {
+      stop = undefined;
+      expect(queue.shift(1)?.tenant).to.equal(`t${served}`);
+      stop = 'all';
+      expect(queue.shift(1)).to.equal(undefined);
+    }
+    expect(asked.times).to.be.at.most(lanes + 300);
   });
 });

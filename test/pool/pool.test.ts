@@ -106,7 +106,7 @@ describe('the pool', () => {
 describe('a pool that may not start a tenant’s work', () => {
   it('lets it wait in the line, runs the others’, and goes on when it may', async () => {
     const stopped = new Set(['a']);
-    const pool = createPool({ ...options, mayStart: (tenant) => !stopped.has(tenant) });
+    const pool = createPool({ ...options, stopOf: (tenant) => (stopped.has(tenant) ? 'own' : undefined) });
     await pool.start();
     let ran = false;
     const waiting = pool
@@ -118,7 +118,7 @@ describe('a pool that may not start a tenant’s work', () => {
     await pool.turn({ tenant: 'b', weight: 1, most: null }).run(callTask('echo'));
     expect(ran).to.equal(false);
     stopped.clear();
-    pool.look();
+    pool.look('a');
     await waiting;
     await pool.close();
   });

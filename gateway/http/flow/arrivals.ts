@@ -1,6 +1,7 @@
 import { GatewayError } from '../../errors.js';
 import { Ending } from '../ending.js';
 import { monotonic, Pace, type PaceOptions } from './pace.js';
+import { goRound } from './rounds.js';
 import { TenantSums } from './tenant-sums.js';
 
 /** A body or a download on its way. */
@@ -53,9 +54,8 @@ const messages: Record<Slow, string> = {
   source_timeout: 'The server behind the url sent too slowly: at least 1 KB a second is wanted.',
 };
 
-/** Inputs that began together become too slow together, and each is answered: a few at a time keep nobody waiting. */
-const sweepMs = 50;
-const mostEnded = 25;
+/** How often it is looked for what comes too slowly. */
+const tickMs = 50;
 
 interface Entry {
   tenant: string;
@@ -73,17 +73,17 @@ interface Entry {
  * of one that comes; only where none stalls is the newcomer refused, or an input many times its size.
  */
 export function createArrivals({ most, bytes, largest, now = monotonic }: ArrivalsOptions): Arrivals {
+  const arriving = new Set<Entry>();
   const entries = new Map<string, Set<Entry>>();
   const counts = new TenantSums();
   const held = new TenantSums();
   const tenantBytes = Math.max(bytes / 2, largest);
   const allBytes = Math.max(bytes, tenantBytes);
-  const sweep = setInterval(() => {
-    const time = now();
-    const all = [...entries.values()].flatMap((of) => [...of]);
-    const slow = all.filter((entry) => entry.begun && entry.pace.left(time) <= 0);
-    for (const entry of slow.slice(0, mostEnded)) end(entry);
-  }, sweepMs).unref();
+  const endSlow = goRound(arriving, {
+    isOver: ({ begun, pace }, time) => begun && pace.left(time) <= 0,
+    end: (entry) => end(entry),
+  });
+  const ticks = setInterval(() => endSlow(now()), tickMs).unref();
 
   function end(entry: Entry, error = new GatewayError(entry.slow, { message: messages[entry.slow] })): void {
     leave(entry);
@@ -93,10 +93,11 @@ export function createArrivals({ most, bytes, largest, now = monotonic }: Arriva
 
   /** No longer on its way. */
   function leave(entry: Entry): void {
-    const of = entries.get(entry.tenant);
-    if (!of?.delete(entry)) return;
+    if (!arriving.delete(entry)) return;
     counts.add(entry.tenant, -1);
-    if (of.size === 0) entries.delete(entry.tenant);
+    const of = entries.get(entry.tenant);
+    of?.delete(entry);
+    if (of?.size === 0) entries.delete(entry.tenant);
   }
 
   function drop(entry: Entry): void {
@@ -157,6 +158,7 @@ export function createArrivals({ most, bytes, largest, now = monotonic }: Arriva
       };
       const of = entries.get(tenant) ?? new Set();
       entries.set(tenant, of.add(entry));
+      arriving.add(entry);
       counts.add(tenant, 1);
       return {
         ending,
@@ -179,6 +181,6 @@ export function createArrivals({ most, bytes, largest, now = monotonic }: Arriva
       };
     },
     stats: () => ({ arriving: counts.total, bytes: held.total }),
-    close: () => clearInterval(sweep),
+    close: () => clearInterval(ticks),
   };
 }

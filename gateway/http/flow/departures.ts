@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { monotonic, Pace, type PaceOptions } from './pace.js';
+import { goRound } from './rounds.js';
 import { TenantSums } from './tenant-sums.js';
 
 /** An answer that is being sent. */
@@ -11,16 +12,19 @@ export interface Departure {
 export interface DeparturesOptions {
   /** Bytes of answers that nobody has taken yet; a tenant may have half of them. */
   bytes: number;
-  /** Called when a tenant may start work again. */
-  onRoom: () => void;
+  /** Called when an answer of this tenant is gone: it may have room again, and with it the whole. */
+  onRoom: (tenant: string) => void;
   /** Milliseconds; for tests. */
   now?: () => number;
 }
 
+/** What no more answers are made for: the tenant's own that wait, or everybody's together. */
+export type Backlog = 'own' | 'all';
+
 /** The answers of all calls until they are taken. */
 export interface Departures {
-  /** Whether more answers may be made for a tenant. */
-  mayStart(tenant: string): boolean;
+  /** Why no more answers may be made for a tenant; undefined where they may. */
+  backlog(tenant: string): Backlog | undefined;
   /** Counts an answer of so many bytes until `response` is closed, and closes it if the client does not take it. */
   track(response: ServerResponse, tenant: string, bytes: number): Departure;
   /**
@@ -39,6 +43,15 @@ const pace: PaceOptions = { bytesPerSecond: 16 * 1024, patienceMs: 9000 };
 /** After this an answer is given up, however well its client reads. */
 const longestMs = 120_000;
 
+/** How often it is looked for what is to be given up. */
+const tickMs = 50;
+
+interface Entry {
+  response: ServerResponse;
+  since: number;
+  pace: Pace;
+}
+
 /**
  * A client that asks for large answers and reads none of them would fill the memory: what it has not taken counts against
  * its tenant and against the whole. Past either, the tenant's next tasks wait in the line until answers have been taken,
@@ -46,28 +59,28 @@ const longestMs = 120_000;
  */
 export function createDepartures({ bytes: most, onRoom, now = monotonic }: DeparturesOptions): Departures {
   const unsent = new TenantSums();
-  const open = new Map<ServerResponse, { since: number; pace: Pace }>();
-  const sweep = setInterval(() => {
-    const time = now();
-    for (const [response, entry] of open) {
-      if (entry.pace.left(time) <= 0 || time - entry.since > longestMs) response.destroy();
-    }
-  }, 500).unref();
+  const open = new Set<Entry>();
+  const giveUp = goRound(open, {
+    isOver: ({ pace, since }, time) => pace.left(time) <= 0 || time - since > longestMs,
+    end: ({ response }) => void response.destroy(),
+  });
+  const ticks = setInterval(() => giveUp(now()), tickMs).unref();
 
-  function mayStart(tenant: string): boolean {
+  function backlog(tenant: string): Backlog | undefined {
     const own = unsent.of(tenant);
-    return own < most / 2 && (unsent.total < most || own === 0);
+    if (own >= most / 2) return 'own';
+    return unsent.total >= most && own > 0 ? 'all' : undefined;
   }
 
   function track(response: ServerResponse, tenant: string, bytes: number): Departure {
     const since = now();
-    const entry = { since, pace: new Pace(pace, since) };
+    const entry = { response, since, pace: new Pace(pace, since) };
     unsent.add(tenant, bytes);
-    open.set(response, entry);
+    open.add(entry);
     response.once('close', () => {
-      open.delete(response);
+      open.delete(entry);
       unsent.add(tenant, -bytes);
-      onRoom();
+      onRoom(tenant);
     });
     return {
       sent: (taken) => entry.pace.add(taken, now()),
@@ -84,12 +97,12 @@ export function createDepartures({ bytes: most, onRoom, now = monotonic }: Depar
   }
 
   return {
-    mayStart,
+    backlog,
     track,
     trackSmall(...answer) {
       if (small.push(answer) === 1) setImmediate(lookAtSmall);
     },
     stats: () => ({ bytes: unsent.total }),
-    close: () => clearInterval(sweep),
+    close: () => clearInterval(ticks),
   };
 }

@@ -25,7 +25,10 @@ export function createDiscard(): Discard {
     left = turn.bytes;
     turns = waiting.size > 0;
     if (turns) setTimeout(nextTurn, turn.ms);
-    for (const stream of [...waiting].slice(0, mostResumed)) {
+    let resumed = 0;
+    for (const stream of waiting) {
+      if (resumed === mostResumed) break;
+      resumed += 1;
       waiting.delete(stream);
       stream.resume();
     }

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { type ErrorCode, GatewayError } from '../../errors.js';
 import { envelopeType, failure, plainMeta } from '../envelope.js';
 import type { Linger } from './linger.js';
+import { createTurns } from './take-turns.js';
 
 /** What a request is answered that never gets to the pipeline; the connection ends with it. */
 export function refusal(code: ErrorCode, message?: string) {
@@ -50,6 +51,7 @@ export function refuseSocket(linger: Linger, socket: Socket, code: ErrorCode, me
  */
 export function createFaultAnswer(linger: Linger): (error: NodeJS.ErrnoException, socket: Socket) => void {
   const faulty = new WeakSet<Socket>();
+  const inTurn = createTurns();
 
   function answer(error: NodeJS.ErrnoException, socket: Socket): void {
     const call = linger.lastCall(socket);
@@ -69,6 +71,8 @@ export function createFaultAnswer(linger: Linger): (error: NodeJS.ErrnoException
     if (error.code === 'ECONNRESET') return void socket.destroy();
     if (faulty.has(socket)) return;
     faulty.add(socket);
-    answer(error, socket);
+    // Node tells of all whose time is over in one go.
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') inTurn(() => answer(error, socket));
+    else answer(error, socket);
   };
 }

@@ -1,37 +1,46 @@
 import type { RequestListener } from 'node:http';
 
-/** Requests that are begun in one turn of the event loop: about ten milliseconds of work. */
+/** What is begun in one turn of the event loop: about ten milliseconds of work. */
 const mostInTurn = 32;
 
 /** What balancers ask, often with little patience; it costs nothing. */
 const prompt = /^\/(?:healthz|readyz)(?:$|\?)/;
 
-/**
- * Lets the event loop turn while hundreds of requests come at once: Node hands over all that have arrived before it looks at
- * anything else. Those past the first few wait for the next turns, in their order; what asks for the gateway's health does not.
- */
-export function takeTurns(listener: RequestListener): RequestListener {
-  const waiting: Parameters<RequestListener>[] = [];
+/** Begins the first few at once, those past them in the next turns of the event loop, in their order. */
+export function createTurns(): (begin: () => void) => void {
+  const waiting: (() => void)[] = [];
   let begun = 0;
   let turns = false;
 
   function turn(): void {
-    begun = 0;
-    for (const [request, response] of waiting.splice(0, mostInTurn)) {
-      begun += 1;
-      // A client may be gone by now.
-      if (!request.socket.destroyed) listener(request, response);
-    }
+    const next = waiting.splice(0, mostInTurn);
+    begun = next.length;
     turns = begun > 0;
     if (turns) setImmediate(turn);
+    for (const begin of next) begin();
   }
 
-  return function begin(request, response) {
-    if (prompt.test(request.url ?? '')) return listener(request, response);
-    if (begun >= mostInTurn) return void waiting.push([request, response]);
+  return function inTurn(begin) {
+    if (begun >= mostInTurn) return void waiting.push(begin);
     begun += 1;
     if (!turns) setImmediate(turn);
     turns = true;
-    listener(request, response);
+    begin();
+  };
+}
+
+/**
+ * Lets the event loop turn while hundreds of requests come at once: Node hands over all that have arrived before it looks at
+ * anything else. What asks for the gateway's health waits for no turn.
+ */
+export function takeTurns(listener: RequestListener): RequestListener {
+  const inTurn = createTurns();
+
+  return function begin(request, response) {
+    if (prompt.test(request.url ?? '')) return listener(request, response);
+    inTurn(() => {
+      // A client may be gone by now.
+      if (!request.socket.destroyed) listener(request, response);
+    });
   };
 }

@@ -15,7 +15,7 @@ class Response extends EventEmitter {
 
 describe('departures', () => {
   let now = 0;
-  let rooms = 0;
+  let rooms: string[] = [];
   let departures: Departures;
 
   function send(tenant: string, bytes: number) {
@@ -25,18 +25,18 @@ describe('departures', () => {
 
   beforeEach(() => {
     now = 0;
-    rooms = 0;
-    departures = createDepartures({ bytes: 1000, onRoom: () => (rooms += 1), now: () => now });
+    rooms = [];
+    departures = createDepartures({ bytes: 1000, onRoom: (tenant) => rooms.push(tenant), now: () => now });
   });
   afterEach(() => departures.close());
 
   it('stop a tenant’s work at half of the budget until an answer is taken', () => {
     const { response } = send('a', 500);
-    expect(departures.mayStart('a')).to.equal(false);
-    expect(departures.mayStart('b')).to.equal(true);
+    expect(departures.backlog('a')).to.equal('own');
+    expect(departures.backlog('b')).to.equal(undefined);
     response.emit('close');
-    expect(departures.mayStart('a')).to.equal(true);
-    expect(rooms).to.equal(1);
+    expect(departures.backlog('a')).to.equal(undefined);
+    expect(rooms).to.deep.equal(['a']);
   });
 
   it('count a small answer only where it is not out at the end of the turn', async () => {
@@ -48,7 +48,7 @@ describe('departures', () => {
     expect(departures.stats().bytes).to.equal(0);
     await new Promise(setImmediate);
     expect(departures.stats().bytes).to.equal(500);
-    expect(departures.mayStart('a')).to.equal(false);
+    expect(departures.backlog('a')).to.equal('own');
     held.emit('close');
     expect(departures.stats().bytes).to.equal(0);
   });
@@ -56,7 +56,7 @@ describe('departures', () => {
   it('past the whole stop everybody but who waits for nothing', () => {
     send('a', 900);
     send('b', 100);
-    expect(['a', 'b', 'c'].map(departures.mayStart)).to.deep.equal([false, false, true]);
+    expect(['a', 'b', 'c'].map(departures.backlog)).to.deep.equal(['own', 'all', undefined]);
   });
 
   it('are given up where the client takes nothing, not where it takes its time', async () => {
