@@ -23,10 +23,7 @@ export async function importDeclaration(
   };
   process.once('exit', name);
   try {
-    // The guard makes every promise of the thread cost more from then on, in Node before 24.
-    const declaration = shipped
-      ? (await import(url)).default
-      : await importPlugin({ service: id, url }, options);
+    const declaration = await importPlugin({ service: id, url, shipped }, options);
     if (declaration === undefined) {
       throw new PluginImportError('has no default export: write "export default { … }"');
     }

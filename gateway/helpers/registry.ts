@@ -23,5 +23,5 @@ export type Registry = ReadonlyMap<string, Helper>;
 /** What the workers have to import: the plugins whose handlers run there. */
 export function poolPlugins(registry: Registry): PluginModule[] {
   const helpers = [...registry.values()].filter(({ declaration }) => declaration.runs === 'pool');
-  return helpers.map(({ id, url }) => ({ service: id, url }));
+  return helpers.map(({ id, url, shipped }) => ({ service: id, url, shipped }));
 }

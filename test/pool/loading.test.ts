@@ -20,13 +20,13 @@ describe('a pool’s plugins', () => {
   let pool: Pool | undefined;
   let faults: string[];
 
-  function poolOf(service: string, { threads = 2, taskTimeoutMs = 10_000 } = {}): Pool {
+  function poolOf(service: string, { threads = 2, taskTimeoutMs = 10_000, shipped = false } = {}): Pool {
     faults = [];
     pool = createPool({
       threads,
       queue: 9,
       worker: {
-        plugins: Promise.resolve([module(service)]),
+        plugins: Promise.resolve([{ ...module(service), shipped }]),
         engine: 'sharp',
         limits: { maxPixels: 1e6, maxFrames: 10 },
         fonts: [],
@@ -96,6 +96,13 @@ describe('a pool’s plugins', () => {
     await until(() => (pool as Pool).stats().threads === 2);
     expect((await run('dies')).ok).to.equal(true);
     expect(faults.length).to.be.below(20);
+  });
+
+  it('are not guarded where they are the package’s own: nobody follows their promises', async () => {
+    await poolOf('async-ids', { shipped: true }).start();
+    const outcome = await run('async-ids');
+    if (!outcome.ok || !('bytes' in outcome.value)) throw new Error('it has no answer');
+    expect(Buffer.from(outcome.value.bytes).toString()).to.equal('{"followed":false}');
   });
 
   it('are told of where loading never ends', async () => {

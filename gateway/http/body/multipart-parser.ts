@@ -51,9 +51,9 @@ export function createMultipartParser(boundary: string, listener: PartListener):
     return startPart(found);
   }
 
-  /** Goes past the delimiter that begins at `found`. */
+  /** Goes past the delimiter that begins at `found`; the line end before the first is not of the body. */
   function startPart(found: number): number {
-    listener.onFraming(delimiter.length);
+    listener.onFraming(delimiter.length - (state === 'preamble' ? lineEnd.length : 0));
     state = 'header';
     headerLength = 0;
     return found + delimiter.length;

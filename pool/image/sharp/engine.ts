@@ -86,7 +86,9 @@ export function createSharpEngine(
     // profile as if it were P3. CMYK alone finds its way by its own or a standard profile, and not from here.
     if (!header.cmyk) image.pipelineColourspace('srgb');
     turns[header.orientation](image);
-    return format === 'jpg' ? image.flatten({ background: white }) : image;
+    // A JPEG has nothing to see through, and sharp takes long to read a colour.
+    const mayHaveAlpha = header.format !== 'jpeg';
+    return format === 'jpg' && mayHaveAlpha ? image.flatten({ background: white }) : image;
   }
 
   async function encode(raster: Raster, format: ImageFormat, timing: AnimationTiming): Promise<Uint8Array> {
