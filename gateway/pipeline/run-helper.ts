@@ -1,8 +1,8 @@
 import { type Answer, jsonAnswer } from '../../pool/answer.js';
+import { after } from '../after.js';
 import type { HelperContext } from '../helper.js';
 import type { Helper } from '../helpers/registry.js';
 import { readHandlerError } from '../http/read-error.js';
-import { after } from './after.js';
 import type { SourceFound } from './fetch-source.js';
 import { type RunOptions, runHere, runShort } from './run-here.js';
 import { type AdmittedCall, runTask } from './run-task.js';

@@ -4,9 +4,9 @@ import { type Answer, makeAnswer } from '../../pool/answer.js';
 import { guard } from '../../pool/fault-guard.js';
 import { nameOf } from '../../pool/json-data.js';
 import { readThrown } from '../../pool/thrown.js';
+import { after, type Now, onSettled } from '../after.js';
 import type { HelperContext, TextHelper } from '../helper.js';
 import { readHandlerError } from '../http/read-error.js';
-import { after, ending, type Now } from './after.js';
 import type { CallState } from './state.js';
 
 export interface RunOptions {
@@ -40,7 +40,7 @@ export function runShort(
     const count = () => {
       state.taskMs += performance.now() - began;
     };
-    return ending(() => answerOf(declaration.handler(input, context), options), {
+    return onSettled(() => answerOf(declaration.handler(input, context), options), {
       done: count,
       failed: count,
     });
