@@ -1,8 +1,9 @@
 import type { Now } from '../after.js';
 import type { Access } from '../database/access.js';
 import type { BatchSource, PendingWrite } from '../database/batch-writer.js';
-import { slices, sortInTurns, visitInTurns } from '../database/in-turns.js';
+import { sortInTurns, visitInTurns } from '../database/in-turns.js';
 import { rowsAPiece } from '../database/rows-a-piece.js';
+import { slices } from '../database/slices.js';
 import { addQuotaUse, readQuotaUse } from './quota-store.js';
 import type { QuotaTables } from './tables.js';
 

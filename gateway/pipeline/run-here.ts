@@ -5,7 +5,7 @@ import { guard } from '../../pool/fault-guard.js';
 import { nameOf } from '../../pool/json-data.js';
 import { readThrown } from '../../pool/thrown.js';
 import { after, type Now, onSettled } from '../after.js';
-import type { HelperContext, TextHelper } from '../helper.js';
+import type { HelperContext, HelperDeclaration, TextHelper } from '../helper.js';
 import { readHandlerError } from '../http/read-error.js';
 import type { CallState } from './state.js';
 
@@ -22,6 +22,11 @@ export interface RunOptions {
 /** Runs a plugin's code on the main thread and makes the answer of what it returns. Throws a `GatewayError`. */
 export function runHere(context: HelperContext, work: () => unknown, options: RunOptions): Now<Answer> {
   return guarded(context, options, () => answerOf(work(), options));
+}
+
+/** Whether a helper says of its calls which are short. */
+export function mayBeShort(declaration: HelperDeclaration): declaration is TextHelper<unknown> {
+  return declaration.source === undefined && declaration.inline !== undefined;
 }
 
 /**

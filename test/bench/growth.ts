@@ -8,7 +8,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { createBatchWriter } from '../../gateway/database/batch-writer.js';
 import { givenRows } from '../../gateway/database/given-rows.js';
-import { slices } from '../../gateway/database/in-turns.js';
+import { slices } from '../../gateway/database/slices.js';
 import { createKey, digestOf } from '../../gateway/keys/key-format.js';
 import { createLastUsed, type UsedKey } from '../../gateway/keys/last-used.js';
 import { createKeyStore } from '../../gateway/keys/sql-store.js';
