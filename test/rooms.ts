@@ -6,15 +6,16 @@ export const rooms: Record<string, readonly string[]> = {
   schemas: [],
   pool: ['schemas'],
 
+  'gateway/after.ts': [],
   'gateway/closers.ts': [],
   'gateway/errors.ts': ['schemas'],
   'gateway/config.ts': ['schemas'],
   'gateway/helper.ts': ['pool'],
 
   'gateway/database': ['gateway/errors.ts'],
-  'gateway/keys': ['schemas', 'gateway/errors.ts', 'gateway/database'],
+  'gateway/keys': ['schemas', 'gateway/after.ts', 'gateway/errors.ts', 'gateway/database'],
   'gateway/usage': ['schemas', 'gateway/errors.ts', 'gateway/database'],
-  'gateway/limits': ['schemas', 'gateway/errors.ts', 'gateway/database', 'gateway/keys'],
+  'gateway/limits': ['schemas', 'gateway/after.ts', 'gateway/errors.ts', 'gateway/database', 'gateway/keys'],
   'gateway/http': ['schemas', 'gateway/errors.ts'],
   'gateway/helpers': ['schemas', 'pool', 'gateway/config.ts', 'gateway/helper.ts'],
   'gateway/source': ['schemas', 'gateway/errors.ts', 'gateway/http'],
@@ -23,6 +24,7 @@ export const rooms: Record<string, readonly string[]> = {
   'gateway/pipeline': [
     'schemas',
     'pool',
+    'gateway/after.ts',
     'gateway/errors.ts',
     'gateway/helper.ts',
     'gateway/keys',

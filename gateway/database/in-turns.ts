@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { slices } from './slices.js';
 
 /** What one turn of the event loop sorts, merges or visits: about a millisecond. */
 const aTurn = 2_000;
@@ -29,11 +30,6 @@ export async function visitInTurns<T>(items: Iterable<T>, visit: (item: T) => vo
     visited += 1;
     if (visited % aTurn === 0) await turn();
   }
-}
-
-/** Copies of an array's parts, of `size` items each and the rest. */
-export function* slices<T>(items: readonly T[], size: number): Generator<T[]> {
-  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
 }
 
 async function merge<T>(one: T[], other: T[], compare: (a: T, b: T) => number): Promise<T[]> {

@@ -39,10 +39,10 @@ const fewBytes = 8 * 1024;
 
 /** The same as text, of data that is JSON text already: nothing is parsed to be written again. */
 export function successText(data: Buffer | string, meta: Meta): Buffer | string {
-  const ending = `,"meta":${JSON.stringify(meta)}}`;
-  if (data.length <= fewBytes) return opening + data.toString() + ending;
+  const closing = `,"meta":${JSON.stringify(meta)}}`;
+  if (data.length <= fewBytes) return opening + data.toString() + closing;
   return Buffer.concat(
-    [opening, data, ending].map((part) => (typeof part === 'string' ? Buffer.from(part) : part)),
+    [opening, data, closing].map((part) => (typeof part === 'string' ? Buffer.from(part) : part)),
   );
 }
 

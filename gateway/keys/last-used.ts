@@ -1,4 +1,5 @@
 import { sortInTurns } from '../database/in-turns.js';
+import { rowsAPiece } from '../database/rows-a-piece.js';
 import type { Key } from './model.js';
 import type { KeyStore } from './store.js';
 
@@ -15,9 +16,6 @@ export interface LastUsed {
   /** Writes what is left. */
   close(): Promise<void>;
 }
-
-/** Keys handed to the store at once. */
-const batchSize = 1_000;
 
 /**
  * Gathers when keys were used and writes it every `interval` (ms), keys of one age together: SQLite has those on the same
@@ -44,7 +42,7 @@ export function createLastUsed(store: Pick<KeyStore, 'touch'>, interval: number,
     noted = [];
     let left = await sortInTurns(taken, byAge);
     while (left.length > 0) {
-      const batch = left.slice(0, batchSize);
+      const batch = left.slice(0, rowsAPiece);
       const uses = takeUses(batch);
       try {
         await store.touch(uses);
@@ -53,9 +51,9 @@ export function createLastUsed(store: Pick<KeyStore, 'touch'>, interval: number,
         // One used again meanwhile waits already.
         const back = batch.filter((key) => key.usedAt === undefined);
         for (const key of back) key.usedAt = uses.get(key.id);
-        return putBack([...back, ...left.slice(batchSize)]);
+        return putBack([...back, ...left.slice(rowsAPiece)]);
       }
-      left = left.slice(batchSize);
+      left = left.slice(rowsAPiece);
     }
   }
 

@@ -1,16 +1,14 @@
 import { type Kysely, sql } from 'kysely';
 import type { Access, DatabaseKind } from '../database/access.js';
 import { givenRows } from '../database/given-rows.js';
-import { slices } from '../database/in-turns.js';
+import { rowsAPiece } from '../database/rows-a-piece.js';
+import { slices } from '../database/slices.js';
 import { openAuditLog } from './audit-log.js';
 import type { AuditEntry } from './model.js';
 import { createSqlReads } from './sql-reads.js';
 import { createSqlTransaction } from './sql-transaction.js';
 import type { Change, KeyStore } from './store.js';
 import type { KeyTables } from './tables.js';
-
-/** Keys in one transaction of `touch`: no other user of the database waits long for it. */
-const touchRows = 1_000;
 
 type Listener = (changes: Omit<Change, 'id'>[]) => void;
 
@@ -40,7 +38,7 @@ export function createKeyStore(access: Access<KeyTables>): KeyStore {
       return () => listeners.delete(listener);
     },
     async touch(lastUsed) {
-      for (const part of slices([...lastUsed], touchRows)) await change((tx) => touch(tx, kind, part));
+      for (const part of slices([...lastUsed], rowsAPiece)) await change((tx) => touch(tx, kind, part));
     },
   };
 }

@@ -1,3 +1,4 @@
+import type { Now } from '../after.js';
 import { DatabaseError } from '../database/database-error.js';
 import { GatewayError } from '../errors.js';
 import { createChangeFeed } from './change-feed.js';
@@ -37,7 +38,7 @@ export interface KeyVerifierOptions {
 
 export interface KeyVerifier {
   /** Judges what a caller sent as its key. Rejects with `keys_unavailable` where nobody can tell at the moment. */
-  verify(text: string): KeyVerdict | Promise<KeyVerdict>;
+  verify(text: string): Now<KeyVerdict>;
   /** Looks for other processes' changes now. */
   refresh(): Promise<void>;
   /** Whether the database answers. */

@@ -1,9 +1,10 @@
 import type { Logger } from 'pino';
+import { after, type Now } from '../after.js';
 import type { Access } from '../database/access.js';
 import type { BatchWriter } from '../database/batch-writer.js';
 import { createMemoryRate } from './memory-rate.js';
 import { createMonthClock } from './month.js';
-import { createQuota, type QuotaVerdict } from './quota.js';
+import { createQuota } from './quota.js';
 import { createQuotaLedger } from './quota-ledger.js';
 import type { RateState } from './rate-gate.js';
 import { rateLimitFields } from './rate-limit-fields.js';
@@ -31,7 +32,7 @@ export type LimitVerdict =
 
 export interface Limiter {
   /** Counts a call and says whether it may run. Never throws for a Redis or a database that is away. */
-  take(tenant: LimitedTenant): LimitVerdict | Promise<LimitVerdict>;
+  take(tenant: LimitedTenant): Now<LimitVerdict>;
   /** Ends the connection to Redis. What is charged is written by the batch writer, which is its owner's to close. */
   close(): void;
 }
@@ -92,11 +93,7 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
     return judge(id, inForce, await ownRate.take(id, inForce.rate, inForce.burst));
   }
 
-  function judge(
-    id: string,
-    limits: EffectiveLimits,
-    rate: RateState | undefined,
-  ): LimitVerdict | Promise<LimitVerdict> {
+  function judge(id: string, limits: EffectiveLimits, rate: RateState | undefined): Now<LimitVerdict> {
     const month = monthOf(now());
     if (rate && !rate.allowed) {
       const retryAfter = Math.max(1, Math.ceil(rate.second.resetMs / 1000));
@@ -110,14 +107,11 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
     if (limits.monthlyQuota === null) {
       return { allowed: true, headers: rateLimitFields(limits, { rate, month }), settle() {} };
     }
-    const quota = quotas.reserve(id, month.name, limits.monthlyQuota);
-    return quota instanceof Promise ? quota.then(judgeQuota) : judgeQuota(quota);
-
-    function judgeQuota(state: QuotaVerdict): LimitVerdict {
-      const headers = rateLimitFields(limits, { rate, month, quota: state });
-      if (!state.granted) return { allowed: false, code: 'quota_exceeded', retryAfter: month.left, headers };
-      return { allowed: true, headers, settle: (status) => state.settle(status < 400) };
-    }
+    return after(quotas.reserve(id, month.name, limits.monthlyQuota), (quota): LimitVerdict => {
+      const headers = rateLimitFields(limits, { rate, month, quota });
+      if (!quota.granted) return { allowed: false, code: 'quota_exceeded', retryAfter: month.left, headers };
+      return { allowed: true, headers, settle: (status) => quota.settle(status < 400) };
+    });
   }
 
   return {

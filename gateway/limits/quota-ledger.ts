@@ -1,7 +1,9 @@
+import type { Now } from '../after.js';
 import type { Access } from '../database/access.js';
 import type { BatchSource, PendingWrite } from '../database/batch-writer.js';
-import { slices, sortInTurns, visitInTurns } from '../database/in-turns.js';
+import { sortInTurns, visitInTurns } from '../database/in-turns.js';
 import { rowsAPiece } from '../database/rows-a-piece.js';
+import { slices } from '../database/slices.js';
 import { addQuotaUse, readQuotaUse } from './quota-store.js';
 import type { QuotaTables } from './tables.js';
 
@@ -22,7 +24,7 @@ export interface QuotaAccount {
 /** Keeps accounts in memory and their sums in the database, as one more source of the batch writer. */
 export interface QuotaLedger extends BatchSource {
   /** Reads the account's sum once; where the database does not answer in time, it is read later. */
-  open(tenant: string, month: string): QuotaAccount | Promise<QuotaAccount>;
+  open(tenant: string, month: string): Now<QuotaAccount>;
 }
 
 interface Entry extends QuotaAccount {

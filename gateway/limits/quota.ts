@@ -1,3 +1,4 @@
+import { after, type Now } from '../after.js';
 import type { QuotaAccount, QuotaLedger } from './quota-ledger.js';
 import type { RedisLink } from './redis-link.js';
 import type { SharedQuota } from './redis-quota.js';
@@ -13,7 +14,7 @@ export type QuotaVerdict =
 
 /** A monthly quota: a call is reserved before it runs, and charged or given back when it is answered. */
 export interface Quota {
-  reserve(tenant: string, month: string, limit: number): QuotaVerdict | Promise<QuotaVerdict>;
+  reserve(tenant: string, month: string, limit: number): Now<QuotaVerdict>;
 }
 
 interface Reserved {
@@ -76,18 +77,14 @@ export function createQuota(ledger: QuotaLedger, sharing?: QuotaSharing): Quota 
     );
   }
 
-  function reserve(account: QuotaAccount, limit: number): QuotaVerdict | Promise<QuotaVerdict> {
+  function reserve(account: QuotaAccount, limit: number): Now<QuotaVerdict> {
     return sharing
       ? reserveShared(sharing, account, limit)
       : verdictOf(account, limit, reserveHere(account, limit));
   }
 
   return {
-    reserve(tenant, month, limit) {
-      const opened = ledger.open(tenant, month);
-      return opened instanceof Promise
-        ? opened.then((account) => reserve(account, limit))
-        : reserve(opened, limit);
-    },
+    reserve: (tenant, month, limit) =>
+      after(ledger.open(tenant, month), (account) => reserve(account, limit)),
   };
 }

@@ -1,8 +1,8 @@
 import type { Pool } from '../../pool/pool.js';
 import type { Turn } from '../../pool/turn.js';
 import { lightBytes } from '../../schemas/input/weigh.js';
+import { after, onSettled } from '../after.js';
 import type { EffectiveLimits } from '../limits/tenant-limits.js';
-import { after, ending } from './after.js';
 import type { Call, Stage } from './stage.js';
 import type { Caller } from './state.js';
 
@@ -18,7 +18,7 @@ export function admit(
     const turn = pool.turn({ tenant: tenant.id, weight: tenant.weight, most: limits.inFlight });
     // A client that has gone must not keep its place in the line.
     gone.listen(turn.leave);
-    return ending(() => after(bodyBytes > lightBytes ? turn.expect() : undefined, () => next({ turn })), {
+    return onSettled(() => after(bodyBytes > lightBytes ? turn.expect() : undefined, () => next({ turn })), {
       done: turn.leave,
       failed: turn.leave,
     });

@@ -1,8 +1,8 @@
 import { parseUrlencoded, type QueryText } from '../../schemas/input/urlencoded.js';
+import { after } from '../after.js';
 import { GatewayError, inputError } from '../errors.js';
 import { bearerToken } from '../http/bearer.js';
 import type { KeyVerifier } from '../keys/verifier.js';
-import { after } from './after.js';
 import { missingKeyMessage } from './missing-key.js';
 import type { HttpCall, Stage } from './stage.js';
 import type { Caller } from './state.js';

@@ -1,8 +1,8 @@
 import { type JudgedInput, judgeInput, type RawInput } from '../../schemas/input/judge-input.js';
 import { isLight } from '../../schemas/input/weigh.js';
+import type { Now } from '../after.js';
 import { GatewayError } from '../errors.js';
 import type { Helper } from '../helpers/registry.js';
-import type { Now } from './after.js';
 import { type AdmittedCall, runTask } from './run-task.js';
 
 /**

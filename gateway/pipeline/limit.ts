@@ -1,3 +1,4 @@
+import { after, onSettled } from '../after.js';
 import { GatewayError } from '../errors.js';
 import type { Helper } from '../helpers/registry.js';
 import { toGatewayError } from '../http/read-error.js';
@@ -5,7 +6,6 @@ import type { TenantLimits } from '../keys/model.js';
 import { scopeAllows } from '../keys/scopes.js';
 import type { Limiter } from '../limits/limiter.js';
 import type { EffectiveLimits } from '../limits/tenant-limits.js';
-import { after, ending } from './after.js';
 import type { Call, Stage } from './stage.js';
 import type { Caller } from './state.js';
 
@@ -28,7 +28,7 @@ export function limit(
         throw new GatewayError('scope_denied');
       }
       if (!verdict.allowed) throw new GatewayError(verdict.code, { retryAfter: verdict.retryAfter });
-      return ending(() => next({ limits }), {
+      return onSettled(() => next({ limits }), {
         // The work is done: a client that went away before its answer has used its share.
         done: () => verdict.settle(200),
         failed: (error) => verdict.settle(toGatewayError(error).status),

@@ -1,9 +1,9 @@
 import type { RouterContext } from '@koa/router';
 import type { Answer } from '../../pool/answer.js';
+import { after, type Now } from '../after.js';
 import type { Helper, Registry } from '../helpers/registry.js';
 import { announcedBytes } from '../http/body/text-body.js';
 import { answerUnrouted } from '../http/unrouted.js';
-import { after, type Now } from './after.js';
 import type { HttpCall } from './stage.js';
 import type { CallMiddleware, CallState } from './state.js';
 

@@ -1,10 +1,10 @@
 import { type Answer, jsonAnswer } from '../../pool/answer.js';
+import { after } from '../after.js';
 import type { HelperContext } from '../helper.js';
 import type { Helper } from '../helpers/registry.js';
 import { readHandlerError } from '../http/read-error.js';
-import { after } from './after.js';
 import type { SourceFound } from './fetch-source.js';
-import { type RunOptions, runHere, runShort } from './run-here.js';
+import { mayBeShort, type RunOptions, runHere, runShort } from './run-here.js';
 import { type AdmittedCall, runTask } from './run-task.js';
 import type { LastStage } from './stage.js';
 
@@ -31,8 +31,7 @@ export function runHelper(helper: Helper, forAll: RunOptions): LastStage<Complet
     if (declaration.runs === 'inline') {
       return runHere(context, () => declaration.handler(input, context), options);
     }
-    const short = declaration.source === undefined && declaration.inline !== undefined;
-    if (!short) return runInPool(helper, call, context);
+    if (!mayBeShort(declaration)) return runInPool(helper, call, context);
     return after(
       runShort(declaration, call, context, options),
       (answer) => answer ?? runInPool(helper, call, context),

@@ -4,9 +4,9 @@ import { type Answer, makeAnswer } from '../../pool/answer.js';
 import { guard } from '../../pool/fault-guard.js';
 import { nameOf } from '../../pool/json-data.js';
 import { readThrown } from '../../pool/thrown.js';
-import type { HelperContext, TextHelper } from '../helper.js';
+import { after, type Now, onSettled } from '../after.js';
+import type { HelperContext, HelperDeclaration, TextHelper } from '../helper.js';
 import { readHandlerError } from '../http/read-error.js';
-import { after, ending, type Now } from './after.js';
 import type { CallState } from './state.js';
 
 export interface RunOptions {
@@ -22,6 +22,11 @@ export interface RunOptions {
 /** Runs a plugin's code on the main thread and makes the answer of what it returns. Throws a `GatewayError`. */
 export function runHere(context: HelperContext, work: () => unknown, options: RunOptions): Now<Answer> {
   return guarded(context, options, () => answerOf(work(), options));
+}
+
+/** Whether a helper says of its calls which are short. */
+export function mayBeShort(declaration: HelperDeclaration): declaration is TextHelper<unknown> {
+  return declaration.source === undefined && declaration.inline !== undefined;
 }
 
 /**
@@ -40,7 +45,7 @@ export function runShort(
     const count = () => {
       state.taskMs += performance.now() - began;
     };
-    return ending(() => answerOf(declaration.handler(input, context), options), {
+    return onSettled(() => answerOf(declaration.handler(input, context), options), {
       done: count,
       failed: count,
     });

@@ -1,5 +1,5 @@
 import type { Answer } from '../../pool/answer.js';
-import type { Now } from './after.js';
+import type { Now } from '../after.js';
 import type { CallContext, CallState } from './state.js';
 
 /** A call of a helper as its first stage gets it; each stage adds what it found. */
@@ -41,7 +41,7 @@ function stagesAfter<First, Known>(
   return {
     // Made once a list and not once a call; and spread, for V8 takes ten times as long to add fields to an object that is there.
     through: (stage) =>
-      stagesAfter((after) => reach((call) => stage(call, (found) => after({ ...call, ...found })))),
+      stagesAfter((rest) => reach((call) => stage(call, (found) => rest({ ...call, ...found })))),
     to: reach,
   };
 }

@@ -1,7 +1,7 @@
 import type { QueryText } from '../../schemas/input/urlencoded.js';
+import { after } from '../after.js';
 import { inputError } from '../errors.js';
 import type { Helper } from '../helpers/registry.js';
-import { after } from './after.js';
 import { judge } from './judge.js';
 import type { BodyInput } from './read-input.js';
 import type { AdmittedCall } from './run-task.js';

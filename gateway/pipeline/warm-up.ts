@@ -1,6 +1,6 @@
 import { readThrown } from '../../pool/thrown.js';
 import type { Registry } from '../helpers/registry.js';
-import { type RunOptions, runShort } from './run-here.js';
+import { mayBeShort, type RunOptions, runShort } from './run-here.js';
 
 /**
  * Runs the examples of the helpers whose short calls run on the main thread, once, so that no customer's call waits there for code
@@ -8,7 +8,7 @@ import { type RunOptions, runShort } from './run-here.js';
  */
 export async function warmUp(registry: Registry, options: RunOptions): Promise<void> {
   for (const { id: service, declaration, parameters, shipped } of registry.values()) {
-    if (declaration.source !== undefined || declaration.inline === undefined) continue;
+    if (!mayBeShort(declaration)) continue;
     for (const { input: example } of declaration.examples ?? []) {
       const { input, problems } = parameters.check(example, { dryrun: false, hasFile: false });
       // Only an example of a dry run may lack what a call needs.

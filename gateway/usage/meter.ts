@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
 import type { Access } from '../database/access.js';
 import type { BatchSource, BatchWriter, PendingWrite } from '../database/batch-writer.js';
-import { slices, sortInTurns } from '../database/in-turns.js';
+import { sortInTurns } from '../database/in-turns.js';
 import { rowsAPiece } from '../database/rows-a-piece.js';
+import { slices } from '../database/slices.js';
 import { requireValid } from '../errors.js';
 import { addRows, compareRows } from './add-rows.js';
 import { createUsageInput, type UsageQuery } from './query.js';

@@ -4,10 +4,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { diffTexts } from '../../plugins/text/diff-two-strings/diff.js';
+import { ownCpuMs } from './cpu.js';
+import { inTurns } from './rounds.js';
+import { type Judged, printGoals, printTable, ratio } from './table.js';
 
 const rounds = 15;
 /** CPU of GNU diff that a diff may cost at most, where the texts are long and nearly alike. */
-const goal = 3;
+const most = 3;
 
 /** A linear congruential generator, so that each run has the same texts. */
 let state = 1;
@@ -30,8 +33,7 @@ function edited(before: string[], edits: number, line: () => string): [string[],
 }
 
 const word = (vocabulary: number) => () => `${random(vocabulary)}`;
-const near = { goal };
-const cases: { name: string; texts: [string[], string[]]; goal?: number }[] = [
+const cases: { name: string; texts: [string[], string[]]; near?: true }[] = [
   {
     name: '100,000 lines, 1,000 edits',
     texts: edited(
@@ -39,17 +41,17 @@ const cases: { name: string; texts: [string[], string[]]; goal?: number }[] = [
       1000,
       word(1e6),
     ),
-    ...near,
+    near: true,
   },
   {
     name: '100,000 lines of 1,000 different, 1,000 edits',
     texts: edited(lines(100_000, word(1000)), 1000, word(1000)),
-    ...near,
+    near: true,
   },
   {
     name: '100,000 lines of 10 different, 1,000 edits',
     texts: edited(lines(100_000, word(10)), 1000, word(10)),
-    ...near,
+    near: true,
   },
   {
     name: '1,000 lines of 1,000 different, unlike',
@@ -74,41 +76,46 @@ function measureGnu(a: string, b: string): number {
   return (seconds.reduce((sum, one) => sum + one, 0) * 1000) / rounds;
 }
 
-function measureOwn(a: string, b: string): number {
-  const times: number[] = [];
-  for (let round = 0; round < rounds + 3; round++) {
-    const before = process.cpuUsage();
-    diffTexts(a, b, { context: 3, patch: true });
-    const { user, system } = process.cpuUsage(before);
-    if (round >= 3) times.push((user + system) / 1000);
-  }
-  return times.sort((one, other) => one - other)[times.length >> 1] as number;
+async function measureOwn(a: string, b: string): Promise<number> {
+  const work = async (pieces: number) => {
+    for (let done = 0; done < pieces; done += 1) diffTexts(a, b, { context: 3, patch: true });
+  };
+  const [own] = await inTurns([{ cpuMs: ownCpuMs, work }], { fewest: 1, turnMs: 100, rounds });
+  return own.cpuMs;
 }
 
 const countEdits = (diff: string) => diff.split('\n').filter((line) => /^[-+](?![-+]{2} )/.test(line)).length;
 
 try {
   const gnu = /GNU diffutils/.test(run('diff --version'));
-  if (!gnu) console.log('GNU diff is not here: own figures alone');
+  if (!gnu) console.log('  GNU diff is not here: own figures alone');
   write('one', 'a\n');
   write('other', 'b\n');
   const start = gnu ? measureGnu('one', 'other') : 0;
-  for (const { name, texts, goal } of cases) {
+  const rows: string[][] = [];
+  const goals: Judged[] = [];
+  for (const { name, texts, near } of cases) {
     const [a, b] = texts.map((content) => content.map((line) => `${line}\n`).join('')) as [string, string];
     write('a', a);
     write('b', b);
-    const own = measureOwn(a, b);
+    const own = await measureOwn(a, b);
     const edits = countEdits(diffTexts(a, b, { context: 0, patch: true }));
-    const cost = `${name}: ${own.toFixed(1)} ms of CPU, ${edits} lines changed`;
-    if (!gnu) {
-      console.log(cost);
-      continue;
-    }
+    const row = [name, own.toFixed(1), `${edits}`];
+    rows.push(row);
+    if (!gnu) continue;
     const theirs = measureGnu('a', 'b') - start;
-    const peer = `GNU ${theirs.toFixed(1)} ms, ${countEdits(run('diff -U0 a b'))} lines`;
-    const wanted = goal === undefined ? '' : ` (goal: at most ${goal})`;
-    console.log(`${cost}; ${peer}; ${(own / theirs).toFixed(2)} × its CPU${wanted}`);
+    row.push(theirs.toFixed(1), `${countEdits(run('diff -U0 a b'))}`, ratio(own, theirs));
+    if (near)
+      goals.push({
+        what: `CPU beside GNU's: ${name}`,
+        figure: own / theirs,
+        unit: '×',
+        goal: { atMost: most },
+      });
   }
+  printTable(['', 'ms of CPU', 'lines', ...(gnu ? ["GNU's", 'lines', ''] : [])], rows);
+  console.log('');
+  if (gnu) printGoals(goals);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -3,129 +3,19 @@
  * within one run, measured against a whole small call; and how long the event loop is held at most by what is written and read meanwhile.
  * `node dist/test/bench/growth.js`; on PostgreSQL too, where TEST_DATABASE_URL is set.
  */
-import { readFileSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
-import { sql } from 'kysely';
-import { createBatchWriter } from '../../gateway/database/batch-writer.js';
-import { givenRows } from '../../gateway/database/given-rows.js';
-import { slices } from '../../gateway/database/in-turns.js';
-import { createKey, digestOf } from '../../gateway/keys/key-format.js';
-import { createLastUsed, type UsedKey } from '../../gateway/keys/last-used.js';
-import { createKeyStore } from '../../gateway/keys/sql-store.js';
-import type { KeyTables } from '../../gateway/keys/tables.js';
-import { createKeyVerifier } from '../../gateway/keys/verifier.js';
-import { createLimiter } from '../../gateway/limits/limiter.js';
-import { createLimitsOf } from '../../gateway/limits/tenant-limits.js';
-import { createUsageMeter } from '../../gateway/usage/meter.js';
 import { createPostgresDatabase, createSqliteDatabase, type TestDatabase } from '../gateway/databases.js';
-import { cpuMsOf } from './cpu.js';
+import { cpuMsOf, mainThreadMs, ownCpuMs } from './cpu.js';
+import { createWorld } from './growth-world.js';
 import { hammer } from './keep-alive.js';
 import { median } from './rounds.js';
 import { startGateway } from './servers.js';
+import { type Judged, printGoals, printTable, ratio } from './table.js';
 
 const rounds = 9;
 /** What comes in two seconds at 5,000 a second, between two writes of the counts. */
 const callsARound = 10_000;
-const limitsOf = createLimitsOf({ rate: 1_000_000_000, burst: 0, monthlyQuota: null, inFlight: null });
-const never = 3_600_000;
-const logger = { info() {}, warn: console.warn, error: console.error };
-
-/** Tenants and their keys, written past the gateway: issued one by one they would take minutes. */
-async function seed(files: TestDatabase, tenants: number, keys: number): Promise<string[]> {
-  const { kind, change } = (await files.connect()).access<KeyTables>();
-  const issued = Array.from({ length: keys }, (_, at) => ({ at, key: createKey() }));
-  const now = Date.now();
-  for (const part of slices(
-    Array.from({ length: tenants }, (_, at) => at),
-    1000,
-  )) {
-    const given = givenRows(
-      kind,
-      part.map((at) => [`ten_${at}`, `t${at}`, now]),
-    );
-    await change((trx) =>
-      sql`insert into tenants (id, name, created_at, weight)
-        select value ->> 0, value ->> 1, cast(value ->> 2 as bigint), 1 from ${given}`.execute(trx),
-    );
-  }
-  for (const part of slices(issued, 1000)) {
-    const given = givenRows(
-      kind,
-      part.map(({ at, key }) => [
-        `key_${digestOf(key).hash.slice(0, 12)}`,
-        `ten_${at % tenants}`,
-        now + at,
-        digestOf(key).hash,
-      ]),
-    );
-    await change(async (trx) => {
-      await sql`insert into keys (id, tenant_id, created_at)
-        select value ->> 0, value ->> 1, cast(value ->> 2 as bigint) from ${given}`.execute(trx);
-      await sql`insert into secrets (id, key_id, hash, prefix, suffix, created_at)
-        select value ->> 0, value ->> 0, value ->> 3, 'hg_0000', '0000', cast(value ->> 2 as bigint) from ${given}`.execute(
-        trx,
-      );
-    });
-  }
-  return issued.map(({ key }) => key);
-}
-
-/** The parts of a gateway that know tenants and keys, on a database of so many. */
-async function createWorld(files: TestDatabase, tenants: number, keys: number) {
-  const all = await seed(files, tenants, keys);
-  const database = await files.connect();
-  const store = createKeyStore(database.access());
-  const verifier = createKeyVerifier({ store, lastUsedInterval: never, onDown: console.error });
-  // In the place of the verifier's own, to be written when the bench says so.
-  const lastUsed = createLastUsed(store, never, 100_000);
-  let used: UsedKey[] = [];
-  const writer = createBatchWriter({ access: database.access(), logger, flushEveryMs: never });
-  const usage = createUsageMeter({ access: database.access(), writer, logger });
-  const limiter = await createLimiter({ access: database.access(), writer, logger });
-
-  async function call(): Promise<void> {
-    const at = Math.floor(Math.random() * all.length);
-    const verdict = await verifier.verify(all[at] ?? '');
-    if (verdict.state !== 'active') throw new Error(verdict.state);
-    const { tenant, key } = verdict;
-    const allowed = await limiter.take({ id: tenant.id, limits: limitsOf(tenant.limits) });
-    if (!allowed.allowed) throw new Error(allowed.code);
-    allowed.settle(200);
-    used.push({ id: key.id, created_at: at });
-    usage.record({
-      tenant: tenant.id,
-      key: key.id,
-      service: 'text/a',
-      status: 200,
-      bytesIn: 9,
-      bytesOut: 99,
-      cpuMs: 0.1,
-    });
-  }
-
-  async function warmUp(): Promise<void> {
-    for (const part of slices(all, 500)) await Promise.all(part.map((key) => verifier.verify(key)));
-  }
-
-  return {
-    call,
-    warmUp,
-    /** What is due every few seconds, at once. */
-    async write() {
-      for (const key of used) lastUsed.note(key, Date.now());
-      used = [];
-      await writer.flush();
-      await lastUsed.flush();
-      await verifier.refresh();
-    },
-    async close() {
-      await verifier.close();
-      await writer.close();
-      limiter.close();
-    },
-  };
-}
-
+const smallCalls = 5_000;
 interface Cost {
   /** CPU of the main thread, in microseconds. */
   main: number;
@@ -138,30 +28,23 @@ async function measureSmallCall(): Promise<Cost> {
   const gateway = await startGateway();
   const query = new URLSearchParams({ a: 'one\ntwo\nthree\n', b: 'one\n2\nthree\n', ak: gateway.key });
   const request = Buffer.from(`GET /text/diff-two-strings?${query} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
-  const ask = (ms: number) => hammer(gateway.url, request, { connections: 32, ms });
-  await ask(2_500);
+  const ask = () => hammer(gateway.url, request, { connections: 32, calls: smallCalls });
+  await ask();
   const costs: Cost[] = [];
   for (let round = 0; round < 5; round += 1) {
     const [before, mainBefore] = [cpuMsOf(gateway.pid), mainThreadMs(gateway.pid)];
-    const { calls } = await ask(1_000);
+    await ask();
     const [all, main] = [cpuMsOf(gateway.pid) - before, mainThreadMs(gateway.pid) - mainBefore];
-    costs.push({ main: (main * 1000) / calls, all: (all * 1000) / calls });
+    costs.push({ main: (main * 1000) / smallCalls, all: (all * 1000) / smallCalls });
   }
   await gateway.close();
   return { main: median(costs.map(({ main }) => main)), all: median(costs.map(({ all }) => all)) };
 }
 
 async function costOf(work: () => Promise<void>): Promise<Cost> {
-  const [before, mainBefore] = [process.cpuUsage(), mainThreadMs()];
+  const [before, mainBefore] = [ownCpuMs(), mainThreadMs()];
   await work();
-  const { user, system } = process.cpuUsage(before);
-  return { main: (mainThreadMs() - mainBefore) * 1000, all: user + system };
-}
-
-/** CPU of a process's main thread so far, in milliseconds: on a busy machine the clock tells how long others ran. Linux only. */
-function mainThreadMs(pid = process.pid): number {
-  const schedule = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'latin1');
-  return Number(schedule.split(' ')[0]) / 1e6;
+  return { main: (mainThreadMs() - mainBefore) * 1000, all: (ownCpuMs() - before) * 1000 };
 }
 
 /** The longest time for which the event loop has no turn during `work`, in milliseconds. */
@@ -196,23 +79,38 @@ async function compare(name: string, create: () => Promise<TestDatabase>): Promi
   }
   const perCall = (at: number, part: 'calls' | 'writing', threads: keyof Cost) =>
     median((costs[at] ?? []).map((cost) => cost[part][threads] / callsARound));
-  console.log(`${name}: CPU a call in µs, one tenant with one key → 10,000 tenants with 100,000 keys`);
+  const rows: string[][] = [];
+  const goals: Judged[] = [];
   for (const threads of ['main', 'all'] as const) {
     const [one, many] = [0, 1].map((at) => perCall(at, 'calls', threads)) as [number, number];
     const [oneWritten, manyWritten] = [0, 1].map((at) => perCall(at, 'writing', threads)) as [number, number];
-    const ratio = 1 + (many + manyWritten - one - oneWritten) / small[threads];
-    console.log(
-      [
-        threads === 'main' ? '  main thread: ' : '  all threads: ',
-        `key, limits, usage ${one.toFixed(1)} → ${many.toFixed(1)}; `,
-        `writing ${oneWritten.toFixed(1)} → ${manyWritten.toFixed(1)}; `,
-        `a small call × ${ratio.toFixed(2)}${threads === 'main' ? ' (goal 1.2)' : ''}`,
-      ].join(''),
-    );
+    const from = one + oneWritten;
+    const to = many + manyWritten;
+    const of = `${threads} ${threads === 'main' ? 'thread' : 'threads'}`;
+    rows.push([`${of}: key, limits, usage`, one.toFixed(1), many.toFixed(1), '']);
+    rows.push([`${of}: writing`, oneWritten.toFixed(1), manyWritten.toFixed(1), '']);
+    const grown = small[threads] + to - from;
+    rows.push([
+      `${of}: a small call`,
+      small[threads].toFixed(1),
+      grown.toFixed(1),
+      ratio(grown, small[threads]),
+    ]);
+    if (threads === 'all') continue;
+    const figure = grown / small.main;
+    goals.push({ what: `${name}: CPU of a small call`, figure, unit: '×', goal: { atMost: 1.2 } });
   }
+  goals.push({
+    what: `${name}: event loop held while that is written, most`,
+    figure: Math.max(...held),
+    unit: 'ms',
+    goal: { atMost: 10 },
+  });
+  printTable([`${name}, µs of CPU a call`, '1 key', '100,000 keys', ''], rows);
   console.log(
-    `  event loop held while that is written: median ${median(held).toFixed(1)} ms, most ${Math.max(...held).toFixed(1)} ms (goal 10)`,
+    `  while that was written the event loop was held for ${median(held).toFixed(1)} ms in the median\n`,
   );
+  printGoals(goals);
   for (const world of worlds) await world.close();
   for (const one of files) await one.drop();
 }

@@ -1,45 +1,38 @@
 import { connect } from 'node:net';
 
-/** What clients have got out of a server. */
-export interface Served {
-  calls: number;
-  seconds: number;
-}
-
 const headEnd = Buffer.from('\r\n\r\n');
 
 /**
- * Sends one request again and again on so many connections at a time, each waiting for its answer, for so many milliseconds.
+ * Sends one request so many times, on so many connections at a time, each waiting for its answer.
  * Cheap, so that what is measured is the server; rejects for any answer but 200.
  */
 export async function hammer(
   url: string,
   request: Uint8Array,
-  { connections, ms }: { connections: number; ms: number },
-): Promise<Served> {
+  { connections, calls }: { connections: number; calls: number },
+): Promise<void> {
   const { hostname, port } = new URL(url);
-  const began = performance.now();
-  const end = began + ms;
-  let calls = 0;
+  let begun = 0;
   const client = () =>
     new Promise<void>((resolve, reject) => {
       const socket = connect({ port: Number(port), host: hostname, noDelay: true });
       let left = 0;
       socket.on('error', reject);
-      socket.on('connect', () => socket.write(request));
+      const next = () => {
+        begun += 1;
+        if (begun <= calls) return void socket.write(request);
+        socket.removeAllListeners('close').destroy();
+        resolve();
+      };
+      socket.on('connect', next);
       socket.on('close', () => reject(new Error(`${url} hung up`)));
       socket.on('data', (piece) => {
         left = left > 0 ? left - piece.length : answerBytes(piece) - piece.length;
         if (Number.isNaN(left)) return void socket.destroy(new Error(`answered ${piece.toString('latin1')}`));
-        if (left > 0) return;
-        calls += 1;
-        if (performance.now() < end) return void socket.write(request);
-        socket.removeAllListeners('close').destroy();
-        resolve();
+        if (left === 0) next();
       });
     });
   await Promise.all(Array.from({ length: connections }, client));
-  return { calls, seconds: (performance.now() - began) / 1000 };
 }
 
 /** Bytes of a whole answer, whose head came in one piece; not a number for one that is no success. */

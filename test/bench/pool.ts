@@ -11,43 +11,39 @@ import { Admission } from '../../pool/admission.js';
 import { FairQueue } from '../../pool/fair-queue.js';
 import { createPool } from '../../pool/pool.js';
 import { callTask } from '../pool/call-task.js';
+import { percentile } from '../soak/tally.js';
+import { ownCpuMs } from './cpu.js';
+import { type Contender, inTurns } from './rounds.js';
+import { printTable, ratio } from './table.js';
 
 const rounds = 15;
 
-/** The value below which the share `part` of all lies. */
-function quantile(values: number[], part: number): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? Number.NaN;
+/** One of those that are compared: a call, made so many times one after the other. */
+function calls(call: () => unknown): Contender {
+  return {
+    cpuMs: ownCpuMs,
+    async work(pieces) {
+      for (let done = 0; done < pieces; done += 1) await call();
+    },
+  };
 }
 
-function cpuMicroseconds(): number {
-  const { user, system } = process.cpuUsage();
-  return user + system;
-}
-
-/** Median CPU of one call of each, all threads together, in turns. The first is what the others are compared with. */
-async function compare(what: string, calls: number, variants: Record<string, () => unknown>): Promise<void> {
-  const costs = new Map<string, number[]>();
-  for (let round = 0; round <= rounds; round += 1) {
-    for (const [name, call] of Object.entries(variants)) {
-      const began = cpuMicroseconds();
-      for (let done = 0; done < calls; done += 1) await call();
-      // The first round warms up.
-      if (round > 0) costs.set(name, [...(costs.get(name) ?? []), (cpuMicroseconds() - began) / calls]);
-    }
-  }
-  print(
+/** CPU of one call of each, all threads together. The first is what the others are compared with. */
+async function compare(what: string, fewest: number, variants: Record<string, () => unknown>): Promise<void> {
+  const costs = await inTurns(Object.values(variants).map(calls), { fewest, turnMs: 100, rounds });
+  add(
     what,
-    [...costs].map(([name, values]) => [name, quantile(values, 0.5)]),
+    Object.keys(variants).map((name, at) => [name, (costs[at]?.cpuMs ?? Number.NaN) * 1000]),
     'µs',
   );
 }
 
-function print(what: string, rows: (readonly [string, number])[], unit: string): void {
-  const [[, base]] = rows as [[string, number]];
-  for (const [name, value] of rows) {
-    const ratio = `× ${(value / base).toFixed(2)}`;
-    console.log(`${what.padEnd(34)} ${name.padEnd(22)} ${value.toFixed(2).padStart(9)} ${unit} ${ratio}`);
-  }
+const rows: string[][] = [];
+
+function add(what: string, figures: (readonly [string, number])[], unit: string): void {
+  const [[, base]] = figures as [[string, number]];
+  for (const [name, value] of figures)
+    rows.push([`${what}: ${name}`, `${value.toFixed(2)} ${unit}`, ratio(value, base)]);
 }
 
 async function benchPath(): Promise<void> {
@@ -116,11 +112,11 @@ async function benchPriority(): Promise<void> {
     }
   }
   for (const part of [0.5, 0.95, 0.99]) {
-    const rows = groups.map(({ name, late }) => [name, quantile(late, part)] as const);
-    print(`main thread late, p${part * 100}`, rows, 'ms');
+    const rows = groups.map(({ name, late }) => [name, percentile(late, part)] as const);
+    add(`main thread late, p${part * 100}`, rows, 'ms');
   }
   const done = groups.map(({ name, gate }) => [name, gate[1] ?? 0] as const);
-  print('work of the workers meanwhile', done, 'rounds');
+  add('work of the workers meanwhile', done, 'rounds');
   for (const { workers } of groups) await Promise.all(workers.map((worker) => worker.terminate()));
 }
 
@@ -128,3 +124,4 @@ await benchPath();
 await compare('a refusal', 1000, { '1 place': refusals(1), '100,000 places': refusals(100_000) });
 await compare('the next of so many tenants', 1000, { '10': shifts(10), '10,000': shifts(10_000) });
 await benchPriority();
+printTable(['', '', 'of the first'], rows);

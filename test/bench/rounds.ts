@@ -19,23 +19,20 @@ interface Turn {
   seen: Cost[];
 }
 
-/** As many as work at a time. */
-const fewest = 4;
-const most = 200;
+/** Of what was tried first, a turn has at most so many times as much: that was slow, as V8 had still to compile. */
+const most = 50;
 
 /**
  * Lets the contenders work in turns, so that whatever else the machine does befalls all of them alike. A turn is as many pieces as take
- * about `turnMs` of processor time. Each second round goes backwards; the first one, in which V8 still compiles, is not counted.
+ * about `turnMs` of processor time, `fewest` at least: so many have to cost more than the clock's step. Each second round goes backwards; the first one, in which V8 still compiles, is not counted.
  */
 export async function inTurns<const Contenders extends readonly Contender[]>(
   contenders: Contenders,
-  { turnMs = 300, rounds = 5 } = {},
+  { turnMs = 300, rounds = 5, fewest = 4 } = {},
 ): Promise<{ -readonly [At in keyof Contenders]: Cost }> {
   const turns: Turn[] = [];
   for (const contender of contenders) {
-    const { cpuMs } = await takeTurn(contender, fewest);
-    const pieces = Math.min(most, Math.max(fewest, Math.round(turnMs / cpuMs)));
-    turns.push({ contender, pieces, seen: [] });
+    turns.push({ contender, pieces: await sizeTurn(contender, turnMs, fewest), seen: [] });
   }
   for (let round = 0; round <= rounds; round += 1) {
     for (const { contender, pieces, seen } of round % 2 === 0 ? turns : turns.toReversed()) {
@@ -48,6 +45,11 @@ export async function inTurns<const Contenders extends readonly Contender[]>(
     perSecond: median(seen.map(({ perSecond }) => perSecond)),
   }));
   return costs as { -readonly [At in keyof Contenders]: Cost };
+}
+
+async function sizeTurn(contender: Contender, turnMs: number, fewest: number): Promise<number> {
+  const { cpuMs } = await takeTurn(contender, fewest);
+  return Math.min(most * fewest, Math.max(fewest, Math.round(turnMs / cpuMs)));
 }
 
 async function takeTurn({ work, cpuMs }: Contender, pieces: number): Promise<Cost> {

@@ -25,12 +25,19 @@ export interface BenchGateway extends Server {
   issueKey(tenant: string): Promise<string>;
 }
 
-/** A gateway as people run it, without a rate. */
-export async function startGateway(): Promise<BenchGateway> {
+/** A gateway as people run it, without a rate or what else is given. */
+export async function startGateway(other: Record<string, string> = {}): Promise<BenchGateway> {
   const dataDir = await mkdtemp(join(tmpdir(), 'bench-'));
-  const env = { HELPER_DATA_DIR: dataDir, HELPER_RATE: '0', HELPER_POOL_THREADS: '2', LOG_LEVEL: 'error' };
+  const env = {
+    HELPER_DATA_DIR: dataDir,
+    HELPER_RATE: '0',
+    HELPER_POOL_THREADS: '2',
+    LOG_LEVEL: 'error',
+    ...other,
+  };
   const { url, child, stop, first_key } = await startGatewayProcess(env);
   endWithUs(child);
+  readOn(child);
   return {
     url,
     pid: child.pid ?? 0,
@@ -56,6 +63,7 @@ export async function startScript(name: string, args: readonly string[] = []): P
   const [url] = (await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line')) as [
     string,
   ];
+  readOn(child);
   return {
     url,
     pid: child.pid ?? 0,
@@ -64,6 +72,11 @@ export async function startScript(name: string, args: readonly string[] = []): P
       await once(child, 'exit');
     },
   };
+}
+
+/** What is written from now on, as a log, is read and dropped: to keep it would slow the clients down. */
+function readOn({ stdout }: ChildProcess): void {
+  stdout?.removeAllListeners('data').resume();
 }
 
 /** A bench that breaks off leaves no server behind. */

@@ -7,9 +7,9 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { createSource } from '../../gateway/source/fetch.js';
 import { makeCertificate } from '../gateway/source/certificate.js';
-
-const rounds = 40;
-const downloads = 20;
+import { ownCpuMs } from './cpu.js';
+import { type Contender, inTurns } from './rounds.js';
+import { printTable, ratio } from './table.js';
 
 /** As most servers on the internet have it: a root that is known, an authority under it, and the server's own. */
 const root = makeCertificate('DNS:root.example');
@@ -21,29 +21,36 @@ const [origins] = (await once(server, 'message')) as [string[]];
 const source = createSource({ origins, timeoutMs: 10_000, maxBytes: 1_000_000, ca: root.cert });
 
 const fetch = (url: string, tenant?: string) => source.fetch(source.check(url), { tenant });
-const variants = origins.flatMap((origin) => {
-  const https = origin.startsWith('https');
+function downloaded(url: string, tenant?: string): Contender {
+  return {
+    cpuMs: ownCpuMs,
+    async work(pieces) {
+      for (let done = 0; done < pieces; done += 1) await fetch(url, tenant);
+    },
+  };
+}
+
+const ways = origins.flatMap((origin) => {
+  const [scheme = ''] = origin.split(':');
   return [
-    { name: `${https ? 'https' : 'http'}, new`, run: () => fetch(`${origin}/close`) },
-    ...(https ? [{ name: 'https, resumed', run: () => fetch(`${origin}/close`, 'tenant') }] : []),
-    { name: `${https ? 'https' : 'http'}, kept`, run: () => fetch(`${origin}/keep`, 'keeping tenant') },
-  ].map((variant) => ({ ...variant, first: `${https ? 'https' : 'http'}, new`, costs: [] as number[] }));
+    { scheme, name: 'new', contender: downloaded(`${origin}/close`) },
+    ...(scheme === 'https'
+      ? [{ scheme, name: 'resumed', contender: downloaded(`${origin}/close`, 'tenant') }]
+      : []),
+    { scheme, name: 'kept', contender: downloaded(`${origin}/keep`, 'keeping tenant') },
+  ];
 });
-
-for (let round = -5; round < rounds; round += 1) {
-  for (const { run, costs } of variants) {
-    const before = process.cpuUsage();
-    for (let done = 0; done < downloads; done += 1) await run();
-    const { user, system } = process.cpuUsage(before);
-    if (round >= 0) costs.push((user + system) / downloads);
-  }
-}
-
-const median = (name: string) =>
-  variants.find((variant) => variant.name === name)?.costs.sort((a, b) => a - b)[rounds / 2] ?? 0;
-for (const { name, first } of variants) {
-  const ratio = median(name) / median(first);
-  console.log(`${name.padEnd(20)} ${median(name).toFixed(0).padStart(6)} µs CPU   × ${ratio.toFixed(2)}`);
-}
+const costs = await inTurns(
+  ways.map(({ contender }) => contender),
+  { fewest: 20, turnMs: 30, rounds: 40 },
+);
+const costOf = (at: number) => costs[at]?.cpuMs ?? Number.NaN;
+printTable(
+  ['a download', 'µs of CPU', 'of a new one'],
+  ways.map(({ scheme, name }, at) => {
+    const first = ways.findIndex((way) => way.scheme === scheme);
+    return [`${scheme}, ${name}`, (costOf(at) * 1000).toFixed(0), ratio(costOf(at), costOf(first))];
+  }),
+);
 await source.close();
 server.disconnect();

@@ -48,5 +48,5 @@ function packages(): Koa {
 const app = process.argv[2] === 'bare' ? bare() : packages();
 const server = createServer(app.callback());
 server.listen(0, '127.0.0.1', () => {
-  console.log(JSON.stringify({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }));
+  console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
 });

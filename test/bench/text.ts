@@ -3,23 +3,14 @@
  * the packages that the gateway has to have: CPU of each server's process a call, in turns within one run.
  * `node dist/test/bench/text.js`; Linux only.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { cpuMsOf } from './cpu.js';
 import { hammer } from './keep-alive.js';
+import { type Contender, inTurns } from './rounds.js';
+import { type Server, startGateway, startScript, turnMs } from './servers.js';
+import { type Judged, printGoals, printTable, ratio } from './table.js';
 
-const goal = 0.4;
-const roundMs = 700;
-const rounds = 5;
-/** First calls, in which V8 still compiles; not counted. */
-const warmUpMs = 2500;
-/** Linux tells a process' CPU time in these. */
-const ticksASecond = 100;
+/** Calls: a few cost less than the hundredth of a second in which the kernel counts. */
+const fewest = 2000;
 
 const [a, b] = ['one\ntwo\nthree\n', 'one\n2\nthree\n'];
 const text = 'The quick brown fox jumps over the lazy dog.';
@@ -46,101 +37,50 @@ function post(path: string, input: object, key: string): Buffer {
   return Buffer.from(`POST ${path} HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n${body}`);
 }
 
-interface Started {
-  url: string;
-  first_key?: { key: string };
-}
-
-interface Server {
-  child: ChildProcess;
-  url: string;
-  key: string;
-}
-
-/** Starts a server and waits for its first line. What it writes then is read, as a log is. */
-async function start(script: URL, args: string[], env: Record<string, string> = {}): Promise<Server> {
-  const child = spawn(process.execPath, [fileURLToPath(script), ...args], {
-    env: { PATH: process.env.PATH, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
-  child.stdout.removeAllListeners('data').resume();
-  const answer = JSON.parse(line) as Started & { data?: Started };
-  const { url, first_key } = answer.data ?? answer;
-  return { child, url, key: first_key?.key ?? 'k' };
-}
-
-/** Seconds of CPU that all threads of a process have had. */
-function cpuOf({ child }: Server): number {
-  const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / ticksASecond;
-}
-
-interface Cost {
-  us: number[];
-  rate: number[];
-}
-
-async function measure(
-  server: Server,
-  request: Buffer,
-  load: { connections: number; ms: number },
-  cost: Cost,
-): Promise<void> {
-  const before = cpuOf(server);
-  const { calls, seconds } = await hammer(server.url, request, load);
-  cost.us.push(((cpuOf(server) - before) / calls) * 1e6);
-  cost.rate.push(calls / seconds);
-}
-
-function median(values: number[]): number {
-  return values.toSorted((one, other) => one - other)[values.length >> 1] ?? Number.NaN;
-}
-
-function show({ us, rate }: Cost): string {
-  return `${median(us).toFixed(0)} µs (${median(rate).toFixed(0)}/s)`;
-}
-
-const dataDir = await mkdtemp(join(tmpdir(), 'bench-'));
-const servers = {
-  bare: await start(new URL('./text-server.js', import.meta.url), ['bare']),
-  packages: await start(new URL('./text-server.js', import.meta.url), ['packages']),
-  gateway: await start(new URL('../../../gateway/bin.cjs', import.meta.url), ['serve', '--json'], {
-    HELPER_DATA_DIR: dataDir,
-    PORT: '0',
-    CONNECT_PORT: '0',
-    HELPER_DRAIN_MS: '0',
-    // Limits are counted, and never met.
-    HELPER_RATE: '1000000',
-    HELPER_MONTHLY_QUOTA: '1000000000',
-    HELPER_POOL_THREADS: '2',
-  }),
-};
-const names = ['bare', 'packages', 'gateway'] as const;
-
-console.log(`CPU of a server's process a call, and calls a second; medians of ${rounds} rounds`);
+const bare = await startScript('./text-server.js', ['bare']);
+const packages = await startScript('./text-server.js', ['packages']);
+const gateway = await startGateway({
+  // Limits are counted, and never met.
+  HELPER_RATE: '1000000',
+  HELPER_MONTHLY_QUOTA: '1000000000',
+  LOG_LEVEL: 'info',
+});
+const rows: string[][] = [];
+const goals: Judged[] = [];
 for (const connections of [32, 1]) {
   for (const [name, requestOf] of Object.entries(workloads)) {
-    const costs = { bare: cost(), packages: cost(), gateway: cost() };
-    for (let round = 0; round <= rounds; round += 1) {
-      for (const each of names) {
-        const server = servers[each];
-        const load = { connections, ms: round === 0 ? warmUpMs : roundMs };
-        await measure(server, requestOf(server.key), load, round === 0 ? cost() : costs[each]);
-      }
-    }
-    const bare = median(costs.bare.us);
-    const [packages, gateway] = [bare / median(costs.packages.us), bare / median(costs.gateway.us)];
-    console.log(
-      `${name}, ${connections} at a time: bare Koa ${show(costs.bare)} | required packages ${show(costs.packages)} ` +
-        `× ${packages.toFixed(2)} | gateway ${show(costs.gateway)} × ${gateway.toFixed(2)} (goal ${goal.toFixed(2)})`,
-    );
+    await compare(`${name}, ${connections} at a time`, requestOf(gateway.key), connections);
   }
 }
+printTable(['µs of CPU a call (calls a second)', 'bare Koa', 'required packages', '', 'gateway', ''], rows);
+console.log('');
+printGoals(goals);
+await Promise.all([bare.close(), packages.close(), gateway.close()]);
 
-function cost(): Cost {
-  return { us: [], rate: [] };
+async function compare(what: string, request: Buffer, connections: number): Promise<void> {
+  const asked = ({ url, pid }: Server): Contender => ({
+    cpuMs: () => cpuMsOf(pid),
+    work: (calls) => hammer(url, request, { connections, calls }),
+  });
+  const [least, usual, ours] = await inTurns([asked(bare), asked(packages), asked(gateway)], {
+    fewest,
+    turnMs,
+  });
+  const told = ({ cpuMs, perSecond }: typeof ours) =>
+    `${(cpuMs * 1000).toFixed(0)} (${perSecond.toFixed(0)}/s)`;
+  const share = least.cpuMs / ours.cpuMs;
+  rows.push([
+    what,
+    told(least),
+    told(usual),
+    ratio(least.cpuMs, usual.cpuMs),
+    told(ours),
+    ratio(least.cpuMs, ours.cpuMs),
+  ]);
+  goals.push({
+    what: `calls for a bare Koa's CPU: ${what}`,
+    figure: share,
+    unit: '×',
+    goal: { atLeast: 0.4 },
+  });
 }
-
-for (const { child } of Object.values(servers)) child.kill();
-await rm(dataDir, { recursive: true });

@@ -1,13 +1,12 @@
+import { rowsAPiece } from '../../database/rows-a-piece.js';
 import type { SiteDatabase } from '../database.js';
 import { momentOf } from './account.js';
 
 const keptSessions = 20;
-/** Rows in one statement, for which others wait: the next to sign in deletes more. */
-const mostRows = 1_000;
 
 /**
  * Deletes sessions that have run out, and of this user all but the 20 newest: signing in successfully is not slowed down, and
- * each time leaves a row behind.
+ * each time leaves a row behind. Of very many it deletes some, and the next to sign in more.
  */
 export async function pruneSessions(
   database: SiteDatabase,
@@ -39,7 +38,7 @@ export async function pruneSessions(
               ]),
             ]),
           )
-          .limit(mostRows),
+          .limit(rowsAPiece),
       )
       .execute(),
   );

@@ -40,7 +40,7 @@ const webpOptions = { quality: 80, effort: 2 };
  * background, 0.9 ms, and a second pass over the picture costs more than that from 0.15 megapixels on. Both give the same.
  */
 const ownBorderPixels = 100_000;
-/** Decoded bytes of a drawing from which on a second pipeline packs them in less CPU than Node\'s zlib. */
+/** Decoded bytes of a drawing from which on a second pipeline packs them in less CPU than Node's zlib. */
 const pipelineBytes = 700_000;
 const white = { r: 255, g: 255, b: 255 };
 

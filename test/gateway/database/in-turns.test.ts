@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { slices, sortInTurns } from '../../../gateway/database/in-turns.js';
+import { sortInTurns } from '../../../gateway/database/in-turns.js';
 
 describe('database/in-turns', () => {
   it('sorts as sort does, items that are equal staying in their order', async () => {
@@ -35,10 +35,5 @@ describe('database/in-turns', () => {
     done = true;
     // 2,000 items at log2(2,000) comparisons each.
     expect(most).to.be.within(1, 30_000);
-  });
-
-  it('cuts into parts, the last one shorter', () => {
-    expect([...slices([1, 2, 3, 4, 5], 2)]).to.deep.equal([[1, 2], [3, 4], [5]]);
-    expect([...slices([], 2)]).to.deep.equal([]);
   });
 });

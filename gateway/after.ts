@@ -7,11 +7,11 @@ export function after<T, R>(value: Now<T>, go: (value: T) => Now<R>): Now<R> {
 }
 
 /** Does work and tells how it ended, once, whether it throws or rejects. */
-export function ending<T>(
+export function onSettled<T>(
   work: () => Now<T>,
   { done, failed }: { done: () => void; failed: (error: unknown) => void },
 ): Now<T> {
-  const told = (error: unknown): never => {
+  const fail = (error: unknown): never => {
     failed(error);
     throw error;
   };
@@ -19,11 +19,11 @@ export function ending<T>(
   try {
     value = work();
   } catch (error) {
-    return told(error);
+    return fail(error);
   }
   const finish = (result: T): T => {
     done();
     return result;
   };
-  return value instanceof Promise ? value.then(finish, told) : finish(value);
+  return value instanceof Promise ? value.then(finish, fail) : finish(value);
 }
