@@ -25,14 +25,21 @@ export const beginWriting = 'begin immediate';
 /** `begin` alone takes no lock; its first read does. */
 const beginReading = 'begin; select 1 from sqlite_schema limit 1';
 
+/** SQLite's own waiting blocks its thread, so it is short, and whoever uses the database waits on without blocking. */
+const busyTimeoutMs = 20;
+const settings = 'pragma journal_mode = delete; pragma synchronous = full; pragma foreign_keys = on';
+
 /**
  * Opens a file on this thread, which each statement and each wait for the disk then holds. Locks are taken as several processes
  * need them: through `exec`, before any prepared statement. A prepared statement that fails with SQLITE_BUSY stays in progress
  * in libsql 0.5.29 until it is garbage-collected (tursodatabase/libsql-js#238): until then every commit of the connection
  * fails, and its next read keeps the database locked for the writers of all other processes.
+ *
+ * With a rollback journal and not WAL: in the SQLite that libsql brings (3.45), WAL with two writing processes can corrupt
+ * the file. `synchronous=full` makes a commit durable before it is acknowledged.
  */
 export function openConnection(file: string): SqliteConnection {
-  const opened = new Libsql(file);
+  const opened = openFile(file);
   let closed = false;
 
   /** libsql ends the whole process where a closed database is asked for its transaction. */
@@ -75,4 +82,16 @@ export function openConnection(file: string): SqliteConnection {
       opened.close();
     },
   };
+}
+
+function openFile(file: string): Libsql.Database {
+  const opened = new Libsql(file);
+  try {
+    opened.exec(`pragma busy_timeout = ${busyTimeoutMs}`);
+    opened.exec(settings);
+    return opened;
+  } catch (error) {
+    opened.close();
+    throw error;
+  }
 }

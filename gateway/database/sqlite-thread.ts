@@ -1,7 +1,7 @@
-/** A thread that has a SQLite file open and does what `connectThread` asks; see there. */
+/** A thread that has a SQLite file open and does what a `SqliteWorker` is asked; see there. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { openConnection } from './sqlite-connection.js';
-import type { Answer, Question } from './thread-connection.js';
+import type { Answer, Question } from './sqlite-worker.js';
 
 const port = parentPort;
 if (!port) throw new Error('This is a worker thread’s script.');

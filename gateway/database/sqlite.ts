@@ -10,19 +10,13 @@ import { beginWriting, openConnection, type SqliteConnection } from './sqlite-co
 import { SqliteConnectionDialect } from './sqlite-dialect.js';
 import { connectThread } from './thread-connection.js';
 
-/** SQLite's own waiting blocks its thread, so it is short, and whoever uses the database waits on without blocking. */
-const busyTimeoutMs = 20;
-
 /**
  * Opens `gateway.db` in `dataDir` and brings the tables up to date. Where they are missing, `create` makes both, for the owner's
  * eyes only. Several processes may have it open at once.
- *
- * With a rollback journal and not WAL: in the SQLite that libsql brings (3.45), WAL with two writing processes can corrupt
- * the file. `synchronous=full` makes a commit durable before it is acknowledged.
  */
 export async function openSqlite(
   dataDir: string,
-  { migrations, create = false, ownThread = false }: OpenOptions,
+  { migrations, create = false, ownThread = false, onConnectionLost }: OpenOptions,
 ): Promise<Database> {
   const file = join(dataDir, 'gateway.db');
   let connection: SqliteConnection | undefined;
@@ -32,7 +26,9 @@ export async function openSqlite(
     createFile(file);
     // SQLite's own words for this are a number.
     accessSync(file, constants.R_OK | constants.W_OK);
-    const opened = ownThread ? connectThread(file) : openConnection(file);
+    const opened = ownThread
+      ? connectThread(file, onConnectionLost)
+      : await retryConflicts(async () => openConnection(file));
     connection = opened;
     const handle = await retryConflicts(() => prepare(opened, migrations('sqlite')));
     return createDatabase(handle, 'sqlite');
@@ -71,8 +67,6 @@ async function prepare(
   connection: SqliteConnection,
   migrations: Record<string, Migration>,
 ): Promise<Kysely<unknown>> {
-  await connection.exec(`pragma busy_timeout = ${busyTimeoutMs}`);
-  await connection.exec('pragma journal_mode = delete; pragma synchronous = full; pragma foreign_keys = on');
   const db = new Kysely<unknown>({ dialect: new SqliteConnectionDialect(connection) });
   // Kysely takes no lock on SQLite; within this transaction, one start migrates and the others find it done.
   await connection.exec(beginWriting);

@@ -1,67 +1,44 @@
-import { Worker } from 'node:worker_threads';
 import type { QueryResult } from 'kysely';
-import type { SqliteConnection } from './sqlite-connection.js';
-
-export interface Question {
-  id: number;
-  method: keyof SqliteConnection;
-  argument: unknown;
-}
-
-export type Answer = { id: number; result: unknown } | { id: number; error: Error; code: string | undefined };
-
-interface Waiting {
-  resolve: (result: unknown) => void;
-  reject: (error: unknown) => void;
-}
+import { beginWriting, type SqliteConnection } from './sqlite-connection.js';
+import { notOpen, startSqliteWorker } from './sqlite-worker.js';
 
 /**
  * Opens a SQLite file on a thread of its own. SQLite works where it is called: on the main thread each statement, each wait for
  * the disk and for another's lock would hold up every call, for as long as a busy disk takes.
+ *
+ * A thread that fails, as it does where its memory runs out, fails what was asked of it, and the next question starts another;
+ * but no transaction is gone on with on a thread that does not know its beginning. `onLost` gets the reason.
  */
-export function connectThread(file: string): SqliteConnection {
-  const worker = new Worker(new URL('./sqlite-thread.js', import.meta.url), { workerData: file });
-  const waiting = new Map<number, Waiting>();
-  let asked = 0;
-  let ended = false;
+export function connectThread(file: string, onLost: (error: Error) => void = () => {}): SqliteConnection {
+  const start = () => startSqliteWorker(file, onLost);
+  let worker = start();
+  let inTransaction = false;
+  let closed = false;
 
-  worker.on('message', (answer: Answer) => {
-    const waiter = waiting.get(answer.id);
-    waiting.delete(answer.id);
-    // Only what is asked keeps the process alive.
-    if (waiting.size === 0) worker.unref();
-    if (!('error' in answer)) return waiter?.resolve(answer.result);
-    const { error, code } = answer;
-    waiter?.reject(code === undefined ? error : Object.assign(error, { code }));
-  });
-  worker.once('exit', () => {
-    ended = true;
-    for (const { reject } of waiting.values()) reject(closed());
-    waiting.clear();
-  });
-
-  function ask(method: keyof SqliteConnection, argument?: unknown): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      if (ended) return reject(closed());
-      asked += 1;
-      waiting.set(asked, { resolve, reject });
-      worker.ref();
-      worker.postMessage({ id: asked, method, argument } satisfies Question);
-    });
+  async function ask(method: keyof SqliteConnection, argument?: unknown): Promise<unknown> {
+    if (closed || (worker.ended && inTransaction)) throw notOpen();
+    if (worker.ended) worker = start();
+    return worker.ask(method, argument);
   }
 
   return {
-    exec: (sql) => ask('exec', sql) as Promise<void>,
+    async exec(sql) {
+      await ask('exec', sql);
+      if (sql === beginWriting) inTransaction = true;
+      if (sql === 'commit') inTransaction = false;
+    },
     query: (query) => ask('query', query) as Promise<QueryResult<unknown>>,
-    rollback: () => ask('rollback') as Promise<void>,
+    async rollback() {
+      inTransaction = false;
+      // With its thread a transaction has gone.
+      if (!closed && !worker.ended) await ask('rollback');
+    },
     async close() {
-      if (ended) return;
-      await ask('close');
-      await worker.terminate();
+      if (closed) return;
+      closed = true;
+      // One that fails now is closed too.
+      if (!worker.ended) await worker.ask('close').catch(onLost);
+      await worker.end();
     },
   };
-}
-
-function closed(): Error {
-  return new Error('The database connection is not open');
 }

@@ -4,26 +4,23 @@ import { pathToFileURL } from 'node:url';
 import { importPlugin } from '../../pool/plugin-module.js';
 import { readThrown, type Thrown } from '../../pool/thrown.js';
 import type { FoundPlugin } from './discover.js';
+import { nameAtExit } from './name-at-exit.js';
 
 /** A plugin's module that could not be imported. `message` says why, for the operator. */
 export class PluginImportError extends Error {}
 
 /**
- * Imports a plugin's declaration. A module that ends the process while it loads, or never finishes loading, would end the
- * start without a word: then the file is named on stderr. What it lets escape later is told to `onLate`.
+ * Imports a plugin's declaration. A module that ends the process while it loads, or never finishes loading, is named
+ * on stderr. What it lets escape later is told to `onLate`.
  */
 export async function importDeclaration(
   { id, file, shipped }: FoundPlugin & { shipped?: boolean },
   options: { timeoutMs?: number; onLate?: (error: unknown) => void } = {},
 ): Promise<{ url: string; declaration: unknown }> {
   const url = pathToFileURL(file).href;
-  const name = () => {
-    console.error(`helper-gateway: the process ended while loading the plugin ${file}`);
-    process.exitCode = 1;
-  };
-  process.once('exit', name);
   try {
-    const declaration = await importPlugin({ service: id, url, shipped }, options);
+    const load = () => importPlugin({ service: id, url, shipped }, options);
+    const declaration: unknown = await nameAtExit(`loading the plugin ${file}`, load);
     if (declaration === undefined) {
       throw new PluginImportError('has no default export: write "export default { … }"');
     }
@@ -31,8 +28,6 @@ export async function importDeclaration(
   } catch (error) {
     if (error instanceof PluginImportError) throw error;
     throw new PluginImportError(`cannot be loaded: ${describe(error, file)}`, { cause: error });
-  } finally {
-    process.off('exit', name);
   }
 }
 

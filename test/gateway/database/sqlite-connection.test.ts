@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
 import { openConnection } from '../../../gateway/database/sqlite-connection.js';
 import { connectThread } from '../../../gateway/database/thread-connection.js';
@@ -66,3 +67,73 @@ for (const [name, open] of [
     });
   });
 }
+
+describe('database/thread-connection', () => {
+  let files: TestDatabase;
+  let threads: Worker[];
+  let lost: Error[];
+  let connection: ReturnType<typeof connectThread>;
+  const newest = () => threads.at(-1) as Worker;
+  const note = (worker: Worker) => void threads.push(worker);
+
+  beforeEach(async () => {
+    files = await createSqliteDatabase();
+    await (await files.connect()).close();
+    [threads, lost] = [[], []];
+    process.on('worker', note);
+    connection = connectThread(join(files.location, 'gateway.db'), (error) => lost.push(error));
+    await connection.exec('create table things (name text)');
+  });
+  afterEach(async () => {
+    process.off('worker', note);
+    await connection.close();
+    await files.drop();
+  });
+
+  /** What is no question makes it fail. */
+  async function fail(thread = newest()): Promise<void> {
+    const ended = new Promise((resolve) => thread.once('exit', resolve));
+    thread.postMessage(null);
+    await ended;
+  }
+  const names = async () =>
+    (await connection.query(select('select name from things order by name'))).rows.map(
+      (row) => (row as { name: string }).name,
+    );
+
+  it('fails what it was asked when its thread fails, and answers on another, set up as the first', async () => {
+    const ended = fail();
+    const asked = rejection(connection.query(select('select 1 as one')));
+    expect(await asked).to.have.property('cause', lost[0]);
+    await ended;
+    await connection.query(change('insert into things values (?)', 'a'));
+    expect(await names()).to.deep.equal(['a']);
+    expect((await connection.query(select('pragma foreign_keys'))).rows).to.deep.equal([{ foreign_keys: 1 }]);
+    expect([threads.length, lost.length]).to.deep.equal([2, 1]);
+  });
+
+  it('loses a transaction whole with its thread', async () => {
+    await connection.exec('begin immediate');
+    await connection.query(change('insert into things values (?)', 'a'));
+    await fail();
+    expect(await rejection(connection.query(change('insert into things values (?)', 'b')))).to.be.an('error');
+    expect(await rejection(connection.exec('commit'))).to.be.an('error');
+    await connection.rollback();
+    expect(await names()).to.deep.equal([]);
+    await connection.query(change('insert into things values (?)', 'c'));
+    expect(await names()).to.deep.equal(['c']);
+  });
+
+  it('closes also after its thread has failed, and starts no other then', async () => {
+    await fail();
+    await connection.close();
+    expect(await rejection(connection.query(select('select 1 as one')))).to.be.an('error');
+    expect(threads).to.have.length(1);
+  });
+
+  it('closes while its thread fails', async () => {
+    const ended = fail();
+    await connection.close();
+    await ended;
+  });
+});

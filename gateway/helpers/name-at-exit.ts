@@ -1,0 +1,16 @@
+/**
+ * Does what a plugin's code may end the process in, or leave without anything that keeps it running: either would end the start
+ * without a word. Then `doing` is said on stderr, and the exit code is 1.
+ */
+export async function nameAtExit<T>(doing: string, work: () => Promise<T>): Promise<T> {
+  const name = () => {
+    console.error(`helper-gateway: the process ended while ${doing}`);
+    process.exitCode = 1;
+  };
+  process.once('exit', name);
+  try {
+    return await work();
+  } finally {
+    process.off('exit', name);
+  }
+}
