@@ -6,7 +6,7 @@ describe('under the weight of', function () {
   this.timeout(60_000);
 
   it('slow and half-closed clients, others are served and nothing stays open', () =>
-    holds(slowClients, { calls: 64, seconds: 2 }, { goodP99Ms: 5_000 }));
+    holds(slowClients, { calls: 64, seconds: 2 }, { goodP99Ms: 20_000 }));
 
   it('100 keys at once, every call is answered', () => holds(manyKeys, { calls: 300, seconds: 0 }));
 });
