@@ -22,7 +22,7 @@ const parts = [
   {
     name: 'of processes',
     takes:
-      /^gateway[/\\](process|drain|inline|rolling-restart|site[/\\](axe|browser)|commands[/\\](signals|plugins))\.test\.js$/,
+      /^gateway[/\\](process|drain|inline|rolling-restart|site[/\\](axe|browser)|commands[/\\](signals|plugins|launch|write-by-turn|lower-encoders))\.test\.js$/,
     env: noDatabase,
   },
   {

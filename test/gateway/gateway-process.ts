@@ -63,7 +63,8 @@ export async function startGatewayProcess(env: NodeJS.ProcessEnv): Promise<Gatew
     written: () => output,
     async stop(signal = 'SIGTERM') {
       if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
-      const ended = once(child, 'exit');
+      // When all that it wrote has come, too.
+      const ended = once(child, 'close');
       child.kill(signal);
       const [code] = await ended;
       return code as number | null;

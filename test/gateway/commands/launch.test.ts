@@ -12,7 +12,7 @@ const bin = fileURLToPath(new URL('../../../../gateway/bin.cjs', import.meta.url
 const calls = 40;
 
 describe('a gateway that works on pictures', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
   let dataDir: string;
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'launch-'));
@@ -32,11 +32,15 @@ describe('a gateway that works on pictures', function () {
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    let collections = 0;
+    const collections = new Map<string, number>();
     const started = new Promise<{ url: string; first_key: { key: string } }>((resolve) => {
       createInterface({ input: child.stdout }).on('line', (line) => {
-        if (line.includes('Mark-Compact')) collections += 1;
-        if (line.startsWith('{"ok":true')) resolve(JSON.parse(line).data);
+        // Of each thread; not those of V8's clock, "(reduce)", of which there are more the longer this takes.
+        const [, thread] = /\[(\d+:0x[\da-f]+)\].* Mark-Compact \d/.exec(line) ?? [];
+        if (thread) collections.set(thread, (collections.get(thread) ?? 0) + 1);
+        // V8 writes as its buffer fills, so that half a line of its may stand before.
+        const [report] = /\{"ok":true.*/.exec(line) ?? [];
+        if (report) resolve(JSON.parse(report).data);
       });
     });
     const { url, first_key } = await started;
@@ -55,6 +59,7 @@ describe('a gateway that works on pictures', function () {
     }
     child.kill('SIGTERM');
     await once(child, 'close');
-    expect(collections).to.be.lessThan(calls / 4);
+    expect(collections).to.not.have.property('size', 0);
+    expect(Math.max(...collections.values())).to.be.lessThan(calls / 4);
   });
 });

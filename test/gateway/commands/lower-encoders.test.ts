@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { skipWithout } from '../../needs.js';
 
 const script = fileURLToPath(new URL('../../../../gateway/commands/lower-encoders.cjs', import.meta.url));
 
@@ -17,7 +18,7 @@ console.log(JSON.stringify([process.pid, ...others].map(niceOf)));
 
 describe('libuv’s threads', () => {
   it('yield to the main thread, on Linux, and no others do', function () {
-    if (process.platform !== 'linux') this.skip();
+    if (process.platform !== 'linux') skipWithout(this, 'Linux');
     const { stdout } = spawnSync(process.execPath, ['-e', `require(${JSON.stringify(script)});${print}`], {
       encoding: 'utf8',
       env: { ...process.env, UV_THREADPOOL_SIZE: '3' },

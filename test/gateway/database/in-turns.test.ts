@@ -4,7 +4,7 @@ import { sortInTurns } from '../../../gateway/database/in-turns.js';
 
 describe('database/in-turns', () => {
   it('sorts as sort does, items that are equal staying in their order', async () => {
-    const items = fc.array(fc.record({ rank: fc.nat(50), name: fc.nat() }), { maxLength: 200 });
+    const items = fc.array(fc.record({ rank: fc.nat(50), name: fc.nat() }), { maxLength: 200, size: 'max' });
     await fc.assert(
       fc.asyncProperty(items, fc.nat(60), async (some, times) => {
         const all = Array.from({ length: times }, () => some).flat();
@@ -33,6 +33,8 @@ describe('database/in-turns', () => {
       return a - b;
     });
     done = true;
+    // What the last turn, which nobody looked at any more, compared is one turn's as well.
+    most = Math.max(most, compared);
     // 2,000 items at log2(2,000) comparisons each.
     expect(most).to.be.within(1, 30_000);
   });

@@ -152,7 +152,7 @@ describe('createSource, with connections kept', () => {
 
   it('ends one within the deadline where no answer comes, and asks no more', async () => {
     await source.close();
-    source = create({ timeoutMs: 200 });
+    source = create({ timeoutMs: 1_500 });
     let asked = 0;
     routes['/silent'] = () => {
       asked += 1;
@@ -181,7 +181,7 @@ describe('createSource, with connections kept', () => {
     const others = active();
     routes['/unref'] = (socket) => void socket.unref().write(ok('abc'));
     await get('/unref');
-    expect(await until(() => active() === others)).to.equal(true);
+    expect(await until(() => active() <= others)).to.equal(true);
     expect(server().open()).to.equal(1);
   });
 
