@@ -25,8 +25,6 @@ interface LoadedPlugin {
   shipped: boolean;
 }
 
-yieldToOthers();
-
 const settings = workerData as WorkerSettings;
 if (settings.helperUrl) resolveHelperModule(settings.helperUrl);
 
@@ -51,6 +49,8 @@ export async function report(): Promise<WorkerReport> {
     // Of an error only the message arrives.
     throw new Error(readThrown(error).message);
   });
+  // Not before: until the threads are ready nobody is served.
+  yieldToOthers();
   return fallbackReason === undefined ? { engine: loaded.name } : { engine: loaded.name, fallbackReason };
 }
 

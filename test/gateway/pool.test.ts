@@ -11,7 +11,7 @@ describe('helpers in the pool', () => {
       HELPER_POOL_THREADS: '2',
       HELPER_POOL_QUEUE: '2',
       // Long enough for a thread that yields to all others to fill its memory on a busy machine.
-      HELPER_TASK_TIMEOUT_MS: '10000',
+      HELPER_TASK_TIMEOUT_MS: '6000',
     });
   });
 
