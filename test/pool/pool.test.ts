@@ -1,17 +1,12 @@
 import { expect } from 'chai';
 import { createPool, type Pool, type PoolOptions } from '../../pool/pool.js';
 import { callTask } from './call-task.js';
+import { workerSettings } from './worker-settings.js';
 
 const options: PoolOptions = {
   threads: 1,
   queue: 9,
-  worker: {
-    engine: 'auto',
-    limits: { maxPixels: 1e6, maxFrames: 10 },
-    fonts: [],
-    taskTimeoutMs: 5000,
-    maxJsonBytes: 4e6,
-  },
+  worker: workerSettings,
 };
 
 describe('the pool', () => {

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { createPool } from '../../pool/pool.js';
 import { yieldToOthers } from '../../pool/priority.js';
 import { skipWithout } from '../needs.js';
+import { workerSettings } from './worker-settings.js';
 
 /** Undefined where the thread has ended. */
 function niceOf(thread: string): number | undefined {
@@ -33,13 +34,7 @@ describe('worker threads', () => {
     const pool = createPool({
       threads: 2,
       queue: 9,
-      worker: {
-        engine: 'auto',
-        limits: { maxPixels: 1e6, maxFrames: 10 },
-        fonts: [],
-        taskTimeoutMs: 5000,
-        maxJsonBytes: 4e6,
-      },
+      worker: workerSettings,
     });
     await pool.start();
     const after = niceValues();
