@@ -1,4 +1,4 @@
-// Runs the tests that were built in three processes side by side: most of them wait for another process, a clock or a lock, and
+// Runs the tests that were built in four processes side by side: most of them wait for another process, a clock or a lock, and
 // two cores can do more meanwhile. With arguments ("npm test -- --grep usage") it is one mocha that is given them.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,13 +16,13 @@ const noDatabase = { TEST_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' };
 /**
  * What may use PostgreSQL is in one part: its connections and its advisory lock are the same for all schemas, so tests in two
  * processes would wait for each other. What waits most of its time for a gateway, a browser or a balancer that it started is in
- * another. A file belongs to the first part that takes it.
+ * another, and so are reloads, of which there are hundreds where all are asked for. A file belongs to the first part that takes it.
  */
 const parts = [
   {
     name: 'of processes',
     takes:
-      /^gateway[/\\](process|drain|inline|rolling-restart|site[/\\](axe|browser)|commands[/\\](signals|plugins|launch|write-by-turn|lower-encoders))\.test\.js$/,
+      /^gateway[/\\](process|drain|inline|rolling-restart|site[/\\](axe|browser)|docs[/\\](reference|playground)[/\\]browser|docs[/\\]openapi[/\\](client|redocly)|commands[/\\](signals|dev(-surfaces)?|hangup|mcp|completion[/\\][\w-]+|plugins[/\\][\w-]+|openapi|launch|write-by-turn|lower-encoders))\.test\.js$/,
     env: noDatabase,
   },
   {
@@ -30,6 +30,7 @@ const parts = [
     takes: /^gateway[/\\](cluster|commands|database|keys|limits|site|usage)(\.test\.js$|[/\\])/,
     env: {},
   },
+  { name: 'of reloads', takes: /^gateway[/\\]helpers[/\\]reload/, env: noDatabase },
   { name: 'all others', takes: /./, env: noDatabase },
 ];
 
@@ -47,6 +48,7 @@ function start(args, output, env = {}) {
 
 /** Runs mocha; gives its exit code and what it said, which is shown as it comes where `shown` says so. */
 async function run(args, env, shown) {
+  const began = Date.now();
   const child = start(process.stdout.isTTY ? ['--color', ...args] : args, 'pipe', env);
   const said = [];
   for (const name of ['stdout', 'stderr']) {
@@ -56,7 +58,8 @@ async function run(args, env, shown) {
     });
   }
   const [code] = await once(child, 'close');
-  return { code: code ?? 1, said: Buffer.concat(said).toString() };
+  const seconds = Math.round((Date.now() - began) / 1000);
+  return { code: code ?? 1, said: Buffer.concat(said).toString(), seconds };
 }
 
 /** What mocha says of the tests that failed, which comes last; colours may stand before it. */
@@ -94,7 +97,7 @@ if (given.length > 0) {
     process.exitCode = code;
     console.log(`${parts[at].name}:\n${failures(said)}`);
   }
-  for (const [at, { code }] of results.entries()) {
-    console.log(`${parts[at].name}: ${code === 0 ? 'passed' : `failed (${code})`}`);
+  for (const [at, { code, seconds }] of results.entries()) {
+    console.log(`${parts[at].name}: ${code === 0 ? 'passed' : `failed (${code})`}, ${seconds} s`);
   }
 }

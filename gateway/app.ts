@@ -1,9 +1,13 @@
 import cors from '@koa/cors';
 import Router from '@koa/router';
 import Koa from 'koa';
+import type { Answer } from '../pool/answer.js';
 import type { ImageLimits } from '../pool/image/engine.js';
 import type { Pool } from '../pool/pool.js';
-import type { Registry } from './helpers/registry.js';
+import type { Now } from './after.js';
+import type { DocRoute } from './docs/doc-route.js';
+import type { LiveRegistry } from './helpers/live-registry.js';
+import type { Helper } from './helpers/registry.js';
 import type { MultipartLimits } from './http/body/multipart.js';
 import type { Arrivals } from './http/flow/arrivals.js';
 import type { Departures } from './http/flow/departures.js';
@@ -11,25 +15,36 @@ import type { Phase } from './http/server/lifecycle.js';
 import type { KeyVerifier } from './keys/verifier.js';
 import type { Limiter } from './limits/limiter.js';
 import { createLimitsOf, type EffectiveLimits } from './limits/tenant-limits.js';
+import { answerMessage } from './mcp/http/answer-message.js';
+import { limitQuestions, toolsEndpoint, toolsMethods, toolsPath } from './mcp/http/endpoint.js';
+import type { KnownAs } from './mcp/http/host-verdict.js';
+import { createHttpTools, type ToolCall } from './mcp/http/http-tools.js';
+import { knownHost } from './mcp/http/known-host.js';
+import { readBody } from './mcp/http/read-body.js';
+import { requireSize } from './mcp/http/require-size.js';
 import { admit } from './pipeline/admit.js';
 import { authenticate } from './pipeline/authenticate.js';
 import { dispatch } from './pipeline/dispatch.js';
 import { fetchSource } from './pipeline/fetch-source.js';
 import { alive, type Readiness, ready, refuseWhenClosing } from './pipeline/health.js';
 import { limit } from './pipeline/limit.js';
+import { limitRate } from './pipeline/limit-rate.js';
 import { type Observers, observe } from './pipeline/observe.js';
 import { readInput } from './pipeline/read-input.js';
-import { respond } from './pipeline/respond.js';
+import { type FaultTeller, respond } from './pipeline/respond.js';
 import { pathsOf, route, unrouted } from './pipeline/route.js';
 import { runHelper } from './pipeline/run-helper.js';
 import type { RunOptions } from './pipeline/run-here.js';
 import { from, type HttpCall } from './pipeline/stage.js';
-import type { CallState } from './pipeline/state.js';
+import type { CallMiddleware, CallState } from './pipeline/state.js';
 import { validate } from './pipeline/validate.js';
+import { withPreview } from './pipeline/with-preview.js';
 import type { Source } from './source/fetch.js';
 
 export interface AppParts {
-  registry: Registry;
+  registry: LiveRegistry;
+  /** Pages and documents beside the helpers. */
+  docs: readonly DocRoute[];
   keys: Pick<KeyVerifier, 'verify'>;
   source: Source;
   pool: Pool;
@@ -40,12 +55,16 @@ export interface AppParts {
   arrivals: Arrivals;
   /** Answers until they are taken. */
   departures: Departures;
+  /** Makes of an error what its caller may know; nothing is told of faults where absent. */
+  tellFaults?: FaultTeller;
   observers: Observers;
   bodyLimits: MultipartLimits;
   imageLimits: ImageLimits;
   inline: RunOptions;
   /** Origins whose pages may call the API, or `*`. */
   corsOrigins: readonly string[];
+  /** What agents may call it by. */
+  knownAs: KnownAs;
   /** Undefined once the gateway is to end. */
   readiness: () => Readiness | undefined;
   phase: () => Phase;
@@ -53,29 +72,15 @@ export interface AppParts {
 
 /** The API as a Koa application: a call's way through the gateway, one line a stage. */
 export function createApp(parts: AppParts): Koa<CallState> {
-  const limitsOf = createLimitsOf(parts.limits);
-  const router = new Router<CallState>({ sensitive: true, strict: true });
-  router.get('/healthz', alive());
-  router.get('/readyz', ready(parts.readiness));
-  for (const helper of parts.registry.values()) {
-    const answer = from<HttpCall>()
-      .through(authenticate(parts.keys))
-      .through(limit(helper, parts.limiter, limitsOf))
-      .through(admit(parts.pool))
-      .through(readInput(helper, parts.arrivals, parts.bodyLimits))
-      .through(validate(helper))
-      .through(fetchSource(helper, parts.source, parts.arrivals, parts.imageLimits))
-      .to(runHelper(helper, parts.inline));
-    router.register(pathsOf(helper.id), ['GET', 'POST'], route(helper, answer), { name: helper.id });
-  }
-
   const app = new Koa<CallState>();
   app.use(observe(parts.observers));
-  app.use(respond(parts.departures));
+  app.use(respond(parts.departures, parts.tellFaults));
   if (parts.corsOrigins.length > 0) app.use(allowOrigins(parts.corsOrigins));
   app.use(refuseWhenClosing(parts.phase));
-  app.use(dispatch(router));
-  app.use(unrouted(parts.registry));
+  const limitsOf = createLimitsOf(parts.limits);
+  const agents = toolsEndpoint(agentStages(parts, limitsOf));
+  app.use(dispatch(parts.registry, () => createRouter(parts, limitsOf, agents)));
+  app.use(unrouted(parts.registry, [...parts.docs, { path: toolsPath }]));
   app.on('error', (error) => {
     // The client went away while it was sent: the call's own line says so.
     if (error.code === 'ERR_STREAM_PREMATURE_CLOSE') return;
@@ -84,13 +89,56 @@ export function createApp(parts: AppParts): Koa<CallState> {
   return app;
 }
 
+/** The routes of the helpers as they are now, and of what stands beside them. */
+function createRouter(parts: AppParts, limitsOf: LimitsOf, agents: CallMiddleware): Router<CallState> {
+  const router = new Router<CallState>({ sensitive: true, strict: true });
+  router.get('/healthz', alive());
+  router.get('/readyz', ready(parts.readiness));
+  for (const helper of parts.registry.values()) {
+    const answer = from<HttpCall>()
+      .through(authenticate(parts.keys))
+      .through(limit(helper, parts.limiter, limitsOf))
+      .through(admit(helper, parts.pool))
+      .through(readInput(helper, parts.arrivals, parts.bodyLimits))
+      .through(validate(helper))
+      .through(fetchSource(helper, parts.source, parts.arrivals, parts.imageLimits))
+      .to(runHelper(helper, parts.inline));
+    router.register(pathsOf(helper.id), ['GET', 'POST'], route(helper, answer), { name: helper.id });
+  }
+  router.register(toolsPath, toolsMethods, agents);
+  for (const { path, methods, handle } of parts.docs) router.register(path, [...methods], handle);
+  return router;
+}
+
+type LimitsOf = ReturnType<typeof createLimitsOf>;
+
+/** A message of an agent: what it asks, and the calls of the helpers' tools. */
+function agentStages(parts: AppParts, limitsOf: LimitsOf): (call: HttpCall) => Now<Answer> {
+  const toolStages = (helper: Helper) =>
+    // The same stages as any call of the helper, once its key is known.
+    from<ToolCall>()
+      .through(limit(helper, parts.limiter, limitsOf))
+      .through(requireSize(parts.bodyLimits))
+      .through(admit(helper, parts.pool))
+      .through(validate(helper))
+      .through(fetchSource(helper, parts.source, parts.arrivals, parts.imageLimits))
+      .to(withPreview(runHelper(helper, parts.inline)));
+  const tools = createHttpTools(parts.registry, toolStages, parts.knownAs.apiUrl);
+  return from<HttpCall>()
+    .through(knownHost(parts.knownAs))
+    .through(authenticate(parts.keys))
+    .through(readBody(parts.arrivals, parts.bodyLimits))
+    .through(limitQuestions(tools, limitRate(parts.limiter, limitsOf)))
+    .to(answerMessage(tools));
+}
+
 /** CORS for the configured origins; without any, a browser keeps other sites' pages away from the API. */
 function allowOrigins(origins: readonly string[]): Koa.Middleware<CallState> {
   const any = origins.includes('*');
   return cors({
     origin: (ctx) => (any ? '*' : origins.includes(ctx.get('origin')) ? ctx.get('origin') : ''),
     allowMethods: 'GET,HEAD,POST',
-    allowHeaders: 'authorization,content-type',
+    allowHeaders: 'authorization,content-type,mcp-method,mcp-name,mcp-protocol-version',
     exposeHeaders: 'x-request-id,retry-after,ratelimit,ratelimit-policy',
     maxAge: 86400,
     // What respond() answers errors with comes later; the headers have to be there already.

@@ -1,20 +1,25 @@
-import { createRequire } from 'node:module';
 import { Command } from 'commander';
+import { registerCall } from './commands/call/register.js';
 import { outliveReader } from './commands/closed-pipe.js';
+import { registerCompletion } from './commands/completion/register.js';
+import { registerDev } from './commands/dev.js';
 import { registerKeyCommands } from './commands/keys.js';
+import { registerMcp } from './commands/mcp.js';
+import { registerOpenApi } from './commands/openapi.js';
 import { registerOperatorCommands } from './commands/operator.js';
 import { processTerminal, usageErrors } from './commands/output.js';
-import { registerPluginCommands } from './commands/plugins.js';
+import { registerPluginCommands } from './commands/plugins/register.js';
 import { registerServe } from './commands/serve.js';
 import { registerTenantCommands } from './commands/tenants.js';
-
-const { version } = createRequire(import.meta.url)('helper-gateway/package.json') as { version: string };
+import { version } from './helpers/version.js';
 
 for (const stream of [process.stdout, process.stderr]) outliveReader(stream);
 
 const program = usageErrors(new Command('helper-gateway'), processTerminal)
   .description('A self-hosted gateway for small text and image helpers')
   .version(version)
+  // What stands behind `call SERVICE` is the helper's: its parameters may be called as our own options are.
+  .enablePositionalOptions()
   .showHelpAfterError('(--help lists what there is)');
 
 /** What opens the database is loaded by the commands that need it: help comes at once. */
@@ -22,13 +27,22 @@ const opening = () => import('./commands/open-admin.js');
 const openAdmin = async () => (await opening()).openAdmin();
 
 registerServe(program);
+registerDev(program);
 registerTenantCommands(program, openAdmin);
 registerKeyCommands(program, openAdmin);
 registerOperatorCommands(program, async () => (await opening()).openOperators(), processTerminal);
+registerCall(program);
 registerPluginCommands(program, processTerminal);
+registerOpenApi(program, processTerminal);
+registerMcp(program);
+registerCompletion(program, processTerminal);
+
+// Without a command it serves: that is what "npx ./helper-gateway-….tgz" is for in an empty folder.
+const given = process.argv.slice(2);
+const serves = given.every((argument) => argument === '--json');
 
 try {
-  await program.parseAsync();
+  await program.parseAsync(serves ? ['serve', ...given] : given, { from: 'user' });
 } catch (error) {
   // What stops a start is for the operator to mend, and its message says how; a stack is for what nobody foresaw.
   const foreseen = error instanceof Error && !/^(Type|Reference|Range|Syntax)Error$/.test(error.name);

@@ -16,8 +16,12 @@ export interface ErrorEntry {
   raisedBy?: 'pool' | 'handler';
   /** The code that it has there, where that is not its own. */
   raisedAs?: string;
-  /** What an error from below tells the public of its own, because it speaks of what was sent; its message is internal else. */
-  tells?: 'message' | 'details';
+  /**
+   * What an error from below tells the public of its own, because it speaks of what was sent; its message is internal else. An
+   * `exposed` message is told where the error says by `expose: true` that it is meant to be, and is a fault else: others use
+   * the same codes for what is nobody's business.
+   */
+  tells?: 'message' | 'details' | 'exposed';
 }
 
 /** Every error the gateway answers with: its code, its status and its public message. No status stands elsewhere. */
@@ -56,13 +60,19 @@ export const errorTable = {
   },
   scope_denied: { status: 403, message: 'This API key may not call this helper.' },
   forbidden: { status: 403, message: 'You may not do this here.' },
-  not_found: { status: 404, message: 'Nothing is served at this path.' },
+  not_found: {
+    status: 404,
+    message: 'Nothing is served at this path.',
+    raisedBy: 'handler',
+    tells: 'exposed',
+  },
   method_not_allowed: {
     status: 405,
     message: 'This path does not take this method; see the Allow header.',
   },
   request_timeout: { status: 408, message: 'The request did not arrive in time.' },
   exists: { status: 409, message: 'This name is already taken.' },
+  conflict: { status: 409, message: 'As things are, this cannot be.', raisedBy: 'handler', tells: 'exposed' },
   too_large: {
     status: 413,
     message: 'The request body is larger than this gateway accepts.',
@@ -114,11 +124,13 @@ export const errorTable = {
   },
   source_failed: {
     status: 502,
-    message: 'The image could not be fetched from the url.',
+    message: 'The url could not be fetched.',
   },
   upstream_failed: {
     status: 502,
     message: 'A server that this call needs did not answer as it should.',
+    raisedBy: 'handler',
+    tells: 'exposed',
   },
   busy: {
     status: 503,
@@ -141,7 +153,7 @@ export const errorTable = {
   },
   source_timeout: {
     status: 504,
-    message: 'The server behind the url did not deliver the image in time.',
+    message: 'The server behind the url did not deliver in time.',
   },
   helper_timeout: {
     status: 504,

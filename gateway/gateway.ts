@@ -9,12 +9,11 @@ import type { Config } from './config.js';
 import { createBatchWriter, pruneWriters } from './database/batch-writer.js';
 import { openDatabase } from './database/open-database.js';
 import { pruneDaily } from './database/prune-daily.js';
-import { createHelperPool } from './helpers/helper-pool.js';
-import { loadHelpers } from './helpers/load-helpers.js';
-import { builtinPlugins } from './helpers/package-paths.js';
-import type { Registry } from './helpers/registry.js';
-import { largestUpload } from './http/body/multipart.js';
-import { createArrivals } from './http/flow/arrivals.js';
+import { docRoutes } from './docs/routes.js';
+import { tellCutDeadlines } from './helpers/cut-deadlines.js';
+import type { Environment } from './helpers/helper-config.js';
+import { createHelperReload, type DevMode } from './helpers/helper-reload.js';
+import { HelperShelf, type LiveRegistry } from './helpers/live-registry.js';
 import { createDepartures } from './http/flow/departures.js';
 import { closeServer } from './http/server/close-server.js';
 import { createLifecycle } from './http/server/lifecycle.js';
@@ -25,13 +24,16 @@ import { createKeyStore } from './keys/sql-store.js';
 import { createKeyVerifier } from './keys/verifier.js';
 import { createLimiter } from './limits/limiter.js';
 import { pruneQuotas } from './limits/quota-store.js';
+import { limitsByDefault } from './limits/tenant-limits.js';
+import { openWork } from './local/work.js';
 import { createMetrics } from './metrics.js';
 import { migrations } from './migrations.js';
 import { createReadiness } from './pipeline/health.js';
+import { faultTeller } from './pipeline/tell-fault.js';
 import { warmUp } from './pipeline/warm-up.js';
 import type { Credentials } from './site/accounts/first-operator.js';
+import { isLoopback } from './site/stages/protect.js';
 import { startSite } from './site/start-site.js';
-import { createSource } from './source/fetch.js';
 import { createUsageMeter } from './usage/meter.js';
 import { pruneUsage } from './usage/retention.js';
 
@@ -41,7 +43,7 @@ export interface Gateway {
   url: string;
   /** Where the key-management site listens. */
   connectUrl: string;
-  registry: Registry;
+  registry: LiveRegistry;
   engine: WorkerReport;
   /** The first tenant's key, where this start created it: to be shown now, it is kept nowhere. */
   firstKey: FirstKey | undefined;
@@ -54,56 +56,56 @@ export interface Gateway {
    * loses no call when the gateway closes.
    */
   drain(): Promise<void>;
+  /**
+   * Loads the helpers of the configuration's folders anew while calls go on: those that a change of these files concerns, or all.
+   * Never rejects: what cannot be loaded is told, and goes on as it was.
+   */
+  reload(changed?: Iterable<string>): Promise<void>;
   /** Takes no more calls, finishes those under way, frees everything. */
   close(): Promise<void>;
+}
+
+export interface GatewayOptions {
+  /** Where plugins' own configuration is set. */
+  env?: Environment;
+  /** A plugin that cannot be loaded stops no start then, and callers on this host are told of faults. */
+  dev?: DevMode | undefined;
 }
 
 /**
  * The one composition root: builds every part from the configuration and starts it. Throws, with everything closed
  * again, where a part cannot start; the message says what to change.
  */
-export async function startGateway(config: Config, logger: Logger): Promise<Gateway> {
+export async function startGateway(
+  config: Config,
+  logger: Logger,
+  options: GatewayOptions = {},
+): Promise<Gateway> {
   const closers = new Closers();
   try {
-    return await compose(config, logger, closers);
+    return await compose(config, logger, options, closers);
   } catch (error) {
     await closers.close();
     throw error;
   }
 }
 
-async function compose(config: Config, logger: Logger, closers: Closers): Promise<Gateway> {
+async function compose(
+  config: Config,
+  logger: Logger,
+  { env = process.env, dev }: GatewayOptions,
+  closers: Closers,
+): Promise<Gateway> {
   const started = performance.now();
   loadColorNames();
-  const folders = [builtinPlugins, ...config.pluginDirs];
-  const imageLimits = { maxPixels: config.maxPixels, maxFrames: config.maxFrames };
-  const bodyLimits = { maxTextBytes: config.maxTextBytes, maxFileBytes: config.maxImageBytes };
-  // An answer grows with its text: escaped, and in a diff said twice.
-  const maxJsonBytes = 4 * config.maxTextBytes;
-  const arrivals = closers.own(
-    createArrivals({
-      most: config.arriving,
-      bytes: config.inputBytes,
-      largest: largestUpload(bodyLimits),
-    }),
-  );
   const departures = closers.own(
     createDepartures({ bytes: config.outputBytes, onRoom: (tenant) => pool.look(tenant) }),
   );
-  const loading = loadHelpers({ folders, fonts: config.fonts, logger });
-  const pool = closers.own(
-    createHelperPool({
-      config,
-      folders,
-      loading,
-      imageLimits,
-      maxJsonBytes,
-      stopOf: departures.backlog,
-      logger,
-    }),
-  );
-  const inline = { timeoutMs: config.taskTimeoutMs, maxJsonBytes, logger };
-  const [registry, engine, database] = await Promise.all([
+  // In dev the author's helpers are loaded as any later version of them will be.
+  const atStart = dev ? { ...config, pluginDirs: [] } : config;
+  const work = openWork({ config: atStart, logger, env, closers, stopOf: departures.backlog });
+  const { loading, pool, arrivals, inline } = work;
+  const [loaded, engine, database] = await Promise.all([
     loading,
     pool.start(),
     openDatabase(config, {
@@ -112,8 +114,17 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
       ownThread: true,
       onConnectionLost: (error) => logger.debug({ err: error }, 'database connection lost'),
     }).then((opened) => closers.own(opened)),
-    loading.then((registry) => warmUp(registry, inline)),
+    loading.then(async (registry) => {
+      tellCutDeadlines(registry, config.taskTimeoutMs, logger);
+      await Promise.all([...registry.values()].map(inline.helpers.prepare));
+      await warmUp(registry, inline);
+    }),
   ]);
+  for (const helper of loaded.values()) helper.group = pool.first;
+  const registry = new HelperShelf(loaded);
+  const live = { config, env, shelf: registry, pool, engine, logger, dev };
+  const reloader = closers.own(createHelperReload(live));
+  if (dev) await reloader.reload();
   if (engine.fallbackReason !== undefined) {
     logger.warn(
       { reason: engine.fallbackReason },
@@ -144,34 +155,23 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
     }),
   );
   const metrics = createMetrics({ pool, arrivals, departures, keysAvailable: keys.available });
-  const source = closers.own(
-    createSource({
-      origins: config.sourceOrigins,
-      timeoutMs: config.sourceTimeoutMs,
-      maxBytes: config.maxImageBytes,
-    }),
-  );
 
   const lifecycle = createLifecycle();
+  // Known once the site listens, which it does after the API.
+  let siteUrl: string | undefined;
+  const keySite = (host: string) => config.connectUrl ?? (isLoopback(host) ? siteUrl : undefined);
   const app = createApp({
+    ...work,
     registry,
+    docs: docRoutes({ registry, config, keySite, isDev: dev !== undefined }),
     keys,
-    source,
-    pool,
     limiter,
-    limits: {
-      rate: config.rate,
-      burst: config.burst,
-      monthlyQuota: config.monthlyQuota ?? null,
-      inFlight: config.inFlight ?? null,
-    },
-    arrivals,
+    limits: limitsByDefault(config),
     departures,
+    ...(dev ? { tellFaults: faultTeller(config.pluginDirs) } : {}),
     observers: { logger, metrics, usage },
-    bodyLimits,
-    imageLimits,
-    inline,
     corsOrigins: config.corsOrigins,
+    knownAs: config,
     readiness: createReadiness({ phase: lifecycle.phase, engine, keys, pool }),
     phase: lifecycle.phase,
   });
@@ -193,6 +193,7 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
     keysAvailable: keys.available,
     apiUrl: url,
   });
+  siteUrl = site.url;
   // Only now that nothing can stop the start any more: the key is shown once.
   const firstKey = await createFirstTenant(store);
   const demoTenant = (await store.tenant(firstTenant))?.name;
@@ -206,6 +207,7 @@ async function compose(config: Config, logger: Logger, closers: Closers): Promis
     firstKey,
     demoTenant,
     firstOperator: site.firstOperator,
+    reload: reloader.reload,
     async drain() {
       lifecycle.enter('draining');
       await sleep(config.drainMs);

@@ -20,7 +20,7 @@ export function makeAnswer(value: unknown, most: number): Answer {
   const isObject = Object.prototype.toString.call(value) === '[object Object]';
   if (!isObject || lostInJson(value) !== undefined) {
     throw new Error(
-      `the handler returned ${nameOf(value)}; it may return a plain object, which becomes data, or {body: Uint8Array | string, type: a media type}`,
+      `the handler returned ${nameOf(value)}; it may return a plain object, which becomes data, or {body: Uint8Array | string, type: a media type, headers?}`,
     );
   }
   const sent = makeBodyAnswer(value as object, most);
@@ -30,6 +30,8 @@ export function makeAnswer(value: unknown, most: number): Answer {
   if (!text?.startsWith('{')) {
     throw new Error(`the handler returned an object whose toJSON gives ${text?.slice(0, 60)}, not an object`);
   }
+  // A getter may give more than it did when it was measured.
+  if (text.length > most) throw resultTooLarge('JSON', most);
   return { kind: 'json', text };
 }
 

@@ -1,4 +1,5 @@
 import { isAnyArrayBuffer } from 'node:util/types';
+import { type AnswerHeaders, makeHeaders } from './answer-headers.js';
 import { lostInJson, nameOf } from './json-data.js';
 import { resultTooLarge } from './result-too-large.js';
 
@@ -7,6 +8,7 @@ export interface BodyAnswer {
   kind: 'bytes';
   bytes: Uint8Array;
   type: string;
+  headers?: AnswerHeaders;
 }
 
 const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;[\t\x20-\x7e]*)?$/;
@@ -14,12 +16,12 @@ const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i;
 const encoder = new TextEncoder();
 
 /**
- * The answer of a result `{body, type}`: `body` is a Uint8Array, or a string together with a string `type`. Undefined where
+ * The answer of a result `{body, type, headers?}`: `body` is a Uint8Array, or a string together with a string `type`. Undefined where
  * the result is none of these and may be data. Throws an `Error` that says what cannot be sent, and one with the code
  * `result_too_large` for text of more than `most` bytes.
  */
 export function makeBodyAnswer(result: object, most: number): BodyAnswer | undefined {
-  const { body, type } = result as { body?: unknown; type?: unknown };
+  const { body, type, headers } = result as { body?: unknown; type?: unknown; headers?: unknown };
   refuseOtherBodies(body);
   const isBytes = body instanceof Uint8Array;
   if (!isBytes && (typeof body !== 'string' || typeof type !== 'string')) return undefined;
@@ -29,9 +31,10 @@ export function makeBodyAnswer(result: object, most: number): BodyAnswer | undef
     );
   }
   refuseOtherFields(result);
-  if (isBytes) return { kind: 'bytes', bytes: body, type };
+  const own = headers === undefined ? undefined : { headers: makeHeaders(headers) };
+  if (isBytes) return { kind: 'bytes', bytes: body, type, ...own };
   if (Buffer.byteLength(body) > most) throw resultTooLarge('text', most);
-  return { kind: 'bytes', bytes: encoder.encode(body), type: withCharset(type) };
+  return { kind: 'bytes', bytes: encoder.encode(body), type: withCharset(type), ...own };
 }
 
 const forData = '; to answer with data that has fields of these names, put it inside another field';
@@ -52,12 +55,12 @@ function refuseOtherFields(result: object): void {
   if (others.length === 0) return;
   const names = others.map(([key]) => key.slice(0, 60)).slice(0, 10);
   throw new Error(
-    `the handler returned ${names.join(', ')} beside body and type, which are sent alone, with status 200: headers and status cannot be set${forData}`,
+    `the handler returned ${names.join(', ')} beside body and type, which are sent with headers alone, and with status 200: a status cannot be set${forData}`,
   );
 }
 
 function isOwn(key: string): boolean {
-  return key === 'body' || key === 'type';
+  return key === 'body' || key === 'type' || key === 'headers';
 }
 
 /** A string is sent as UTF-8, and browsers would read text without a charset as something else. */

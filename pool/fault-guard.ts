@@ -7,6 +7,12 @@ export interface GuardOptions {
   name: string;
   /** Milliseconds after which the work has failed, if it has not settled by then. It cannot be stopped. */
   timeoutMs?: number;
+  /** Takes out of what is told on stderr what nobody may read. */
+  hide?: ((text: string) => string) | undefined;
+  /** Asked when the time is up: whether nothing is to fail for it, because somebody steps through the code. */
+  isPaused?: () => boolean;
+  /** Called when the work has failed for its time, which may still be told to end. */
+  onTime?: () => void;
   /** Told of a fault that comes when the work has ended already; stderr where nobody wants to know. */
   onLate?: (error: unknown) => void;
 }
@@ -37,7 +43,9 @@ export function guard<T>(options: GuardOptions, work: () => Promise<T>): Promise
       reject(error);
     }
     function expire(): void {
+      if (options.isPaused?.()) return;
       end(codedError('helper_timeout', `${name} did not settle within ${timeoutMs} ms`));
+      options.onTime?.();
     }
     function finish(value: T): void {
       guarded.fail = undefined;
@@ -61,11 +69,11 @@ function listen(): void {
   guardMicrotasks();
 }
 
-function take({ name, fail, onLate }: Guarded, error: unknown): void {
+function take({ name, fail, onLate, hide = (text) => text }: Guarded, error: unknown): void {
   if (fail) fail(error);
   else if (onLate) onLate(error);
   else {
-    const text = describeThrown(readThrown(error));
+    const text = hide(describeThrown(readThrown(error)));
     console.error(`helper-gateway: ${name} failed in what it had left running: ${text}`);
   }
 }

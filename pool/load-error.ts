@@ -1,11 +1,20 @@
+export interface LoadErrorOptions {
+  /** The helper whose plugin is to blame, where one is. */
+  service?: string | undefined;
+  /** Whether it was the plugin's `setup`. */
+  inSetup?: boolean;
+  cause?: unknown;
+}
+
 /** Why a worker thread never became ready. `message` is for the operator. */
 export class LoadError extends Error {
-  /** The helper whose plugin is to blame, where one is. */
   readonly service: string | undefined;
+  readonly inSetup: boolean;
 
-  constructor(message: string, { service, cause }: { service?: string | undefined; cause?: unknown } = {}) {
+  constructor(message: string, { service, inSetup = false, cause }: LoadErrorOptions = {}) {
     super(message, { cause });
     this.name = 'LoadError';
     this.service = service;
+    this.inSetup = inSetup;
   }
 }

@@ -1,3 +1,4 @@
+import type { HelperParts } from './context/handler-context.js';
 import { guard } from './fault-guard.js';
 
 /** A plugin as a worker finds it. */
@@ -7,6 +8,30 @@ export interface PluginModule {
   url: string;
   /** Whether it comes with the package: its code is known, and need not be guarded against. */
   shipped?: boolean | undefined;
+  /** Values of its configuration by their names. */
+  config?: Readonly<Record<string, string>> | undefined;
+  /** Those of them that are never told. */
+  secrets?: readonly string[] | undefined;
+  /** Whether it has a `setup`, to be run before its first call. */
+  setup?: boolean | undefined;
+}
+
+/** A plugin's default export, as far as a worker goes by it. */
+export interface Plugin {
+  source?: unknown;
+  files?: unknown;
+  handler: (input: unknown, context: object) => unknown;
+  dryrun?: unknown;
+  setup?: unknown;
+}
+
+/** A plugin that a thread has imported. */
+export interface LoadedPlugin {
+  service: string;
+  plugin: Plugin;
+  shipped: boolean;
+  /** What its calls get beside their input. */
+  parts: HelperParts;
 }
 
 /** Milliseconds that a plugin may take to load. A connection that it waits for fits in; one that never comes is named. */

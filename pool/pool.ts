@@ -2,10 +2,10 @@ import { performance } from 'node:perf_hooks';
 import { Admission } from './admission.js';
 import type { Asker } from './asker.js';
 import { FairQueue, type Stop } from './fair-queue.js';
+import { createGroup, type Group, type Job } from './group.js';
 import { PoolError } from './pool-error.js';
 import type { WorkerReport, WorkerSettings } from './task.js';
-import { createThreads, type Threads } from './threads.js';
-import { createTurn, type Job, type Turn } from './turn.js';
+import { createTurn, type Turn } from './turn.js';
 
 export interface PoolOptions {
   threads: number;
@@ -21,11 +21,18 @@ export interface PoolOptions {
 export interface Pool {
   /** Starts every worker and says what they found. Throws where they cannot start. */
   start(): Promise<WorkerReport>;
-  /** A call's way through the pool. */
-  turn(asker: Asker): Turn;
+  /** The threads that `start` starts. */
+  readonly first: Group;
+  /**
+   * Starts as many threads besides, with settings of their own; tasks at a time are no more for that. Throws a `LoadError`
+   * where they cannot load, and what `plugins` rejects with; with all of them ended.
+   */
+  open(settings: Partial<WorkerSettings>, options?: { attempts?: number }): Promise<Group>;
+  /** A call's way through the pool, on the threads of a group. */
+  turn(asker: Asker, group?: Group): Turn;
   /** Says that tasks of this tenant may be started now, and starts what may be. */
   look(tenant: string): void;
-  /** Tasks running, places taken, and threads that could run one. */
+  /** Tasks running, places taken, and threads that could run one, whosever it is. */
   stats(): { running: number; places: number; threads: number };
   /** Helpers whose plugins the last thread to fail could not load. */
   missing(): readonly string[];
@@ -33,39 +40,89 @@ export interface Pool {
   close(): Promise<void>;
 }
 
+/** A task whose turn has come. */
+interface Chosen {
+  tenant: string;
+  job: Job;
+  /** What the tenant was charged for it. */
+  estimate: number;
+}
+
 /** A bounded pool of worker threads that tenants share fairly by time. Nothing starts before `start`. */
 export function createPool(options: PoolOptions): Pool {
   const admission = new Admission(options.threads + options.queue);
   const queue = new FairQueue<Job>(options.stopOf);
-  let threads: Threads | undefined;
+  /** Groups that may have tasks. */
+  const serving = new Set<Group>();
+  const open = new Set<Group>();
+  /** Tasks that were chosen while each of their group's threads was being replaced. */
+  const parked = new Set<Chosen>();
   let running = 0;
   let closing = false;
   // Running mean of a task's milliseconds: the charge until the real one is known, and the guess behind Retry-After.
   let typical = 50;
   let drained: (() => void) | undefined;
+  const first = makeGroup(options.worker);
+
+  function makeGroup(settings: WorkerSettings, attempts?: number): Group {
+    const group = createGroup({
+      count: options.threads,
+      settings,
+      ...(attempts === undefined ? {} : { attempts }),
+      onReady: pump,
+      onFault: (error) => options.onFault?.(error),
+      onClose: (closed) => {
+        serving.delete(closed);
+        open.delete(closed);
+      },
+    });
+    open.add(group);
+    return group;
+  }
 
   function pump(): void {
-    while (threads && running < threads.ready() && queue.size > 0) {
-      const estimate = typical;
-      const next = queue.shift(estimate);
+    while (running < options.threads && queue.size + parked.size > 0 && isAnyFree()) {
+      const next = takeChosen() ?? takeNext();
       if (!next) return;
-      running += 1;
-      runJob(threads, next.tenant, next.item, estimate);
+      if (isFree(next.job.group)) runJob(next);
+      // Every group has a thread for each task that may run; but for this one's none has taken the place of one that ended.
+      else parked.add(next);
     }
   }
 
-  function runJob(on: Threads, tenant: string, job: Job, estimate: number): void {
+  function isAnyFree(): boolean {
+    for (const group of serving) if (isFree(group)) return true;
+    return false;
+  }
+
+  function takeChosen(): Chosen | undefined {
+    for (const next of parked) {
+      if (!isFree(next.job.group)) continue;
+      parked.delete(next);
+      return next;
+    }
+    return undefined;
+  }
+
+  function takeNext(): Chosen | undefined {
+    const estimate = typical;
+    const next = queue.size > 0 ? queue.shift(estimate) : undefined;
+    return next && { tenant: next.tenant, job: next.item, estimate };
+  }
+
+  function runJob({ tenant, job, estimate }: Chosen): void {
     const began = performance.now();
+    running += 1;
     const end = () => {
       const spent = performance.now() - began;
       typical = typical * 0.9 + spent * 0.1;
       running -= 1;
       queue.settle(tenant, estimate, spent);
       pump();
-      if (running === 0 && queue.size === 0) drained?.();
+      if (isEmpty()) drained?.();
     };
     // A layer of promises less is felt where a task takes a fraction of a millisecond.
-    on.run(job.task).then(
+    job.group.threads.run(job.task, job).then(
       (outcome) => {
         job.resolve(outcome);
         end();
@@ -77,8 +134,26 @@ export function createPool(options: PoolOptions): Pool {
     );
   }
 
+  function unpark(job: Job): boolean {
+    for (const each of parked) {
+      if (each.job !== job) continue;
+      parked.delete(each);
+      queue.settle(each.tenant, each.estimate, 0);
+      return true;
+    }
+    return false;
+  }
+
+  function isEmpty(): boolean {
+    return running === 0 && queue.size === 0 && parked.size === 0;
+  }
+
   function retryAfter(): number {
     return Math.max(1, Math.ceil((admission.size * typical) / options.threads / 1000));
+  }
+
+  function requireOpen(): void {
+    if (closing) throw new PoolError('shutting_down', 'the pool takes no more work');
   }
 
   const parts = {
@@ -86,36 +161,50 @@ export function createPool(options: PoolOptions): Pool {
     enqueue({ tenant, weight }: Asker, job: Job) {
       queue.push(tenant, job, weight);
       pump();
-      return () => queue.remove(tenant, job);
+      return () => queue.remove(tenant, job) || unpark(job);
     },
     refusal: (code: 'busy' | 'tenant_busy') =>
       new PoolError(code, 'no place in the pool', { retryAfter: retryAfter() }),
-    requireOpen() {
-      if (closing) throw new PoolError('shutting_down', 'the pool takes no more work');
-    },
+    requireOpen,
   };
 
   return {
-    async start() {
-      threads = createThreads({
-        count: options.threads,
-        settings: options.worker,
-        onReady: pump,
-        onFault: (error) => options.onFault?.(error),
-      });
-      return threads.start();
+    first,
+    start() {
+      serving.add(first);
+      return first.threads.start();
     },
-    turn: (asker) => createTurn(asker, parts),
+    async open(settings, { attempts } = {}) {
+      requireOpen();
+      const group = makeGroup({ ...options.worker, ...settings }, attempts);
+      try {
+        await group.threads.start();
+        requireOpen();
+      } catch (error) {
+        await group.close();
+        throw error;
+      }
+      serving.add(group);
+      return group;
+    },
+    turn: (asker, group = first) => createTurn(asker, group, parts),
     look(tenant) {
       queue.look(tenant);
       pump();
     },
-    stats: () => ({ running, places: admission.size, threads: threads?.ready() ?? 0 }),
-    missing: () => threads?.missing() ?? [],
+    stats() {
+      const ready = [...serving].map(({ threads }) => threads.ready());
+      return { running, places: admission.size, threads: ready.length > 0 ? Math.min(...ready) : 0 };
+    },
+    missing: () => [...serving].flatMap(({ threads }) => threads.missing()),
     async close() {
       closing = true;
-      if (running > 0 || queue.size > 0) await new Promise<void>((resolve) => (drained = resolve));
-      await threads?.close();
+      if (!isEmpty()) await new Promise<void>((resolve) => (drained = resolve));
+      await Promise.all([...open].map((group) => group.close()));
     },
   };
+}
+
+function isFree({ threads }: Group): boolean {
+  return threads.idle() > 0;
 }

@@ -1,6 +1,9 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { JudgedInput, RawInput } from '../schemas/input/judge-input.js';
 import type { ParameterDeclaration } from '../schemas/parameters.js';
 import type { BytesAnswer } from './answer.js';
+import type { BodyAnswer } from './body-answer.js';
+import type { LogLine, Refusal } from './context/messages.js';
 import type { ImageLimits } from './image/engine.js';
 import type { PluginModule } from './plugin-module.js';
 import type { Thrown } from './thrown.js';
@@ -10,11 +13,25 @@ export interface CallTask {
   kind: 'call';
   /** URL of the plugin's module. */
   plugin: string;
+  /** Which of the plugin's functions is called. */
+  does: 'handler' | 'dryrun';
   input: Record<string, unknown>;
   context: { service: string; request_id: string };
-  /** The picture's bytes, moved to the worker, where the plugin has a source. */
-  source?: Uint8Array;
+  /** The files that came, by their fields; their bytes are moved to the worker. */
+  files?: TaskFiles;
+  /** Milliseconds of its own deadline, where that is shorter than any task's. */
+  timeoutMs?: number;
 }
+
+/** A file as it came. */
+export interface FileBytes {
+  bytes: Uint8Array;
+  /** Media type, as whoever sent it says. */
+  type: string;
+  name?: string;
+}
+
+export type TaskFiles = Readonly<Record<string, FileBytes>>;
 
 /** An input to be judged by a helper's schema where it keeps nobody waiting. */
 export interface JudgeTask {
@@ -26,32 +43,76 @@ export interface JudgeTask {
   runsDry: boolean;
 }
 
-export type Task = CallTask | JudgeTask;
+/** A picture to be shown where no larger one is taken. */
+export interface PreviewTask {
+  kind: 'preview';
+  bytes: Uint8Array;
+  /** The most that it may take. */
+  maxBytes: number;
+}
+
+export type Task = CallTask | JudgeTask | PreviewTask;
+
+/** A task with its number in the thread, by which it is named while it runs. */
+export interface NumberedTask {
+  number: number;
+  task: Task;
+}
 
 interface Results {
   call: BytesAnswer;
   judge: JudgedInput;
+  preview: BodyAnswer;
 }
 
 /** What a worker sends back of a task of this kind. Errors travel as data: of a thrown one only the message would arrive. */
 export type TaskOutcome<K extends Task['kind'] = Task['kind']> =
   | { ok: true; value: Results[K]; ms: number }
-  | ({ ok: false; ms: number } & Thrown);
+  | ({ ok: false; ms: number } & Failed);
+
+/** What a task ended with; `refusal` where that was the gateway's own word, which a handler did not catch. */
+export interface Failed extends Thrown {
+  refusal?: Refusal;
+}
+
+/** What threads tell the main thread, and ask of it. */
+export interface ThreadHooks {
+  /** Told each line of a handler's log. */
+  onLog?: (line: LogLine) => void;
+  /** Told where a start waits for a plugin's `setup`. */
+  onSlowSetup?: (module: PluginModule) => void;
+  /** The plugin of a url that a thread has not loaded, which its first task then waits for. */
+  onDemand?: (url: string) => PluginModule | undefined;
+  /** Whether somebody steps through the code: no deadline ends that. */
+  isDebugged?: () => boolean;
+}
 
 /** What every worker is started with. */
 export interface WorkerSettings {
-  /** Imported before a worker takes tasks; the engines load meanwhile. Any other is imported by its first task. */
+  /** Imported and set up before a worker takes tasks; the engines load meanwhile. */
   plugins?: Promise<readonly PluginModule[]>;
+  /** What stays on the main thread. */
+  hooks?: ThreadHooks;
   engine: 'auto' | 'sharp' | 'jimp';
   limits: ImageLimits;
   /** Font files and folders besides the shipped one. */
   fonts: readonly string[];
   /** Bytes of JSON that a handler may answer with. */
   maxJsonBytes: number;
+  /** Loads what pictures and long inputs need when the first comes; `engine` is known to be there then, and is not `auto`. */
+  lean?: boolean;
   /** Wall clock of one task; native code is told to stop by then. */
   taskTimeoutMs: number;
+  /** Lines of a handler's log below this level are not made; none are where it is absent. */
+  logLevel?: string;
   /** Resolves `helper-gateway/helper` for plugins outside the package. */
   helperUrl?: string;
+}
+
+/** What a worker is told first. */
+export interface WorkerGreeting {
+  /** Its end of the link to the main thread. */
+  port: MessagePort;
 }
 
 /** What a worker says of itself once it has started. */

@@ -1,26 +1,30 @@
 import { EventEmitter } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import { Piscina } from 'piscina';
+import type { TaskCall } from './context/task-host.js';
+import { createThreadLink } from './context/thread-link.js';
 import { LoadError } from './load-error.js';
 import { type MemoryWatch, memoryBound, watchMemory } from './memory-watch.js';
-import { importTimeoutMs, type PluginModule } from './plugin-module.js';
 import { PoolError } from './pool-error.js';
-import type { Task, TaskOutcome, WorkerReport, WorkerSettings } from './task.js';
-import { readThrown } from './thrown.js';
+import type { CallTask, NumberedTask, Task, TaskOutcome, WorkerReport, WorkerSettings } from './task.js';
+import { createTaskDeadline } from './task-deadline.js';
+import { createThreadLoading } from './thread-loading.js';
 
 /** One worker thread, from its start to its end. Another takes its place, it never comes back. */
 export interface Thread {
   /**
-   * Loads the engine, then the plugins as soon as they are known. Throws a `LoadError` where the thread is of no use.
+   * Loads the engine, then the plugins as soon as they are known, and has them set up. Throws a `LoadError` where the thread is of no use.
    */
   load(): Promise<WorkerReport>;
   /** Runs a task. Throws a `PoolError`: `helper_timeout`, or `internal` where the thread died of it; it has ended then. */
-  run(task: Task): Promise<TaskOutcome>;
+  run(task: Task, call?: TaskCall): Promise<TaskOutcome>;
   close(): Promise<void>;
 }
 
 export interface ThreadOptions {
   settings: WorkerSettings;
+  /** Milliseconds that each plugin's `setup` may take; any where absent. */
+  setupLimitMs?: number | undefined;
   /** Called when a task has ended, and the thread may have, too. */
   onFree: () => void;
   /** Called once, in the moment in which the thread can run nothing any more; `ofItself` where no task is to blame. */
@@ -32,15 +36,16 @@ export interface ThreadOptions {
 /** What ends a task before its time. */
 type Verdict = 'time' | 'memory';
 
-/** A thread that blocks while it imports cannot say so: it has somewhat longer than one that waits. */
-const loadLimitMs = importTimeoutMs + 10_000;
+const noCall: TaskCall = {};
+/** Of a task that judges an input. */
+const noLimits: Pick<CallTask, 'files' | 'timeoutMs'> = {};
 
 /**
  * A thread under a Piscina of its own. One Piscina of several threads would not tell which of them runs what, and starts
  * none any more once one has died while starting.
  */
-export function createThread({ settings, onFree, onEnd, onFault }: ThreadOptions): Thread {
-  const { plugins = [], ...workerData } = settings;
+export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }: ThreadOptions): Thread {
+  const { plugins = [], hooks = {}, ...workerData } = settings;
   const piscina = new Piscina({
     filename: new URL('./worker.js', import.meta.url).href,
     workerData,
@@ -56,18 +61,26 @@ export function createThread({ settings, onFree, onEnd, onFault }: ThreadOptions
   });
   /** By `abort` Piscina ends the worker of the task that runs. A signal would do, too, but costs each task a controller and its listeners. */
   const stop = new EventEmitter();
-  let running = false;
+  const link = createThreadLink(hooks.onLog);
+  const loading = createThreadLoading(piscina, { hooks, hasEnded: () => ended, setupLimitMs });
+  const deadline = createTaskDeadline({
+    onTime: giveUp,
+    onOver: () => abort('time'),
+    isDebugged: hooks.isDebugged,
+  });
+  /** The number of the last task. */
+  let number = 0;
+  let running: Task | undefined;
   let verdict: Verdict | undefined;
-  /** Begun anew by each task; where it goes off between two, nobody minds. */
-  let deadline: NodeJS.Timeout | undefined;
   let watch: MemoryWatch | undefined;
   let ended = false;
+  let closing = false;
 
   piscina.on('workerDestroy', () => end());
   piscina.on('error', onFault);
 
   function end(ofItself = !running): void {
-    if (ended) return;
+    if (ended || closing) return;
     ended = true;
     release();
     onEnd(ofItself);
@@ -76,8 +89,22 @@ export function createThread({ settings, onFree, onEnd, onFault }: ThreadOptions
   }
 
   function release(): void {
-    clearTimeout(deadline);
+    deadline.close();
+    link.close();
     watch?.stop();
+  }
+
+  /** At the deadline. A handler may hear of it and end; an input's judgement cannot. */
+  function giveUp(): boolean {
+    if (!running) return false;
+    verdict ??= 'time';
+    if (running.kind === 'judge') abort('time');
+    else link.abort('deadline');
+    return running.kind === 'call';
+  }
+
+  function leave(): void {
+    link.abort('gone');
   }
 
   function abort(why: Verdict): void {
@@ -95,46 +122,46 @@ export function createThread({ settings, onFree, onEnd, onFault }: ThreadOptions
   }
 
   async function load(): Promise<WorkerReport> {
-    const report: WorkerReport = await inTime('its engine', (signal) =>
-      piscina.run(undefined, { name: 'report', signal }),
-    );
-    for (const module of await plugins) await loadPlugin(module);
+    const report = await loading.engine(link.port);
+    for (const module of await plugins) await loading.plugin(module);
     const [worker] = piscina.threads;
     if (!worker) throw new LoadError('a worker thread ended after it had loaded its plugins');
     watch = watchMemory(worker, {
       bound: memoryBound(report.engine, settings.limits),
-      busy: () => running,
+      busy: () => running !== undefined,
       onOver: endForMemory,
     });
     return report;
   }
 
-  async function loadPlugin(module: PluginModule): Promise<void> {
-    const { service } = module;
-    const what = `the plugin ${service}`;
-    const reason: string | undefined = await inTime(
-      what,
-      (signal) => piscina.run(module, { name: 'load', signal }),
-      service,
+  function run(task: Task, call: TaskCall = noCall): Promise<TaskOutcome> {
+    const missing = task.kind === 'call' ? loading.missing(task.plugin) : undefined;
+    if (missing === undefined) return runLoaded(task, call);
+    return loading.plugin(missing).then(
+      () => runLoaded(task, call),
+      (error) => {
+        onFree();
+        throw error;
+      },
     );
-    if (reason !== undefined) {
-      throw new LoadError(`a worker thread cannot load ${what}: ${reason}`, { service });
-    }
   }
 
-  function run(task: Task): Promise<TaskOutcome> {
+  function runLoaded(task: Task, call: TaskCall): Promise<TaskOutcome> {
     const began = performance.now();
-    const source = task.kind === 'call' ? task.source : undefined;
-    const transferList = source ? [source.buffer as ArrayBuffer] : [];
-    running = true;
+    const { files, timeoutMs } = task.kind === 'call' ? task : noLimits;
+    const transferList = files ? Object.values(files).map(({ bytes }) => bytes.buffer as ArrayBuffer) : [];
+    running = task;
     verdict = undefined;
-    // The port to the worker keeps the process alive while a task runs.
-    deadline = deadline?.refresh() ?? setTimeout(abort, settings.taskTimeoutMs, 'time').unref();
+    number += 1;
+    if (call !== noCall) call.onLeave = leave;
+    link.begin(number, call.host);
+    deadline.begin(timeoutMs ?? settings.taskTimeoutMs);
     watch?.begin();
-    return piscina.run(task, { signal: stop, transferList }).then(
+    return piscina.run({ number, task } satisfies NumberedTask, { signal: stop, transferList }).then(
       (outcome: TaskOutcome) => {
         free();
-        return outcome;
+        if (verdict !== 'time') return outcome;
+        throw failure(performance.now() - began, outcome);
       },
       (cause) => {
         free();
@@ -144,7 +171,9 @@ export function createThread({ settings, onFree, onEnd, onFault }: ThreadOptions
   }
 
   function free(): void {
-    running = false;
+    running = undefined;
+    deadline.end();
+    link.end();
     onFree();
   }
 
@@ -159,29 +188,12 @@ export function createThread({ settings, onFree, onEnd, onFault }: ThreadOptions
     return new PoolError('internal', why, { ms, cause });
   }
 
-  /** Asks the worker for what should not take long. Throws a `LoadError` that names what was loaded. */
-  async function inTime<T>(
-    what: string,
-    ask: (signal: AbortSignal) => Promise<T>,
-    service?: string,
-  ): Promise<T> {
-    const control = new AbortController();
-    const timer = setTimeout(() => control.abort(), loadLimitMs);
-    try {
-      return await ask(control.signal);
-    } catch (cause) {
-      const late = control.signal.aborted ? ` for ${loadLimitMs} ms` : '';
-      const how = ended ? `ended while it loaded ${what}${late}` : `cannot load ${what}`;
-      throw new LoadError(`a worker thread ${how}: ${readThrown(cause).message}`, { service, cause });
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
   return {
     load,
     run,
     async close() {
+      closing = true;
+      if (!running) await loading.close();
       ended = true;
       release();
       await piscina.destroy();

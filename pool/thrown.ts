@@ -5,6 +5,8 @@ export interface Thrown {
   name?: string;
   code?: string;
   message: string;
+  /** Whether its message is meant for the public. */
+  expose?: true;
   details?: unknown;
   stack?: string;
   /**
@@ -14,8 +16,9 @@ export interface Thrown {
   causes?: Thrown[];
 }
 
-/** Errors that are read of one, its causes included, and characters of each text: the log has to hold them. */
+/** Errors that are read of one, its causes included, its details, and characters of each text: the log has to hold them. */
 const mostErrors = 20;
+const mostDetails = 100;
 const mostCharacters = 8_000;
 
 /**
@@ -44,13 +47,14 @@ function readOnce(thrown: unknown, seen: Set<unknown>): Thrown {
 function read(thrown: unknown, seen: Set<unknown>): Thrown {
   if (typeof thrown !== 'object' || thrown === null) return { message: cut(String(thrown)) };
   seen.add(thrown);
-  const { name, code, message, details, stack } = thrown as Record<string, unknown>;
+  const { name, code, message, expose, details, stack } = thrown as Record<string, unknown>;
   return {
     ...(typeof name === 'string' ? { name: cut(name) } : {}),
     ...(typeof code === 'string' ? { code: cut(code) } : {}),
     // What comes from Node's loader thread has lost its message on Node 20.
     message: cut(String(message ?? code ?? inspect(thrown, { maxArrayLength: 10, maxStringLength: 200 }))),
-    ...(Array.isArray(details) ? { details: JSON.parse(JSON.stringify(details)) } : {}),
+    ...(expose === true ? { expose } : {}),
+    ...(Array.isArray(details) ? { details: JSON.parse(JSON.stringify(details.slice(0, mostDetails))) } : {}),
     ...(typeof stack === 'string' ? { stack: cut(stack) } : {}),
     ...readCauses(thrown, seen),
   };

@@ -1,5 +1,7 @@
 import type { Admission, Expected, Refusal, Release } from './admission.js';
 import type { Asker } from './asker.js';
+import type { TaskHost } from './context/task-host.js';
+import type { Group, Job } from './group.js';
 import { PoolError } from './pool-error.js';
 import type { Task, TaskOutcome } from './task.js';
 
@@ -14,16 +16,11 @@ export interface Turn {
    * Takes a place, waits for its time, runs the task and gives the place back: between two tasks a call may have to wait for a
    * download, which keeps no place from others. Throws a `PoolError`; never for want of a place once one was had.
    */
-  run(task: Task): Promise<TaskOutcome>;
-  /** Gives up what was expected, and a task that waits; one that runs holds its place to its end. Twice is once. */
+  run(task: Task, host?: TaskHost): Promise<TaskOutcome>;
+  /**
+   * Gives up what was expected, and a task that waits; one that runs is told, and holds its place to its end. Twice is once.
+   */
   leave(): void;
-}
-
-/** A task that waits for a thread. */
-export interface Job {
-  task: Task;
-  resolve: (outcome: TaskOutcome) => void;
-  reject: (error: unknown) => void;
 }
 
 export interface TurnParts {
@@ -36,12 +33,17 @@ export interface TurnParts {
   requireOpen(): void;
 }
 
-/** Makes the turn of one call of a tenant. */
-export function createTurn(asker: Asker, { admission, enqueue, refusal, requireOpen }: TurnParts): Turn {
+/** Makes the turn of one call of a tenant; the group's threads stay until it has left and its tasks have ended. */
+export function createTurn(
+  asker: Asker,
+  group: Group,
+  { admission, enqueue, refusal, requireOpen }: TurnParts,
+): Turn {
   let expected: Expected | undefined;
   let withdraw: (() => void) | undefined;
   let accepted = false;
   let left = false;
+  group.enter();
 
   function takePlace(): Release {
     if (accepted) return admission.hold(asker);
@@ -66,15 +68,19 @@ export function createTurn(asker: Asker, { admission, enqueue, refusal, requireO
       expected = answer;
       if (left) answer.cancel();
     },
-    run(task) {
+    run(task, host) {
       return new Promise((resolve, reject) => {
         const release = takePlace();
+        group.enter();
         const end = () => {
           withdraw = undefined;
           release();
+          group.leave();
         };
         const job: Job = {
           task,
+          group,
+          host,
           resolve: (outcome) => {
             end();
             resolve(outcome);
@@ -87,6 +93,7 @@ export function createTurn(asker: Asker, { admission, enqueue, refusal, requireO
         const out = enqueue(asker, job);
         withdraw = () => {
           if (out()) job.reject(new PoolError('internal', 'the call was given up before its turn'));
+          else job.onLeave?.();
         };
       });
     },
@@ -95,6 +102,7 @@ export function createTurn(asker: Asker, { admission, enqueue, refusal, requireO
       left = true;
       expected?.cancel();
       withdraw?.();
+      group.leave();
     },
   };
 }

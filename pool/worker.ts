@@ -3,49 +3,67 @@
  * worker at its start, and the pool with them.
  */
 import { performance } from 'node:perf_hooks';
+import { setImmediate } from 'node:timers/promises';
 import { move, transferableSymbol, valueSymbol, workerData } from 'piscina';
-import { type BytesAnswer, makeAnswer, toBytes } from './answer.js';
-import { guard } from './fault-guard.js';
-import type { Image } from './image/engine.js';
-import { freshBytes } from './image/operation.js';
-import { loadEngine } from './image/select.js';
-import { createFontSet } from './image/text/fonts.js';
-import { importPlugin, type PluginModule } from './plugin-module.js';
+import type { JudgedInput } from '../schemas/input/judge-input.js';
+import type { BytesAnswer } from './answer.js';
+import { type CallOptions, callPlugin } from './call-plugin.js';
+import { refusalIn } from './context/fetch-error.js';
+import { createRedactor } from './context/secrets.js';
+import { createWorkerLink, type WorkerLink } from './context/worker-link.js';
+import { hookPlugins } from './plugin-hooks.js';
+import { importPlugin, type LoadedPlugin, type Plugin, type PluginModule } from './plugin-module.js';
 import { yieldToOthers } from './priority.js';
-import { resolveHelperModule } from './resolve-helper.js';
-import type { CallTask, Task, WorkerReport, WorkerSettings } from './task.js';
+import { setUp } from './set-up.js';
+import type {
+  CallTask,
+  Failed,
+  NumberedTask,
+  PreviewTask,
+  Task,
+  WorkerGreeting,
+  WorkerReport,
+  WorkerSettings,
+} from './task.js';
 import { describeThrown, readThrown } from './thrown.js';
 
-interface Plugin {
-  handler: (input: unknown, context: Record<string, unknown> & { image?: Image }) => unknown;
-}
-
-interface LoadedPlugin {
-  plugin: Plugin;
-  shipped: boolean;
-}
-
 const settings = workerData as WorkerSettings;
-if (settings.helperUrl) resolveHelperModule(settings.helperUrl);
+if (settings.helperUrl) hookPlugins(settings.helperUrl);
 
-const fontSet = createFontSet(settings.fonts);
-const engine = fontSet.then((fonts) =>
-  loadEngine(settings.engine, { fonts, timeoutSeconds: Math.ceil(settings.taskTimeoutMs / 1000) }),
-);
-const judge = import('./judge.js').then(async ({ createJudge }) => {
-  const fonts = await fontSet;
+const fontSet = once(async () => (await import('./image/text/fonts.js')).createFontSet(settings.fonts));
+const engine = once(async () => {
+  const [{ loadEngine }, fonts] = await Promise.all([import('./image/select.js'), fontSet()]);
+  const timeoutSeconds = Math.ceil(settings.taskTimeoutMs / 1000);
+  return loadEngine(settings.engine, { fonts, timeoutSeconds });
+});
+const judge = once(async () => {
+  const [{ createJudge }, fonts] = await Promise.all([import('./judge.js'), fontSet()]);
   return createJudge((text) => fonts.missing(text));
 });
-// Looked at where they are awaited; a rejection must not end the thread before that.
-engine.catch(() => undefined);
-judge.catch(() => undefined);
+if (!settings.lean) for (const load of [engine, judge]) void load();
 
 const plugins = new Map<string, LoadedPlugin>();
+/** Aborted when the thread ends in an orderly way: plugins free then what they set up. */
+const closing = new AbortController();
+const callOptions: CallOptions = {
+  // Awaited only for a picture.
+  get engine() {
+    return engine().then((loaded) => loaded.engine);
+  },
+  limits: settings.limits,
+  maxJsonBytes: settings.maxJsonBytes,
+};
+let link: WorkerLink;
 
 /** Says which engine was loaded, when all but the plugins has been; throws where none can be. Called by Piscina, by its name. */
-export async function report(): Promise<WorkerReport> {
-  await judge;
-  const { engine: loaded, fallbackReason } = await engine.catch((error) => {
+export async function report({ port }: WorkerGreeting): Promise<WorkerReport> {
+  link = createWorkerLink(port, settings.logLevel ?? 'silent');
+  if (settings.lean && settings.engine !== 'auto') {
+    yieldToOthers();
+    return { engine: settings.engine };
+  }
+  await judge();
+  const { engine: loaded, fallbackReason } = await engine().catch((error) => {
     // Of an error only the message arrives.
     throw new Error(readThrown(error).message);
   });
@@ -68,39 +86,90 @@ export async function load(module: PluginModule): Promise<string | undefined> {
 }
 
 async function loadPlugin(module: PluginModule): Promise<LoadedPlugin> {
-  return { plugin: (await importPlugin(module)) as Plugin, shipped: module.shipped === true };
+  const { service, config = {}, secrets = [] } = module;
+  return {
+    service,
+    plugin: (await importPlugin(module)) as Plugin,
+    shipped: module.shipped === true,
+    parts: { config: Object.freeze(config), state: undefined, redactor: createRedactor(secrets) },
+  };
+}
+
+/** Runs the `setup` of a plugin that was loaded, and says why that failed. Called by Piscina, by its name. */
+export async function prepare(url: string): Promise<string | undefined> {
+  const loaded = plugins.get(url);
+  const setup = loaded?.plugin.setup;
+  if (!loaded || typeof setup !== 'function') return 'has no setup';
+  const { service, plugin, shipped, parts } = loaded;
+  try {
+    const given = { config: parts.config, signal: closing.signal };
+    parts.state = await setUp(() => setup.call(plugin, given), {
+      service,
+      shipped,
+      redactor: parts.redactor,
+    });
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** Tells plugins that the thread is to end. Called by Piscina, by its name. */
+export async function close(): Promise<void> {
+  closing.abort();
+  // What they begin to close now, such as a connection, goes out in this turn.
+  await setImmediate();
 }
 
 /** Does one task and gives its outcome; never throws. Called by Piscina. */
-export default async function work(task: Task): Promise<unknown> {
+export default async function work({ number, task }: NumberedTask): Promise<unknown> {
   const start = performance.now();
   try {
-    const value = task.kind === 'judge' ? (await judge)(task) : await call(task);
+    const value = await resultOf(number, task);
     const outcome = { ok: true, value, ms: performance.now() - start };
     if (!('kind' in value)) return outcome;
     return move({ [transferableSymbol]: value.bytes.buffer, [valueSymbol]: outcome });
   } catch (error) {
-    return { ok: false, ...readThrown(error), ms: performance.now() - start };
+    return { ok: false, ...failed(task, error), ms: performance.now() - start };
   }
 }
 
-async function call(task: CallTask): Promise<BytesAnswer> {
-  const { service } = task.context;
-  const { plugin, shipped } = plugins.get(task.plugin) ?? (await loadPlugin({ service, url: task.plugin }));
-  const image = task.source && (await (await engine).engine.open(task.source, settings.limits));
-  const context = image ? { ...task.context, image } : { ...task.context };
-  const handle = async () => plugin.handler(task.input, context);
-  const result = await (shipped ? handle() : guard({ name: service }, handle));
-  const answer = toBytes(makeAnswer(result, settings.maxJsonBytes));
-  return { ...answer, bytes: ownBytes(answer) };
+async function resultOf(number: number, task: Task): Promise<BytesAnswer | JudgedInput> {
+  if (task.kind === 'judge') return (await judge())(task);
+  return task.kind === 'preview' ? preview(task) : call(number, task);
 }
 
-/**
- * Bytes that may be moved to the main thread: a picture's and JSON's are. Any others are copied, for a plugin may keep what it
- * answers with, and moved memory would be gone from its next answer.
- */
-function ownBytes({ kind, bytes }: BytesAnswer): Uint8Array<ArrayBuffer> {
-  const mine = freshBytes.delete(bytes) || kind === 'json';
-  const alone = mine && bytes.byteLength === bytes.buffer.byteLength;
-  return alone ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes);
+async function preview({ bytes, maxBytes }: PreviewTask): Promise<BytesAnswer> {
+  const [{ makePreview }, { engine: loaded }] = await Promise.all([import('./image/preview.js'), engine()]);
+  const { body, type } = await makePreview(loaded, bytes, settings.limits, { maxBytes });
+  return { kind: 'bytes', bytes: body, type };
+}
+
+async function call(number: number, task: CallTask): Promise<BytesAnswer> {
+  const { service } = task.context;
+  const loaded = plugins.get(task.plugin) ?? (await loadPlugin({ service, url: task.plugin }));
+  const scope = link.begin(number, task.context, loaded.parts.redactor);
+  try {
+    return await callPlugin(loaded, task, scope, callOptions);
+  } finally {
+    link.end();
+  }
+}
+
+function failed(task: Task, error: unknown): Failed {
+  const thrown = readThrown(error);
+  const redactor = task.kind === 'call' ? plugins.get(task.plugin)?.parts.redactor : undefined;
+  const told = redactor ? redactor.thrown(thrown) : thrown;
+  const refusal = refusalIn(error);
+  return refusal ? { ...told, refusal } : told;
+}
+
+/** Makes something when it is first needed. Its failure is for whoever needs it, and must not end the thread before that. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    made.catch(() => undefined);
+    return made;
+  };
 }

@@ -1,4 +1,5 @@
 import { Ajv } from 'ajv';
+import { sourceField } from './declared-helper.js';
 import { toProblems } from './explain-errors.js';
 import { asSchema, isObject } from './json-schema.js';
 import { didYouMean } from './nearest.js';
@@ -15,7 +16,43 @@ export const declarationSchema = {
     description: { type: 'string' },
     runs: { type: 'string', enum: ['inline', 'pool'] },
     inline: { callable: true },
+    timeoutMs: { type: 'integer', minimum: 1, maximum: 3_600_000 },
     source: { type: 'string', enum: ['image'] },
+    files: {
+      type: 'object',
+      additionalProperties: {
+        type: 'object',
+        required: ['kind'],
+        additionalProperties: false,
+        properties: {
+          kind: { type: 'string', enum: ['image', 'bytes'] },
+          types: {
+            type: 'array',
+            minItems: 1,
+            items: { type: 'string', pattern: '^[\\w.+-]+/(?:[\\w.+-]+|\\*)$' },
+          },
+          required: { type: 'boolean' },
+          maxBytes: { type: 'integer', minimum: 1 },
+          description: { type: 'string' },
+        },
+      },
+    },
+    config: {
+      type: 'object',
+      additionalProperties: {
+        type: 'object',
+        required: ['env'],
+        additionalProperties: false,
+        properties: {
+          env: { type: 'string', pattern: '^[A-Za-z_][A-Za-z0-9_]*$' },
+          secret: { type: 'boolean' },
+          default: { type: 'string' },
+          required: { type: 'boolean' },
+          description: { type: 'string' },
+        },
+      },
+    },
+    setup: { callable: true },
     input: {
       type: 'object',
       required: ['type'],
@@ -24,6 +61,7 @@ export const declarationSchema = {
         properties: { type: 'object', additionalProperties: { type: 'object' } },
       },
     },
+    output: { type: 'object', required: ['type'], properties: { type: { const: 'object' } } },
     examples: {
       type: 'array',
       items: {
@@ -61,19 +99,50 @@ export function checkDeclaration(value: unknown): string[] {
     for (const { field, problem } of toProblems(validate.errors ?? []))
       reasons.push(reasonFor(value, field, problem));
   }
-  if (value.source === 'image' && value.runs === 'inline') {
-    reasons.push('runs must be "pool" where source is "image"');
+  return [...reasons, ...placeReasons(value), ...configReasons(value), ...parameterReasons(value)];
+}
+
+/** Where a handler may run: a picture is work for a worker, and a file has to come before it is asked. */
+function placeReasons({ source, files, runs, inline, dryrun }: Record<string, unknown>): string[] {
+  const reasons: string[] = [];
+  const declared = Object.entries(asSchema(files));
+  const image = declared.find(([, file]) => asSchema(file).kind === 'image');
+  const picture = source === 'image' ? 'source is "image"' : image && `files.${image[0]} is an image`;
+  const file = picture ?? (declared[0] && `there are files (${declared[0][0]})`);
+  if (picture && runs === 'inline') reasons.push(`runs must be "pool" where ${picture}`);
+  if (file && inline !== undefined) {
+    reasons.push(
+      `inline cannot be used where ${file}: ${picture ? 'a picture' : 'a file'} is work for the pool`,
+    );
   }
-  if (value.source === 'image' && value.inline !== undefined) {
-    reasons.push('inline cannot be used where source is "image": a picture is work for the pool');
-  }
-  if (value.runs === 'inline' && value.inline !== undefined) {
+  if (runs === 'inline' && inline !== undefined) {
     reasons.push('inline cannot be used where runs is "inline": every call is on the main thread then');
   }
-  if (value.source === 'image' && value.dryrun === 'run') {
-    reasons.push('dryrun must be a function where source is "image": a dry run brings no picture');
+  if (file && dryrun === 'run') {
+    reasons.push(
+      `dryrun must be a function where ${file}: a dry run brings no ${picture ? 'picture' : 'file'}`,
+    );
   }
-  return [...reasons, ...parameterReasons(value)];
+  return reasons;
+}
+
+/** The gateway's own variables are not for plugins: among them are its database and its operator's token. */
+function configReasons({ config }: Record<string, unknown>): string[] {
+  return Object.entries(asSchema(config)).flatMap(([name, value]) => {
+    const { env, required, default: fallback } = asSchema(value);
+    const reasons: string[] = [];
+    if (typeof env === 'string' && /^HELPER_/i.test(env)) {
+      reasons.push(
+        `config.${name}.env must not begin with HELPER_, as the gateway's own variables do; it is ${env}`,
+      );
+    }
+    if (required === true && fallback !== undefined) {
+      reasons.push(
+        `config.${name} is required and has a default, so it is never missing; keep one of the two`,
+      );
+    }
+    return reasons;
+  });
 }
 
 function reasonFor(value: Record<string, unknown>, field: string, problem: string): string {
@@ -86,24 +155,34 @@ function reasonFor(value: Record<string, unknown>, field: string, problem: strin
   if (field === 'inline') {
     return `inline must be a function that says of an input whether its call is short, but is ${describeValue(value.inline)}`;
   }
+  if (field === 'setup') return `setup must be a function, but is ${describeValue(value.setup)}`;
   if (field === 'dryrun') return `dryrun must be "run" or a function, but is ${describeValue(value.dryrun)}`;
   return `${field} ${problem}`;
 }
 
-function parameterReasons({ input, source }: Record<string, unknown>): string[] {
+function parameterReasons({ input, source, files }: Record<string, unknown>): string[] {
   const schema = asSchema(input);
-  const reserved = reservedNames(source);
+  const fields = Object.keys(asSchema(files));
+  const reserved = reservedNames(source === 'image' ? [sourceField] : []);
+  const taken = new Set([...reserved, ...Object.keys(asSchema(schema.properties))]);
   const reasons = refusedKeywords
     .filter((keyword) => Object.hasOwn(schema, keyword))
     .map((keyword) => `input.${keyword} cannot be used: every parameter is listed in input.properties`);
   for (const name of Object.keys(asSchema(schema.properties))) {
     if (reserved.includes(name)) {
       reasons.push(`the parameter ${name} is the gateway's own; give it another name`);
-    } else if (!parameterName.test(name) || neverNames.has(name)) {
-      reasons.push(
-        `the parameter ${quote(name)} needs another name: a letter or _ and at most 63 letters, digits, _ and -`,
-      );
-    }
+    } else reasons.push(...nameReasons('parameter', name));
+  }
+  for (const name of fields) {
+    if (taken.has(name)) reasons.push(`the file ${name} has the name of a parameter; give it another name`);
+    else reasons.push(...nameReasons('file', name));
   }
   return reasons;
+}
+
+function nameReasons(what: string, name: string): string[] {
+  if (parameterName.test(name) && !neverNames.has(name)) return [];
+  return [
+    `the ${what} ${quote(name)} needs another name: a letter or _ and at most 63 letters, digits, _ and -`,
+  ];
 }

@@ -6,10 +6,16 @@ const meta = {
     service: {
       type: ['string', 'null'],
       pattern: '^[^/]+(/[^/]+)*$',
+      examples: ['text/remove-stopwords'],
       description: 'Id of the helper, e.g. text/remove-stopwords; null where the path is no helper.',
     },
-    dryrun: { type: 'boolean' },
-    request_id: { type: 'string', minLength: 1, description: 'The same as in the header x-request-id.' },
+    dryrun: { type: 'boolean', examples: [false] },
+    request_id: {
+      type: 'string',
+      minLength: 1,
+      examples: ['32195114-4cee-4143-b277-53da35209473'],
+      description: 'The same as in the header x-request-id.',
+    },
   },
 } as const;
 
@@ -37,8 +43,8 @@ export const failureSchema = {
       required: ['code', 'message'],
       additionalProperties: false,
       properties: {
-        code: { type: 'string', pattern: '^[a-z]+(_[a-z]+)*$' },
-        message: { type: 'string', minLength: 1 },
+        code: { type: 'string', examples: ['invalid_input'], pattern: '^[a-z]+(_[a-z]+)*$' },
+        message: { type: 'string', minLength: 1, examples: ['The input is not valid; see details.'] },
         details: {
           type: 'array',
           description: 'Every problem of the input.',
@@ -47,8 +53,8 @@ export const failureSchema = {
             required: ['field', 'problem'],
             additionalProperties: false,
             properties: {
-              field: { type: 'string', minLength: 1 },
-              problem: { type: 'string', minLength: 1 },
+              field: { type: 'string', minLength: 1, examples: ['width'] },
+              problem: { type: 'string', minLength: 1, examples: ['must be an integer from 0 to 5000'] },
             },
           },
         },

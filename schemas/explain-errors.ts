@@ -10,11 +10,11 @@ import { anything, describeProperty } from './vocabulary/describe.js';
 const overseen = 5;
 /** Comparisons that all hints of an answer may take, some microseconds each: others wait meanwhile. */
 const mostComparisons = 5_000;
-const plainKey = /^[\p{L}_$][\p{L}\p{N}_$-]{0,63}$/u;
+const plainKey = /^(?:[\p{L}_$][\p{L}\p{N}_$-]{0,63}|\d+)$/u;
 const ownKeywords = new Set(['color', 'choice', 'fraction', 'drawable', 'line', 'day', 'future', 'scopes']);
 
 /**
- * ajv's errors as problems, one for each field, however many rules it broke. A nested field is written `keep[2]` or
+ * ajv's errors as problems, one for each field, however many rules it broke. A nested field is written `keep.2` or
  * `size.width`. `root` is the schema that was judged by, for its references. Needs ajv's option `verbose`.
  */
 export function toProblems(errors: readonly ErrorObject[], root: JsonSchema = {}): FieldProblem[] {
@@ -76,9 +76,8 @@ export function fieldOf({ instancePath, params, keyword }: ErrorObject): string 
   return keys.reduce(joinField, '');
 }
 
-/** A path of names and places, `keep[2]` or `size.width`, with one more at its end. */
+/** A path of names and places, `keep.2` or `size.width`, with one more at its end. */
 export function joinField(path: string, key: string): string {
-  if (/^\d+$/.test(key)) return `${path}[${key}]`;
   if (!plainKey.test(key)) return `${path}[${quote(key)}]`;
   return path === '' ? key : `${path}.${key}`;
 }

@@ -1,5 +1,6 @@
 import type { Ajv } from 'ajv';
 import { checkNamed } from './check-named.js';
+import type { FileField } from './declared-helper.js';
 import { boundProblems, type FieldProblem } from './field-problem.js';
 import { asSchema, type JsonSchema } from './json-schema.js';
 import { didYouMean } from './nearest.js';
@@ -13,7 +14,7 @@ import { describeProperty } from './vocabulary/describe.js';
 /** What of a plugin's declaration says which parameters it takes. */
 export interface ParameterDeclaration {
   input: unknown;
-  source?: 'image' | undefined;
+  files?: readonly FileField[] | undefined;
   examples?: readonly { summary?: string; input: Record<string, unknown> }[] | undefined;
 }
 
@@ -28,8 +29,8 @@ export interface ParameterProperty {
 
 export interface CheckOptions {
   dryrun: boolean;
-  /** Whether a file was uploaded in the multipart field `file`. */
-  hasFile: boolean;
+  /** Multipart fields in which a file was uploaded; none by default. */
+  uploaded?: readonly string[];
   /** Whether one came that could not be taken, which has its problem already. */
   hasLostFile?: boolean;
 }
@@ -42,8 +43,10 @@ export interface CheckedInput {
 }
 
 export interface ParameterChecker {
-  /** In the order of the documentation: `url`, the helper's own, `dryrun`. */
+  /** In the order of the documentation: those of files, the helper's own, `dryrun`. */
   properties: readonly ParameterProperty[];
+  /** The files that it takes beside them. */
+  files: readonly FileField[];
   /** The text of a query or form value as the type that the parameter declares; unknown names and misfits stay text. */
   coerce(name: string, text: string): unknown;
   /** Judges JSON values, without any coercion. Neither throws nor changes what it is given. */
@@ -55,11 +58,14 @@ export interface ParameterChecker {
  * ajv's strict mode, or refuses one of its own defaults or examples.
  */
 export function compileParameters(ajv: Ajv, declaration: ParameterDeclaration): ParameterChecker {
-  const checker = createChecker(compileSchema(ajv, declaration), declaration.source === 'image');
+  const { files = [] } = declaration;
+  const checker = createChecker(compileSchema(ajv, declaration), files);
   const refused = (declaration.examples ?? []).flatMap((example, index) => {
     const isDryrun = example.input.dryrun === true;
-    const hasFile = declaration.source === 'image' && !isDryrun && !Object.hasOwn(example.input, 'url');
-    const { problems } = checker.check(example.input, { dryrun: isDryrun, hasFile });
+    const { problems } = checker.check(example.input, {
+      dryrun: isDryrun,
+      uploaded: isDryrun ? [] : uploadsOf(files, example.input),
+    });
     const name = `example ${index + 1}${example.summary === undefined ? '' : ` (${quote(example.summary)})`}`;
     return problems.length > 0 ? [`${name} is refused by its own schema: ${list(problems)}`] : [];
   });
@@ -69,7 +75,7 @@ export function compileParameters(ajv: Ajv, declaration: ParameterDeclaration): 
 
 function createChecker(
   { declared, closed, judge, judgeDryrun, fitsAt }: CompiledSchema,
-  takesImage: boolean,
+  files: readonly FileField[],
 ): ParameterChecker {
   const required = new Set(Array.isArray(declared.required) ? declared.required : []);
   const properties = Object.entries(asSchema(declared.properties)).map(([name, value]): ParameterProperty => {
@@ -89,15 +95,17 @@ function createChecker(
 
   function check(
     input: Record<string, unknown>,
-    { dryrun, hasFile, hasLostFile = Object.hasOwn(input, 'file') }: CheckOptions,
+    { dryrun, uploaded = [], hasLostFile = false }: CheckOptions,
   ): CheckedInput {
     const { values, judged, unknown, unknownCount } = checkNamed(input, {
       schemas: known,
       take: (schema, value) => copyParameter(schema, value, declared),
-      unknown: (name) => unknownParameter(name, names, takesImage),
+      unknown: (name) => unknownParameter(name, names, files),
       judge: dryrun ? judgeDryrun : judge,
     });
-    judged.push(...sourceProblems(Object.hasOwn(input, 'url'), hasFile, dryrun, takesImage, hasLostFile));
+    const has = (name: string) => Object.hasOwn(input, name);
+    const hasLost = hasLostFile || isTextForFile(input, files);
+    judged.push(...sourceProblems(files, { has, uploaded, hasLost, dryrun }));
     delete values.dryrun;
     const problems = boundProblems([...judged, ...unknown], judged.length + unknownCount);
     return { input: values, problems };
@@ -105,6 +113,7 @@ function createChecker(
 
   return {
     properties,
+    files,
     coerce: (name, text) => coercers.get(name)?.(text) ?? text,
     check,
   };
@@ -113,14 +122,24 @@ function createChecker(
 function checkDefaults(judge: Judge, properties: readonly ParameterProperty[]): void {
   const defaulted = properties.filter(({ schema }) => 'default' in schema).map(({ name }) => name);
   const refused = judge({}).filter(({ field }) =>
-    defaulted.some((name) => field === name || field.startsWith(`${name}[`) || field.startsWith(`${name}.`)),
+    defaulted.some((name) => field === name || field.startsWith(`${name}.`) || field.startsWith(`${name}[`)),
   );
   if (refused.length > 0) throw new Error(`a default is refused by its own schema: ${list(refused)}`);
 }
 
-function unknownParameter(name: string, names: readonly string[], takesImage: boolean): string {
-  if (name === 'file' && takesImage) {
-    return 'must be uploaded as a file, in a multipart/form-data body (curl: -F file=@photo.jpg)';
+/** The files that come with an example of a call, which tells of none: each that it requires and does not name. */
+export function uploadsOf(files: readonly FileField[], input: Record<string, unknown>): string[] {
+  const wanted = files.filter(({ parameter, required }) => required && !Object.hasOwn(input, parameter));
+  return wanted.map(({ field }) => field);
+}
+
+function isTextForFile(input: Record<string, unknown>, files: readonly FileField[]): boolean {
+  return files.some(({ field, parameter }) => field !== parameter && Object.hasOwn(input, field));
+}
+
+function unknownParameter(name: string, names: readonly string[], files: readonly FileField[]): string {
+  if (files.some(({ field }) => field === name)) {
+    return `must be uploaded as a file, in a multipart/form-data body (curl: -F ${name}=@photo.jpg)`;
   }
   const hint = didYouMean(name, names);
   return `is not a parameter of this helper${hint === '' ? `; it takes ${names.join(', ')}` : hint}`;

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Config } from '../config.js';
 import type { Gateway } from '../gateway.js';
+import { calledAs } from './called-as.js';
 
 /** What was started, for programs. */
 export function describeStart(gateway: Gateway): object {
@@ -73,7 +74,7 @@ function firstStart({ url, connectUrl, firstKey, firstOperator }: Gateway): stri
 /** How to go on for those who have not kept what the first start showed. */
 function laterStart({ firstKey, firstOperator, demoTenant }: Gateway): string[] {
   const lines: string[] = [];
-  if (!firstKey) lines.push(`A new key:            npx helper-gateway keys issue ${demoTenant ?? 'TENANT'}`);
-  if (!firstOperator) lines.push('A new site password:  npx helper-gateway operator reset');
+  if (!firstKey) lines.push(`A new key:            ${calledAs()} keys issue ${demoTenant ?? 'TENANT'}`);
+  if (!firstOperator) lines.push(`A new site password:  ${calledAs()} operator reset`);
   return lines;
 }

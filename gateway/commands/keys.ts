@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 
 import { rotationSchema } from '../keys/schemas.js';
 import { allPages } from './all-pages.js';
+import { calledAs } from './called-as.js';
 import { parseDuration } from './duration.js';
 import { registerIssue } from './issue.js';
 import { keyTable } from './key-table.js';
@@ -40,7 +41,7 @@ export function registerKeyCommands(
           return { items, next };
         });
         if (all.length > 0) return { data: { keys: all }, result: keyTable(all) };
-        const hint = `${tenant} has no key yet. Issue one: npx helper-gateway keys issue ${tenant}`;
+        const hint = `${tenant} has no key yet. Issue one: ${calledAs()} keys issue ${tenant}`;
         return { data: { keys: all }, notes: [hint] };
       }),
     );

@@ -15,3 +15,8 @@ export function openJsonLog(level: string): Logger {
   // Written to at once; pino ends it quietly where its reader has gone.
   return pino({ level }, writeByTurn(pino.destination({ dest: 1, sync: true })));
 }
+
+/** The log as JSON lines on standard error, where standard output is for something else. */
+export function openStderrLog(level: string): Logger {
+  return pino({ level }, pino.destination({ dest: 2, sync: true }));
+}

@@ -3,13 +3,13 @@ import { loadConfig } from '../config.js';
 import { describeStart, greeting } from './greeting.js';
 import { openJsonLog, openLog } from './open-log.js';
 import { reserveStdout } from './reserve-stdout.js';
-import { closeOnSignal } from './signals.js';
+import { closeOnSignal, reloadOnHangup } from './signals.js';
 
 /** `serve`: runs the gateway until it is told to stop. */
 export function registerServe(program: Command): void {
   program
     .command('serve')
-    .description('run the gateway (what "npm start" does)')
+    .description('run the gateway (also what no command at all does)')
     .option('--json', 'print what was started, and the log, as JSON')
     .action(async ({ json }: { json?: boolean }) => {
       const config = loadConfig(process.env);
@@ -19,7 +19,9 @@ export function registerServe(program: Command): void {
       const stdout = json ? reserveStdout() : process.stdout;
       // Only here: it takes longer to load than the other commands take to run.
       const { startGateway } = await import('../gateway.js');
-      const gateway = await startGateway(config, logger);
+      const starting = startGateway(config, logger);
+      reloadOnHangup(starting, logger);
+      const gateway = await starting;
       // First, for whoever reads the next line may send a signal at once.
       closeOnSignal(gateway, logger);
       const started = json

@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty';
 import type { Logger } from 'pino';
 import type { Gateway } from '../gateway.js';
 
@@ -8,7 +9,7 @@ const echoMs = 500;
  * Closes the gateway in order at SIGTERM and SIGINT; a second signal ends the process at once. SIGTERM comes from what
  * manages processes, and balancers may send calls here still: these are told first. SIGINT is a person who waits.
  */
-export function closeOnSignal(gateway: Gateway, logger: Logger): void {
+export function closeOnSignal(gateway: Pick<Gateway, 'drain' | 'close'>, logger: Logger): void {
   let closingSince: number | undefined;
   const stop = async (signal: NodeJS.Signals) => {
     if (closingSince !== undefined) {
@@ -29,4 +30,31 @@ export function closeOnSignal(gateway: Gateway, logger: Logger): void {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+}
+
+/**
+ * Loads the helpers anew at SIGHUP, from now on: one that comes before the gateway serves waits for that, and must not end it. A
+ * terminal that is closed sends the same signal, and means the end: it is gone then. Windows knows no other.
+ */
+export function reloadOnHangup(
+  starting: Promise<Pick<Gateway, 'reload' | 'close'>>,
+  logger: Pick<Logger, 'info'>,
+): void {
+  if (process.platform === 'win32') return;
+  const terminal = [0, 1, 2].find((fd) => isatty(fd));
+  const onHangup = async () => {
+    const isGone = terminal !== undefined && !isatty(terminal);
+    // Why it could not start is told by whoever starts it.
+    const gateway = await starting.catch(() => undefined);
+    if (!isGone) {
+      logger.info('reloading plugins');
+      await gateway?.reload();
+      return;
+    }
+    await gateway?.close().catch(() => undefined);
+    // By the signal's own way: where the terminal is gone, Node cannot put it back as it was, and would abort at its exit.
+    process.off('SIGHUP', onHangup);
+    process.kill(process.pid, 'SIGHUP');
+  };
+  process.on('SIGHUP', onHangup);
 }

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { tenantName } from '../keys/schemas.js';
 import type { TenantView } from '../keys/views.js';
 import { allPages } from './all-pages.js';
+import { calledAs } from './called-as.js';
 import { type OpenKeys, withKeys } from './open.js';
 import { type JsonOption, jsonOption, processTerminal, type Terminal, usageErrors } from './output.js';
 import { formatTable } from './table.js';
@@ -26,7 +27,7 @@ export function registerTenantCommands(
         const tenant = await admin.createTenant(name, actor);
         return {
           data: { tenant },
-          result: `Created the tenant ${name}. Next, a key for it: npx helper-gateway keys issue ${name}`,
+          result: `Created the tenant ${name}. Next, a key for it: ${calledAs()} keys issue ${name}`,
         };
       }),
     );
@@ -44,7 +45,7 @@ export function registerTenantCommands(
         if (all.length === 0) {
           return {
             data: { tenants: all },
-            notes: ['There is no tenant yet. Create one: npx helper-gateway tenants create NAME'],
+            notes: [`There is no tenant yet. Create one: ${calledAs()} tenants create NAME`],
           };
         }
         return { data: { tenants: all }, result: tableOf(all) };

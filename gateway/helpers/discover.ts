@@ -2,6 +2,7 @@ import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isLeftAlone, type ModuleFile, modulesAmong } from './plugin-files.js';
+import { partProblem } from './route-rules.js';
 
 /** A plugin's module as found on disk. */
 export interface FoundPlugin {
@@ -16,11 +17,9 @@ export interface PluginProblem {
   reason: string;
 }
 
-const segment = /^[a-z0-9][a-z0-9._-]{0,62}$/;
-
 /**
- * Finds the plugins below a folder: `<route>/index.{js,mjs}` or `<route>.{js,mjs}`. Whatever else lies in a plugin's
- * folder is its own; what begins with `_` or `.`, tests and node_modules are nobody's; other modules, such as TypeScript, are
+ * Finds the plugins below a folder: `<route>/index.{js,mjs,ts,mts}` or `<route>.{js,mjs,ts,mts}`. Whatever else lies in a
+ * plugin's folder is its own; what begins with `_` or `.`, tests and node_modules are nobody's; other modules, such as JSX, are
  * refused. Faults are reported, not thrown, so that all are told at once.
  */
 export async function discoverPlugins(
@@ -51,16 +50,12 @@ export async function discoverPlugins(
   }
 
   function add(file: string, route: string[], refused: string | undefined): void {
-    const bad = route.find((part) => !segment.test(part));
+    const bad = partProblem(route);
     if (refused !== undefined) problems.push({ file, reason: refused });
     else if (route.length === 0) {
       problems.push({ file, reason: 'has no route: put it into a folder, whose path becomes the route' });
-    } else if (bad !== undefined) {
-      problems.push({
-        file,
-        reason: `"${bad}" cannot be part of a route: use lower-case letters, digits and hyphens`,
-      });
-    } else plugins.push({ id: route.join('/'), file });
+    } else if (bad !== undefined) problems.push({ file, reason: bad });
+    else plugins.push({ id: route.join('/'), file });
   }
 
   try {

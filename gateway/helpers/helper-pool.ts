@@ -2,9 +2,13 @@ import type { Logger } from 'pino';
 import type { Stop } from '../../pool/fair-queue.js';
 import type { ImageLimits } from '../../pool/image/engine.js';
 import { createPool, type Pool } from '../../pool/pool.js';
+import type { ThreadHooks, WorkerSettings } from '../../pool/task.js';
 import type { Config } from '../config.js';
+import { type Environment, moduleOf } from './helper-config.js';
+import { createHelperLog } from './helper-log.js';
 import { helperUrl } from './package-paths.js';
 import { poolPlugins, type Registry } from './registry.js';
+import type { SlowSetupNotice } from './slow-setup.js';
 
 export interface HelperPoolOptions {
   config: Config;
@@ -16,26 +20,57 @@ export interface HelperPoolOptions {
   maxJsonBytes: number;
   /** Why no task of this tenant may start. */
   stopOf: (tenant: string) => Stop | undefined;
-  logger: Pick<Logger, 'error'>;
+  logger: Logger;
+  /** Where plugins' configuration is set. */
+  env: Environment;
+  /** Told where a start waits for a plugin's setup. */
+  onSlowSetup: SlowSetupNotice;
+  /** Has a plugin loaded when it is first called, not at the start. */
+  onDemand?: boolean;
 }
 
 /** The pool in whose threads helpers run, by the gateway's configuration. */
 export function createHelperPool(options: HelperPoolOptions): Pool {
-  const { config, folders, loading, imageLimits, maxJsonBytes, stopOf, logger } = options;
+  const { config, folders, imageLimits, maxJsonBytes, stopOf, logger, onSlowSetup } = options;
   const helperModule = helperUrl(folders);
+  const hooks: ThreadHooks = {
+    onLog: createHelperLog(logger),
+    onSlowSetup: ({ service, url }) => onSlowSetup(service, url),
+  };
   return createPool({
     threads: config.poolThreads,
     queue: config.poolQueue,
     worker: {
-      plugins: loading.then(poolPlugins),
+      ...pluginsOf(options, hooks),
       engine: config.imageEngine,
       limits: imageLimits,
       fonts: config.fonts,
       taskTimeoutMs: config.taskTimeoutMs,
       maxJsonBytes,
+      logLevel: logger.level,
       ...(helperModule ? { helperUrl: helperModule } : {}),
     },
     onFault: (error) => logger.error({ err: error }, 'worker thread failed'),
     stopOf,
   });
+}
+
+function pluginsOf(
+  { loading, env, onDemand }: HelperPoolOptions,
+  hooks: ThreadHooks,
+): Pick<WorkerSettings, 'plugins' | 'hooks'> {
+  if (!onDemand) return { plugins: loading.then((registry) => poolPlugins(registry, env)), hooks };
+  let known: Registry = new Map();
+  loading.then(
+    (registry) => {
+      known = registry;
+    },
+    // Whoever waits for the helpers is told.
+    () => undefined,
+  );
+  const find = (url: string) => {
+    const helper = [...known.values()].find((each) => each.url === url);
+    return helper && moduleOf(helper, env);
+  };
+  return { hooks: { ...hooks, onDemand: find } };
 }

@@ -1,10 +1,11 @@
-import { spawnSync } from 'node:child_process';
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { isTypeScript } from '../../pool/load-typescript.js';
 import { importPlugin } from '../../pool/plugin-module.js';
 import { readThrown, type Thrown } from '../../pool/thrown.js';
 import type { FoundPlugin } from './discover.js';
 import { nameAtExit } from './name-at-exit.js';
+import { placeOfSyntaxError } from './syntax-place.js';
 
 /** A plugin's module that could not be imported. `message` says why, for the operator. */
 export class PluginImportError extends Error {}
@@ -22,7 +23,9 @@ export async function importDeclaration(
     const load = () => importPlugin({ service: id, url, shipped }, options);
     const declaration: unknown = await nameAtExit(`loading the plugin ${file}`, load);
     if (declaration === undefined) {
-      throw new PluginImportError('has no default export: write "export default { … }"');
+      throw new PluginImportError(
+        'has no default export: write "export default { … }" (or begin its name with "_" if it is no plugin)',
+      );
     }
     return { url, declaration };
   } catch (error) {
@@ -39,8 +42,9 @@ function describe(error: unknown, file: string): string {
   const frames = error.stack?.split('\n').filter((line) => line.includes(folder)) ?? [];
   const frame = frames.find((line) => /:\d+\)?$/.test(line.trim()));
   const place =
-    frame?.trim().replace(/^at /, '') ?? (error instanceof SyntaxError ? placeOf(error, file) : '');
-  const own = `${error.name}: ${error.message}${place ? ` (${place})` : ''}`;
+    frame?.trim().replace(/^at /, '') ??
+    (error instanceof SyntaxError ? placeOfSyntaxError(error, file) : '');
+  const own = `${error.name}: ${error.message}${typeHint(error)}${place ? ` (${place})` : ''}`;
   return [own, ...causesOf(readThrown(error))].join('\n');
 }
 
@@ -52,12 +56,10 @@ function causesOf({ causes = [] }: Thrown): string[] {
   ]);
 }
 
-/**
- * Where a syntax error is: V8 tells it only to a process that dies of it, so one is let die. Empty where that process finds
- * another fault or none, as where the error is in a module that the plugin imports.
- */
-function placeOf(error: SyntaxError, file: string): string {
-  const { stderr } = spawnSync(process.execPath, ['--check', file], { encoding: 'utf8', timeout: 5_000 });
-  const line = /^.*:(\d+)$/m.exec(stderr)?.[1];
-  return line !== undefined && stderr.includes(`SyntaxError: ${error.message}`) ? `line ${line}` : '';
+/** A type that is imported as if it were a value vanishes from where it is exported, and not from where it is imported. */
+function typeHint({ message, stack = '' }: Error): string {
+  const [, name] = /does not provide an export named '([^']+)'/.exec(message) ?? [];
+  return name !== undefined && isTypeScript(stack.split('\n')[0]?.replace(/:\d+$/, '') ?? '')
+    ? `; if ${name} is a type, write "import type"`
+    : '';
 }

@@ -1,7 +1,9 @@
+import type { Ajv } from 'ajv';
 import type { Logger } from 'pino';
 import { createFontSet } from '../../pool/image/text/fonts.js';
 import { readThrown } from '../../pool/thrown.js';
 import { createVocabulary } from '../../schemas/vocabulary/vocabulary.js';
+import type { Environment } from './helper-config.js';
 import { loadRegistry } from './load-registry.js';
 import type { Registry } from './registry.js';
 
@@ -11,13 +13,22 @@ export interface LoadHelpersOptions {
   /** Font files and folders besides the shipped one: a text is judged by whether they can draw it. */
   fonts: readonly string[];
   logger: Pick<Logger, 'error'>;
+  /** Where what plugins cannot do without is to be set; without it, that is asked of each helper when it is called. */
+  env?: Environment;
 }
 
 /** Loads every helper for a gateway that serves them. Throws a `PluginError`, or for a font that cannot be read. */
-export async function loadHelpers({ folders, fonts, logger }: LoadHelpersOptions): Promise<Registry> {
+export async function loadHelpers({ folders, fonts, logger, env }: LoadHelpersOptions): Promise<Registry> {
+  const makeVocabulary = await vocabularyMaker(fonts);
+  return loadRegistry(folders, makeVocabulary(), {
+    env,
+    onLate: (service, error) =>
+      logger.error({ err: readThrown(error), service }, 'plugin failed after it was loaded'),
+  });
+}
+
+/** Makes vocabularies that know which texts the fonts can draw. Each keeps what was compiled with it: a reload takes a new one. */
+export async function vocabularyMaker(fonts: readonly string[]): Promise<() => Ajv> {
   const fontSet = await createFontSet(fonts);
-  const vocabulary = createVocabulary({ canDraw: (text) => fontSet.missing(text) });
-  return loadRegistry(folders, vocabulary, (service, error) =>
-    logger.error({ err: readThrown(error), service }, 'plugin failed after it was loaded'),
-  );
+  return () => createVocabulary({ canDraw: (text) => fontSet.missing(text) });
 }

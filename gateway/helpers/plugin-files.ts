@@ -7,7 +7,8 @@ export interface ModuleFile {
   refused?: string;
 }
 
-const loadable = /\.m?js$/;
+/** What is loaded. A source in TypeScript gives way to what it was compiled to. */
+const loadable = [/\.m?js$/, /\.m?ts$/];
 const modules = /\.(?:[cm]?[jt]s|[jt]sx)$/i;
 const leftAlone = /^[._]|^node_modules$|\.test\.[^.]+$|\.d\.[cm]?ts$/;
 
@@ -18,15 +19,22 @@ export function isLeftAlone(name: string): boolean {
 
 /**
  * The modules among a folder's files. One that cannot be loaded is refused by name, for to be ignored without a word costs its
- * author an hour; but not beside what was made of it, `x.ts` beside `x.js`.
+ * author an hour; but of several with one name the best is meant: `x.js` was made of the `x.ts` or the `x.tsx` beside it.
  */
 export function modulesAmong(files: readonly string[]): ModuleFile[] {
   const found = files.filter((file) => modules.test(file)).map((file) => ({ file, stem: stemOf(file) }));
-  const plugins = new Set(found.filter(({ file }) => loadable.test(file)).map(({ stem }) => stem));
-  return found.flatMap((module): ModuleFile[] => {
-    if (loadable.test(module.file)) return [module];
-    return plugins.has(module.stem) ? [] : [{ ...module, refused: reasonOf(module) }];
-  });
+  const best = new Map<string, number>();
+  for (const { file, stem } of found) best.set(stem, Math.min(rankOf(file), best.get(stem) ?? unloadable));
+  return found
+    .filter(({ file, stem }) => rankOf(file) === best.get(stem))
+    .map((module) => (rankOf(module.file) < unloadable ? module : { ...module, refused: reasonOf(module) }));
+}
+
+const unloadable = loadable.length;
+
+function rankOf(file: string): number {
+  const rank = loadable.findIndex((ending) => ending.test(file));
+  return rank < 0 ? unloadable : rank;
 }
 
 function stemOf(file: string): string {
@@ -39,7 +47,8 @@ function reasonOf({ file, stem }: ModuleFile): string {
 }
 
 function remedyFor(ending: string, stem: string): string {
-  if (loadable.test(ending)) return `rename it to ${stem}${ending}`;
+  if (rankOf(ending) < unloadable) return `rename it to ${stem}${ending}`;
   if (ending === '.cjs') return `write an ES module, ${stem}.mjs`;
-  return `compile it to ${stem}.${ending === '.mts' ? 'mjs' : 'js'} first`;
+  if (ending === '.cts') return `write an ES module, ${stem}.mts`;
+  return `compile it to ${stem}.js first`;
 }

@@ -6,6 +6,9 @@ interface Raised {
   entry: ErrorEntry;
 }
 
+/** Characters of an author's message: it goes into logs and terminals. */
+const mostCharacters = 1_000;
+
 /** What may be raised below the gateway, by the code that it has there. */
 const raisable = new Map<unknown, Raised>();
 for (const [code, entry] of Object.entries<ErrorEntry>(errorTable)) {
@@ -17,8 +20,18 @@ export function toGatewayError(thrown: unknown): GatewayError {
   return thrown instanceof GatewayError ? thrown : read(thrown, () => true);
 }
 
-/** The same for what a helper's handler has thrown: it may say that the input is at fault, and nothing of the gateway. */
-export function readHandlerError(thrown: object): GatewayError {
+/**
+ * The same for what a helper's handler has thrown: it may say that the input is at fault, and nothing of the gateway, but for
+ * what the gateway itself has told it of a fetch, its `refusal`.
+ */
+export function readHandlerError(thrown: object, refusal?: { code: string; message: string }): GatewayError {
+  if (refusal && Object.hasOwn(errorTable, refusal.code)) {
+    const { code, message } = refusal;
+    return new GatewayError(
+      code as ErrorCode,
+      code === 'internal' ? { cause: thrown } : { message, cause: thrown },
+    );
+  }
   return read(thrown, ({ raisedBy }) => raisedBy === 'handler');
 }
 
@@ -36,10 +49,29 @@ function read(cause: unknown, mayRaise: (entry: ErrorEntry) => boolean): Gateway
 }
 
 /** What the public is told of the error's own; undefined where it does not hold what it should. */
-function tell({ tells }: ErrorEntry, { message, details }: Record<string, unknown>) {
+function tell({ tells }: ErrorEntry, { message, details, expose }: Record<string, unknown>) {
+  if (tells === 'exposed') return expose === true ? exposed(message) : undefined;
   if (tells === 'message') return { message: String(message) };
   if (tells !== 'details') return {};
-  return Array.isArray(details) && details.every(isFieldProblem) ? { details } : undefined;
+  return Array.isArray(details) && details.every(isFieldProblem)
+    ? { details: details.map(asTold) }
+    : undefined;
+}
+
+/** The author's words, or the table's where there are none. */
+function exposed(message: unknown) {
+  const text = typeof message === 'string' ? message.trim() : '';
+  if (text === '') return {};
+  return { message: cut(text) };
+}
+
+/** Nothing else that an author has put beside them is meant for the public. */
+function asTold({ field, problem }: FieldProblem): FieldProblem {
+  return { field: cut(field), problem: cut(problem) };
+}
+
+function cut(text: string): string {
+  return text.length > mostCharacters ? `${text.slice(0, mostCharacters)} …` : text;
 }
 
 function isFieldProblem(value: unknown): value is FieldProblem {

@@ -12,6 +12,17 @@ export interface EffectiveLimits {
   inFlight: number | null;
 }
 
+/** What a tenant may use for which nothing else is set. */
+export function limitsByDefault(config: {
+  rate: number;
+  burst: number;
+  monthlyQuota?: number | undefined;
+  inFlight?: number | undefined;
+}): EffectiveLimits {
+  const { rate, burst, monthlyQuota = null, inFlight = null } = config;
+  return { rate, burst, monthlyQuota, inFlight };
+}
+
 /** A tenant as the limiter knows it. */
 export interface LimitedTenant {
   id: string;

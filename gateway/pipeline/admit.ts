@@ -2,6 +2,7 @@ import type { Pool } from '../../pool/pool.js';
 import type { Turn } from '../../pool/turn.js';
 import { lightBytes } from '../../schemas/input/weigh.js';
 import { after, onSettled } from '../after.js';
+import type { Helper } from '../helpers/registry.js';
 import type { EffectiveLimits } from '../limits/tenant-limits.js';
 import type { Call, Stage } from './stage.js';
 import type { Caller } from './state.js';
@@ -12,10 +13,12 @@ import type { Caller } from './state.js';
  * work is to begin.
  */
 export function admit(
+  helper: Pick<Helper, 'group'>,
   pool: Pick<Pool, 'turn'>,
 ): Stage<Call & { caller: Caller; limits: EffectiveLimits }, { turn: Turn }> {
   return function admit({ state: { gone }, bodyBytes, caller: { tenant }, limits }, next) {
-    const turn = pool.turn({ tenant: tenant.id, weight: tenant.weight, most: limits.inFlight });
+    const asker = { tenant: tenant.id, weight: tenant.weight, most: limits.inFlight };
+    const turn = pool.turn(asker, helper.group);
     // A client that has gone must not keep its place in the line.
     gone.listen(turn.leave);
     return onSettled(() => after(bodyBytes > lightBytes ? turn.expect() : undefined, () => next({ turn })), {

@@ -1,65 +1,128 @@
 import type { ImageLimits } from '../../pool/image/engine.js';
-import { checkHeader } from '../../pool/image/header/probe.js';
+import type { FileBytes, TaskFiles } from '../../pool/task.js';
+import type { FileField } from '../../schemas/declared-helper.js';
 import type { Helper } from '../helpers/registry.js';
+import { fileType } from '../http/body/file-type.js';
 import type { Arrivals } from '../http/flow/arrivals.js';
-import type { CheckedUrl, Source } from '../source/fetch.js';
+import type { CheckedUrl, FetchOptions, Source } from '../source/fetch.js';
+import { aboutFile, judgeFile, type Way } from './judge-file.js';
+import type { BodyInput } from './read-input.js';
 import type { AdmittedCall } from './run-task.js';
 import type { Stage } from './stage.js';
 import type { Caller } from './state.js';
 
-/** A call whose input is known, and with it the file that came. */
+/** A call whose input is known, and with it the files that came. */
 interface CallWithInput extends AdmittedCall {
   caller: Caller;
   input: Record<string, unknown>;
-  file: Uint8Array | undefined;
+  uploads: BodyInput['uploads'];
 }
 
-/** The picture's bytes; absent where the helper wants none, and in a dry run. */
+/** The files by their fields; absent where none came, and in a dry run. */
 export interface SourceFound {
-  source: Uint8Array | undefined;
+  files: TaskFiles | undefined;
 }
 
-type PictureStage = Stage<CallWithInput, SourceFound>;
+type SourceStage = Stage<CallWithInput, SourceFound>;
+
+/** A url that stands for a file. */
+interface Wanted {
+  file: FileField;
+  url: CheckedUrl;
+}
 
 /**
- * Brings the picture's bytes, from the upload or the url, to a helper that wants one, and reads their header: what is not
- * a picture, or too large a one, never reaches a worker. A dry run has its url judged and nothing more.
+ * Brings the files that a helper takes, from uploads and urls, and reads the headers of pictures: what is none, or too large a
+ * one, never reaches a worker. A dry run has its urls judged and nothing more.
  */
 export function fetchSource(
   helper: Helper,
   source: Source,
   arrivals: Arrivals,
   limits: ImageLimits,
-): PictureStage {
-  const wantsPicture = helper.declaration.source === 'image';
+): SourceStage {
+  const { files } = helper.declaration;
 
-  if (!wantsPicture) return (_, next) => next({ source: undefined });
+  if (files.length === 0) return (_, next) => next({ files: undefined });
   return function fetchSource(call, next) {
-    const { input, file } = call;
-    const url = typeof input.url === 'string' ? source.check(input.url) : undefined;
-    if (call.state.dryrun) return next({ source: undefined });
-    if (url) return download(url, call, next);
-    // The schema wants the one or the other of every call that is no dry run.
-    if (file) checkHeader(file, limits);
-    return next({ source: file });
+    const { input, uploads } = call;
+    const wanted = files.flatMap((file): Wanted[] => {
+      const url = input[file.parameter];
+      return typeof url === 'string'
+        ? [{ file, url: about(file, 'url', () => source.check(url, file.parameter)) }]
+        : [];
+    });
+    if (call.state.dryrun) return next({ files: undefined });
+    const here = files.flatMap((file): [string, FileBytes][] => {
+      const upload = uploads.get(file.field);
+      if (upload) about(file, 'upload', () => judgeFile(file, upload, { way: 'upload', limits }));
+      return upload ? [[file.field, upload]] : [];
+    });
+    if (wanted.length > 0) return download(wanted, here, call, next);
+    return next({ files: here.length > 0 ? Object.fromEntries(here) : undefined });
   };
 
   async function download(
-    url: CheckedUrl,
+    wanted: readonly Wanted[],
+    here: readonly [string, FileBytes][],
     { state, turn, caller }: CallWithInput,
-    next: Parameters<PictureStage>[1],
+    next: Parameters<SourceStage>[1],
   ) {
     await turn.expect();
     const arrival = arrivals.enter(caller.tenant.id, 'source_timeout');
+    // The first that fails ends the others: nobody waits for them any more.
+    const others = new AbortController();
+    const signal = AbortSignal.any([arrival.ending.signal, state.gone.signal, others.signal]);
     try {
-      const signal = AbortSignal.any([arrival.ending.signal, state.gone.signal]);
-      const bytes = await source.fetch(url, { tenant: caller.tenant.id, signal, onProgress: arrival.add });
+      const came = await Promise.all(
+        wanted.map(async ({ file, url }): Promise<[string, FileBytes]> => {
+          const get = { tenant: caller.tenant.id, signal, onProgress: arrival.add };
+          const came = await bring(file, url, get).catch((error) => {
+            throw signal.aborted ? error : aboutFile(file, 'url', error);
+          });
+          return [file.field, came];
+        }),
+      );
       arrival.complete();
-      state.bytesIn += bytes.byteLength;
-      checkHeader(bytes, limits);
-      return await next({ source: bytes });
+      for (const [, { bytes }] of came) state.bytesIn += bytes.byteLength;
+      return await next({ files: Object.fromEntries([...here, ...came]) });
     } finally {
+      others.abort();
       arrival.release();
     }
+  }
+
+  async function bring(file: FileField, url: CheckedUrl, options: FetchOptions): Promise<FileBytes> {
+    const accept = file.types?.join(', ') ?? (file.kind === 'image' ? 'image/*' : '*/*');
+    const { headers, body } = await source.fetch(url, { ...options, accept, maxBytes: file.maxBytes });
+    const type = headers['content-type'];
+    const name = nameIn(url);
+    const came: FileBytes = {
+      bytes: body,
+      type: fileType(typeof type === 'string' ? type : '', name),
+      ...(name === undefined ? {} : { name }),
+    };
+    judgeFile(file, came, { way: 'url', limits });
+    return came;
+  }
+}
+
+/** Does what may throw of a file, whose error then names it. */
+function about<T>(file: FileField, way: Way, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw aboutFile(file, way, error);
+  }
+}
+
+/** The last part of a url's path, as the name of a file. */
+function nameIn({ href }: CheckedUrl): string | undefined {
+  const last = new URL(href).pathname.split('/').at(-1) ?? '';
+  if (last === '') return undefined;
+  try {
+    return decodeURIComponent(last).slice(0, 200);
+  } catch {
+    return last.slice(0, 200);
   }
 }

@@ -18,14 +18,14 @@ export function judge(helper: Helper, raw: RawInput, call: AdmittedCall): Now<Ju
 }
 
 async function judgeInPool(
-  { id: service, declaration: { input, source } }: Helper,
+  { id: service, declaration: { input, files } }: Helper,
   { raw, runsDry }: { raw: RawInput; runsDry: boolean },
   call: AdmittedCall,
 ): Promise<JudgedInput> {
   const outcome = await runTask(call, {
     kind: 'judge',
     service,
-    declaration: { input, ...(source ? { source } : {}) },
+    declaration: { input, files },
     raw,
     runsDry,
   });

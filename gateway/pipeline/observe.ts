@@ -3,7 +3,7 @@ import { Ending } from '../http/ending.js';
 import { followRequest, loggedMs, type Outcome } from '../http/follow-request.js';
 import type { Metrics } from '../metrics.js';
 import type { UsageMeter } from '../usage/meter.js';
-import type { CallMiddleware, CallState } from './state.js';
+import { type CallMiddleware, type CallState, newCallState } from './state.js';
 
 export interface Observers {
   logger: Logger;
@@ -21,7 +21,7 @@ export function observe(observers: Observers): CallMiddleware {
       record(observers, ctx.state, { ...outcome, bytesOut });
       log(observers.logger, ctx.state, outcome, { method: ctx.method, path: ctx.path.slice(0, 200) });
     });
-    ctx.state = { requestId, gone, headers: {}, dryrun: false, taskMs: 0, bytesIn: 0 };
+    ctx.state = newCallState(requestId, gone);
     return next();
   };
 }
@@ -39,7 +39,7 @@ function record(
     tenant: caller.tenant.id,
     key: caller.keyId,
     service: helper.id,
-    status,
+    status: answered ? (state.cameTo ?? status) : status,
     bytesIn,
     bytesOut,
     cpuMs: taskMs,

@@ -1,4 +1,5 @@
 import type { Answer } from '../../pool/answer.js';
+import type { FileBytes } from '../../pool/task.js';
 import type { BodyText } from '../../schemas/input/judge-input.js';
 import { GatewayError } from '../errors.js';
 import type { Helper } from '../helpers/registry.js';
@@ -11,6 +12,7 @@ import {
 } from '../http/body/multipart.js';
 import { bodyTooLarge, createTextReader, requirePlain } from '../http/body/text-body.js';
 import type { Arrivals } from '../http/flow/arrivals.js';
+import { receive } from './receive.js';
 import type { HttpCall, Stage } from './stage.js';
 import type { CallContext, Caller } from './state.js';
 
@@ -18,11 +20,14 @@ const json = 'application/json';
 const form = 'application/x-www-form-urlencoded';
 const multipart = 'multipart/form-data';
 
-/** What a body brought, of which nothing is judged yet: its text as it came, and the file beside it. */
+/** What a body brought, of which nothing is judged yet: its text as it came, and the files beside it. */
 export interface BodyInput {
   text: BodyText | undefined;
-  file: Uint8Array | undefined;
+  uploads: ReadonlyMap<string, FileBytes>;
 }
+
+/** Of a call that brought no file. */
+export const noUploads: BodyInput['uploads'] = new Map();
 
 /** Reads the body, if there is one. */
 export function readInput(
@@ -31,35 +36,19 @@ export function readInput(
   limits: MultipartLimits,
 ): Stage<HttpCall & { caller: Caller }, BodyInput> {
   const readText = createTextReader({ maxBytes: limits.maxTextBytes, types: [json, form] });
-  const keepsFile = helper.declaration.source !== undefined;
+  const fileFields = helper.declaration.files.map(({ field }) => field);
 
   return function readInput(call, next) {
-    return call.bodyBytes === 0 ? next({ text: undefined, file: undefined }) : read(call, next);
+    return call.bodyBytes === 0 ? next({ text: undefined, uploads: noUploads }) : read(call, next);
   };
 
-  async function read(
-    { ctx, state, bodyBytes, caller }: HttpCall & { caller: Caller },
+  function read(
+    call: HttpCall & { caller: Caller },
     next: Parameters<ReturnType<typeof readInput>>[1],
   ): Promise<Answer> {
+    const { ctx, bodyBytes } = call;
     const type = typeOf(ctx, bodyBytes);
-    const arrival = arrivals.enter(caller.tenant.id, 'request_timeout');
-    const watch = {
-      ending: arrival.ending,
-      onBytes(bytes: number) {
-        state.bytesIn += bytes;
-        arrival.add(bytes);
-      },
-    };
-    try {
-      if (/^100-continue$/i.test(ctx.get('expect'))) ctx.res.writeContinue();
-      // Not awaited to a variable, which would hold the bytes for as long as the call lasts.
-      return await readBody(type, ctx, watch).then((body) => {
-        arrival.complete();
-        return next(body);
-      });
-    } finally {
-      arrival.release();
-    }
+    return receive(call, arrivals, { read: (watch) => readBody(type, ctx, watch), use: next });
   }
 
   /** The body's media type; throws for one that need not be read to be refused. */
@@ -76,11 +65,11 @@ export function readInput(
   async function readBody(type: string, ctx: CallContext, watch: Watch): Promise<BodyInput> {
     if (type !== multipart) {
       const bytes = await readText(ctx, watch);
-      return { text: { kind: type === json ? 'json' : 'form', bytes }, file: undefined };
+      return { text: { kind: type === json ? 'json' : 'form', bytes }, uploads: noUploads };
     }
     const { signal } = watch.ending;
-    const reading = readMultipart(ctx.req, ctx.get('content-type'), limits, { keepsFile, signal });
-    const { file, ...text } = await meter(ctx.req, reading, watch);
-    return { text: { kind: 'fields', ...text }, file };
+    const reading = readMultipart(ctx.req, ctx.get('content-type'), limits, { fileFields, signal });
+    const { files, ...text } = await meter(ctx.req, reading, watch);
+    return { text: { kind: 'fields', ...text }, uploads: files };
   }
 }

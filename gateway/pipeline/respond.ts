@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+import type { AnswerHeaders } from '../../pool/answer-headers.js';
 import { GatewayError } from '../errors.js';
 import { envelopeType, failure, type Meta, successText } from '../http/envelope.js';
 import { prepareErrorAnswer } from '../http/error-answer.js';
@@ -5,11 +7,14 @@ import type { Departures } from '../http/flow/departures.js';
 import { inPieces, pieceBytes } from '../http/flow/pieces.js';
 import type { CallContext, CallMiddleware, CallState } from './state.js';
 
+/** Says of an error more to those who may know it. */
+export type FaultTeller = (error: GatewayError, request: IncomingMessage) => GatewayError;
+
 /**
  * The one place where a call is answered: bytes, or the JSON envelope, or the error's. Whatever was thrown below
  * becomes one error of the table; what it was in truth goes to the log alone.
  */
-export function respond(departures: Departures): CallMiddleware {
+export function respond(departures: Departures, tell: FaultTeller = (error) => error): CallMiddleware {
   return async function respond(ctx, next) {
     const { res } = ctx;
     // Helpers send what a customer uploaded: no browser may take it for a page of this host.
@@ -25,13 +30,14 @@ export function respond(departures: Departures): CallMiddleware {
       }
       if (result.kind === 'bytes') {
         ctx.type = result.type;
+        setOwn(ctx, result.headers);
         send(ctx, asBuffer(result.bytes));
       } else {
         const data = 'text' in result ? result.text : asBuffer(result.bytes);
         sendEnvelope(ctx, successText(data, metaOf(ctx.state)));
       }
     } catch (thrown) {
-      const error = prepareErrorAnswer(ctx, thrown);
+      const error = tell(prepareErrorAnswer(ctx, thrown), ctx.req);
       ctx.status = error.status;
       if (error.status === 401) ctx.set('www-authenticate', 'Bearer realm="helper-gateway"');
       sendEnvelope(ctx, JSON.stringify(failure(error, metaOf(ctx.state))));
@@ -58,6 +64,16 @@ export function respond(departures: Departures): CallMiddleware {
     const { sent } = departures.track(res, tenant, whole.length);
     ctx.body = ctx.method === 'HEAD' ? whole : inPieces(whole, sent);
     ctx.length = whole.length;
+  }
+}
+
+/** What the helper says of its answer, in place of what stands there for all. */
+function setOwn(ctx: CallContext, headers: AnswerHeaders = {}): void {
+  for (const name in headers) {
+    const value = headers[name] as string;
+    // Of what else the answer depends on, such as the page that asks, others have spoken.
+    if (name === 'vary') ctx.vary(value);
+    else ctx.res.setHeader(name, value);
   }
 }
 

@@ -1,11 +1,13 @@
 import type { RouterContext } from '@koa/router';
 import type { Answer } from '../../pool/answer.js';
 import { after, type Now } from '../after.js';
+import type { LiveRegistry } from '../helpers/live-registry.js';
 import type { Helper, Registry } from '../helpers/registry.js';
 import { announcedBytes } from '../http/body/text-body.js';
 import { answerUnrouted } from '../http/unrouted.js';
 import type { HttpCall } from './stage.js';
 import type { CallMiddleware, CallState } from './state.js';
+import { underWay } from './under-way.js';
 
 /** Paths of a helper: its own, and `/img/…` for `/media/…`, as the specification writes it sometimes. */
 export function pathsOf(id: string): string[] {
@@ -18,21 +20,27 @@ export function route(helper: Helper, answer: (call: HttpCall) => Now<Answer>): 
     const { state } = ctx;
     state.helper = helper;
     const bodyBytes = ctx.method === 'POST' ? announcedBytes(ctx.req.headers) : 0;
-    return after(answer({ ctx, state, bodyBytes }), (result) => {
-      state.result = result;
-    });
+    return after(
+      underWay(helper, () => answer({ ctx, state, bodyBytes })),
+      (result) => {
+        state.result = result;
+      },
+    );
   };
 }
 
 /** Every path that is served, those before aliases that say the helper's id. */
-function servedPaths(registry: Registry): string[] {
+function servedPaths(registry: Registry, others: readonly { path: string }[]): string[] {
   const [own, aliases] = [[...registry.keys()].map((id) => `/${id}`), [...registry.keys()].flatMap(pathsOf)];
-  return [...new Set([...own, ...aliases, '/healthz', '/readyz'])];
+  return [...new Set([...own, ...aliases, ...others.map(({ path }) => path), '/healthz', '/readyz'])];
 }
 
 /** Answers what no route took; whose helper it would have been stands in the answer. */
-export function unrouted(registry: Registry): CallMiddleware {
-  const paths = servedPaths(registry);
+export function unrouted(registry: LiveRegistry, others: readonly { path: string }[]): CallMiddleware {
+  let paths = servedPaths(registry, others);
+  registry.watch(() => {
+    paths = servedPaths(registry, others);
+  });
   return async function unrouted(ctx: RouterContext<CallState>) {
     const name = ctx.matched?.[0]?.name;
     const helper = name ? registry.get(name) : undefined;

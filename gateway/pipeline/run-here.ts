@@ -1,32 +1,53 @@
 import { performance } from 'node:perf_hooks';
 import type { Logger } from 'pino';
 import { type Answer, makeAnswer } from '../../pool/answer.js';
+import type { CallScope } from '../../pool/context/call-scope.js';
+import { refusalIn } from '../../pool/context/fetch-error.js';
 import { guard } from '../../pool/fault-guard.js';
 import { nameOf } from '../../pool/json-data.js';
+import { isInspected } from '../../pool/task-deadline.js';
 import { readThrown } from '../../pool/thrown.js';
 import { after, type Now, onSettled } from '../after.js';
-import type { HelperContext, HelperDeclaration, TextHelper } from '../helper.js';
+import type { HelperContext } from '../helper.js';
+import type { MainHelpers } from '../helpers/main-helpers.js';
+import type { HelperFunctions } from '../helpers/registry.js';
 import { readHandlerError } from '../http/read-error.js';
+import type { MainScopeParts } from './main-scope.js';
 import type { CallState } from './state.js';
 
-export interface RunOptions {
-  /** Milliseconds that a handler may take on the main thread. */
+export interface RunOptions extends MainScopeParts {
+  /** Milliseconds that a handler may take. */
   timeoutMs: number;
-  /** Bytes of JSON that it may answer with there. */
+  /** Bytes of JSON that it may answer with. */
   maxJsonBytes: number;
   logger: Pick<Logger, 'error'>;
+  /** What helpers keep on this thread. */
+  helpers: MainHelpers;
+}
+
+/** How one helper's code is run on the main thread. */
+export interface RunHereOptions extends Pick<RunOptions, 'timeoutMs' | 'maxJsonBytes' | 'logger'> {
   /** Whether the code is the package's own, which settles and lets nothing escape. */
   shipped?: boolean | undefined;
 }
 
-/** Runs a plugin's code on the main thread and makes the answer of what it returns. Throws a `GatewayError`. */
-export function runHere(context: HelperContext, work: () => unknown, options: RunOptions): Now<Answer> {
-  return guarded(context, options, () => answerOf(work(), options));
+/** A call on this thread: what its handler gets, and what is told of its end. */
+export interface CallHere {
+  context: HelperContext;
+  scope: CallScope;
 }
 
+/** Runs a plugin's code on the main thread and makes the answer of what it returns. Throws a `GatewayError`. */
+export function runHere({ scope }: CallHere, work: () => unknown, options: RunHereOptions): Now<Answer> {
+  return guarded(scope, options, () => answerOf(work(), options));
+}
+
+/** A helper's functions where it says of its calls which are short. */
+export type ShortFunctions = HelperFunctions & Required<Pick<HelperFunctions, 'inline'>>;
+
 /** Whether a helper says of its calls which are short. */
-export function mayBeShort(declaration: HelperDeclaration): declaration is TextHelper<unknown> {
-  return declaration.source === undefined && declaration.inline !== undefined;
+export function mayBeShort(functions: HelperFunctions | undefined): functions is ShortFunctions {
+  return functions?.inline !== undefined;
 }
 
 /**
@@ -34,18 +55,18 @@ export function mayBeShort(declaration: HelperDeclaration): declaration is TextH
  * call. Undefined for every other, which is the pool's. Throws a `GatewayError`.
  */
 export function runShort(
-  declaration: TextHelper<unknown>,
+  functions: ShortFunctions,
   { state, input }: { state: Pick<CallState, 'taskMs'>; input: Record<string, unknown> },
-  context: HelperContext,
-  options: RunOptions,
+  { scope, context }: CallHere,
+  options: RunHereOptions,
 ): Now<Answer | undefined> {
-  return guarded(context, options, () => {
-    if (!isShort(declaration, input)) return undefined;
+  return guarded(scope, options, () => {
+    if (!isShort(functions, input)) return undefined;
     const began = performance.now();
     const count = () => {
       state.taskMs += performance.now() - began;
     };
-    return onSettled(() => answerOf(declaration.handler(input, context), options), {
+    return onSettled(() => answerOf(functions.handler(input, context), options), {
       done: count,
       failed: count,
     });
@@ -53,7 +74,7 @@ export function runShort(
 }
 
 /** Of what a handler returned, or will: whatever has a `then` is waited for, as `await` does. */
-function answerOf(returned: unknown, { maxJsonBytes }: RunOptions): Now<Answer> {
+function answerOf(returned: unknown, { maxJsonBytes }: RunHereOptions): Now<Answer> {
   const isThenable = typeof (returned as PromiseLike<unknown> | null | undefined)?.then === 'function';
   return after<unknown, Answer>(isThenable ? Promise.resolve(returned) : returned, (result) =>
     makeAnswer(result, maxJsonBytes),
@@ -61,25 +82,37 @@ function answerOf(returned: unknown, { maxJsonBytes }: RunOptions): Now<Answer> 
 }
 
 /** A promise would be true, and have every call run here. */
-function isShort(declaration: TextHelper<unknown>, input: Record<string, unknown>): boolean {
-  const verdict: unknown = declaration.inline?.(input);
+function isShort({ inline }: ShortFunctions, input: Record<string, unknown>): boolean {
+  const verdict = inline(input);
   if (typeof verdict === 'boolean') return verdict;
   throw new Error(`inline must return true or false, but it returned ${nameOf(verdict)}`);
 }
 
 /** What a plugin lets escape here would end the process for all, and what never settles would hold its call for ever. */
 function guarded<T>(
-  { service, request_id }: HelperContext,
-  { timeoutMs, logger, shipped }: RunOptions,
+  scope: CallScope,
+  { timeoutMs, logger, shipped }: RunHereOptions,
   work: () => Now<T>,
 ): Now<T> {
+  const { service, request_id } = scope.ids;
+  const tell = (error: unknown) => scope.redacted(readThrown(error));
   const fail = (error: unknown): never => {
-    throw readHandlerError(readThrown(error));
+    throw readHandlerError(tell(error), refusalIn(error));
   };
   if (!shipped) {
-    const onLate = (error: unknown) =>
-      logger.error({ err: readThrown(error), service, request_id }, 'helper failed after its answer');
-    return guard({ name: service, timeoutMs, onLate }, async () => work()).catch(fail);
+    return guard(
+      {
+        name: service,
+        timeoutMs,
+        isPaused: isInspected,
+        onTime: () => scope.abort('deadline'),
+        onLate: (error) =>
+          logger.error({ err: tell(error), service, request_id }, 'helper failed after its answer'),
+      },
+      async () => work(),
+    )
+      .catch(fail)
+      .finally(() => scope.end());
   }
   try {
     const value = work();

@@ -1,3 +1,4 @@
+import type { TaskHost } from '../../pool/context/task-host.js';
 import { PoolError } from '../../pool/pool-error.js';
 import type { Task, TaskOutcome } from '../../pool/task.js';
 import type { Turn } from '../../pool/turn.js';
@@ -12,8 +13,9 @@ export interface AdmittedCall extends Call {
 export async function runTask<T extends Task>(
   { state, turn }: AdmittedCall,
   task: T,
+  host?: TaskHost,
 ): Promise<TaskOutcome<T['kind']>> {
-  const outcome = await turn.run(task).catch((error) => {
+  const outcome = await turn.run(task, host).catch((error) => {
     if (error instanceof PoolError) state.taskMs += error.ms;
     throw error;
   });

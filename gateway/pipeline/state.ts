@@ -26,9 +26,16 @@ export interface CallState {
   taskMs: number;
   /** Absent where the answer is none of data: an error, or OPTIONS. */
   result?: Answer;
+  /** The status that a call came to, where the answer has another: a tool's error is a success of its protocol. */
+  cameTo?: number;
   /** The error's code, and what only the log may know. */
   code?: string;
   fault?: unknown;
+}
+
+/** The state of a call of which nothing is known yet. */
+export function newCallState(requestId: string, gone: Ending): CallState {
+  return { requestId, gone, headers: {}, dryrun: false, taskMs: 0, bytesIn: 0 };
 }
 
 /** Whose call it is, by its key. */

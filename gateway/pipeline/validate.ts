@@ -16,8 +16,8 @@ export interface InputFound {
 /** Makes one input object of query and body and judges it by the helper's schema; every problem is told at once. */
 export function validate(helper: Helper): Stage<AdmittedCall & BodyInput & { query: QueryText }, InputFound> {
   return function validate(call, next) {
-    const { query, text, file } = call;
-    const raw = { query, body: text, hasFile: file !== undefined };
+    const { query, text, uploads } = call;
+    const raw = { query, body: text, uploaded: uploads.size === 0 ? undefined : [...uploads.keys()] };
     return after(judge(helper, raw, call), ({ input, dryrun, problems }) => {
       call.state.dryrun = dryrun;
       if (problems.length > 0) throw inputError(problems);

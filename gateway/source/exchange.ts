@@ -1,13 +1,14 @@
 import type { Dispatcher } from 'undici';
+import type { IncomingHttpHeaders } from 'undici/types/header.js';
 import { createGrowingBuffer, type GrowingBuffer } from '../http/body/growing-buffer.js';
 import { type Connection, closeConnection } from './connection.js';
 import { sourceFailed, sourceTooLarge } from './failure.js';
 import { type Framing, headBytes } from './framing.js';
-import { judgeHead } from './response-head.js';
+import { judgeHead, type Wanted } from './response-head.js';
 
-export interface ExchangeOptions {
-  /** Bytes of a file at most. */
-  maxBytes: number;
+export interface ExchangeOptions extends Wanted {
+  /** The `Accept` header. */
+  accept: string;
   signal: AbortSignal;
   /** Shared by all requests of one download. */
   framing: Framing;
@@ -16,14 +17,16 @@ export interface ExchangeOptions {
 }
 
 /** How a request ended: with the whole body, or with the `Location` to go on to. */
-export type Answer = { body: Uint8Array<ArrayBuffer> } | { location: string };
+export type Answer = WholeAnswer | { location: string };
+
+export interface WholeAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: Uint8Array<ArrayBuffer>;
+}
 
 /** All that a source learns of the gateway: no key, cookie, referrer or client address goes out. */
-const headers = {
-  'user-agent': 'helper-gateway',
-  accept: 'image/*',
-  'accept-encoding': 'identity',
-};
+const ownHeaders = { 'user-agent': 'helper-gateway', 'accept-encoding': 'identity' };
 const maxHeaderBytes = 16 * 1024;
 
 /**
@@ -36,7 +39,8 @@ export async function exchange(
   url: URL,
   options: ExchangeOptions & { keep: boolean },
 ): Promise<Answer> {
-  const { signal, keep } = options;
+  const { accept, signal, keep } = options;
+  const headers = { ...ownHeaders, accept };
   const request = { path: url.pathname + url.search, method: 'GET', headers, reset: !keep } as const;
   const state = { whole: false };
   connection.readBefore = Number.POSITIVE_INFINITY;
@@ -54,12 +58,13 @@ export async function exchange(
 
 function createHandler(
   connection: Connection,
-  { maxBytes, signal, framing, onProgress }: ExchangeOptions,
+  { maxBytes, anyStatus, signal, framing, onProgress }: ExchangeOptions,
   state: { whole: boolean },
   resolve: (answer: Answer) => void,
   reject: (error: unknown) => void,
 ): Dispatcher.DispatchHandler {
   let body: GrowingBuffer | undefined;
+  let answered: Pick<WholeAnswer, 'status' | 'headers'> | undefined;
   let redirected = false;
   let fileBytes = 0;
   let heads = 0;
@@ -93,8 +98,9 @@ function createHandler(
       if (status < 200) return;
       try {
         if (bytes > maxHeaderBytes) throw tooLongHead();
-        const head = judgeHead(status, received, maxBytes);
+        const head = judgeHead(status, received, { maxBytes, anyStatus });
         if (head.read) body = createGrowingBuffer(maxBytes, head.length);
+        answered = { status, headers: received };
         onProgress?.(0);
         if (head.read) return;
         framing.spend(heads);
@@ -116,7 +122,7 @@ function createHandler(
       state.whole = true;
       if (redirected) return;
       const bytes = body?.bytes();
-      if (bytes?.length) resolve({ body: bytes });
+      if (answered && bytes && (anyStatus || bytes.length > 0)) resolve({ ...answered, body: bytes });
       else end(sourceFailed('The server behind the url sent an empty file.'));
     },
     onResponseError(_controller, error) {

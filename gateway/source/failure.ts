@@ -12,6 +12,6 @@ export function sourceFailed(message: string, cause?: unknown): GatewayError {
 
 export function sourceTooLarge(maxBytes: number): GatewayError {
   return new GatewayError('image_too_large', {
-    message: `The file at the url is larger than the ${maxBytes} bytes that this gateway accepts.`,
+    message: `The file at the url is larger than the ${maxBytes} bytes that are accepted.`,
   });
 }

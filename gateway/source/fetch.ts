@@ -1,10 +1,12 @@
-import { GatewayError, inputError } from '../errors.js';
+import { GatewayError } from '../errors.js';
 import { type Deadline, startDeadline } from './deadline.js';
 import { createDial, type DialOptions } from './dial.js';
+import type { WholeAnswer } from './exchange.js';
 import { sourceFailed, sourceRefused } from './failure.js';
 import { createFraming } from './framing.js';
 import { createHop } from './hop.js';
 import { createJudge, type JudgeOptions } from './judge.js';
+import { judgeUrl } from './judge-url.js';
 import { createKept } from './kept.js';
 import { parseExemptOrigins } from './origins.js';
 import { createResolve, resolveExempt } from './resolve.js';
@@ -37,26 +39,33 @@ export interface FetchOptions {
    * It ends a download by `signal` and must not throw.
    */
   onProgress?: ((bytes: number) => void) | undefined;
+  /** The `Accept` header, `image/*` where absent. */
+  accept?: string | undefined;
+  /** Bytes at most, where that is less than the source's own. */
+  maxBytes?: number | undefined;
+  /** Whether an answer of any status is taken, and an empty one; else only a file is, which comes with 200. */
+  anyStatus?: boolean;
 }
 
 /** Brings the bytes at a url that a stranger sent. */
 export interface Source {
   /**
-   * Judges the parameter `url` without any I/O, so a dry run can do it too. Throws a `GatewayError`: `invalid_input`
-   * for what is not a url, `source_refused` for one that may not be fetched.
+   * Judges a url without any I/O, so a dry run can do it too. Throws a `GatewayError`: `invalid_input` on `field`, the parameter
+   * that held it (`url`), for what is not a url, `source_refused` for one that may not be fetched.
    */
-  check(raw: string): CheckedUrl;
+  check(raw: string, field?: string): CheckedUrl;
   /**
-   * Downloads. The array is alone in its ArrayBuffer and may be transferred. Rejects with a `GatewayError`
+   * Downloads. The answer's bytes are alone in their ArrayBuffer and may be transferred. Rejects with a `GatewayError`
    * (`source_refused`, `source_failed`, `source_timeout`, `image_too_large`, `shutting_down`) or, when
    * `signal` is aborted, with its reason; the connection is closed by then.
    */
-  fetch(checked: CheckedUrl, options?: FetchOptions): Promise<Uint8Array<ArrayBuffer>>;
+  fetch(checked: CheckedUrl, options?: FetchOptions): Promise<WholeAnswer>;
   /** Ends every download with `shutting_down` and every connection, and resolves when all have ended. */
   close(): Promise<void>;
 }
 
 const maxRedirects = 3;
+const ignore = () => {};
 
 /**
  * The guarded download. A redirect is judged whole, as if its target had been sent by the user: so a public server
@@ -75,15 +84,8 @@ export function createSource(options: SourceOptions): Source {
   const running = new Set<Promise<unknown>>();
   let closed = false;
 
-  function check(raw: string): CheckedUrl {
-    return Object.freeze({ href: judgeUrl(raw).url.href });
-  }
-
-  function judgeUrl(raw: string): Target {
-    const verdict = parseSourceUrl(raw, origins);
-    if (verdict.ok) return verdict;
-    if (verdict.kind === 'refused') throw sourceRefused(verdict.problem);
-    throw inputError([{ field: 'url', problem: verdict.problem }]);
+  function check(raw: string, field?: string): CheckedUrl {
+    return Object.freeze({ href: judgeUrl(raw, origins, field).url.href });
   }
 
   function judgeRedirect(location: string, from: URL): Target {
@@ -99,13 +101,20 @@ export function createSource(options: SourceOptions): Source {
   async function download(
     first: Target,
     signal: AbortSignal,
-    { tenant, onProgress }: FetchOptions,
-  ): Promise<Uint8Array<ArrayBuffer>> {
-    const limits = { maxBytes, signal, framing: createFraming(), onProgress };
+    { tenant, onProgress, accept = 'image/*', maxBytes: most = maxBytes, anyStatus }: FetchOptions,
+  ): Promise<WholeAnswer> {
+    const limits = {
+      maxBytes: Math.min(most, maxBytes),
+      accept,
+      anyStatus,
+      signal,
+      framing: createFraming(),
+      onProgress,
+    };
     let target = first;
     for (let redirects = 0; redirects <= maxRedirects; redirects++) {
       const answer = await hop(target, tenant, limits);
-      if ('body' in answer) return answer.body;
+      if ('body' in answer) return answer;
       target = judgeRedirect(answer.location, target.url);
     }
     throw sourceFailed(`The server behind the url redirects more than ${maxRedirects} times.`);
@@ -113,7 +122,7 @@ export function createSource(options: SourceOptions): Source {
 
   async function fetchWithin(checked: CheckedUrl, options: FetchOptions) {
     // Judged again: what dials must not depend on who called check, or on what became of its result.
-    const target = judgeUrl(checked.href);
+    const target = judgeUrl(checked.href, origins);
     const deadline = startDeadline(timeoutMs, options.signal);
     deadlines.add(deadline);
     if (closed) deadline.abort(new GatewayError('shutting_down'));
@@ -128,14 +137,16 @@ export function createSource(options: SourceOptions): Source {
     }
   }
 
+  function fetch(checked: CheckedUrl, options: FetchOptions = {}): Promise<WholeAnswer> {
+    const download = fetchWithin(checked, options);
+    const settled = download.then(ignore, ignore).finally(() => running.delete(settled));
+    running.add(settled);
+    return download;
+  }
+
   return {
     check,
-    fetch(checked, options = {}) {
-      const download = fetchWithin(checked, options);
-      const settled = download.catch(() => {}).finally(() => running.delete(settled));
-      running.add(settled);
-      return download;
-    },
+    fetch,
     async close() {
       closed = true;
       for (const deadline of deadlines) deadline.abort(new GatewayError('shutting_down'));

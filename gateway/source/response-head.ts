@@ -6,10 +6,22 @@ export type HeadVerdict = { read: true; length: number | undefined } | { read: f
 
 const redirects = new Set([301, 302, 303, 307, 308]);
 
+/** What is taken of answers. */
+export interface Wanted {
+  /** Bytes of a body at most. */
+  maxBytes: number;
+  /** Whether an answer of any status is taken, and one without a body; else only a file is, which comes with 200. */
+  anyStatus?: boolean | undefined;
+}
+
 /** Judges status and headers of a final response. Pure; throws a `GatewayError` for what is not taken. */
-export function judgeHead(status: number, headers: IncomingHttpHeaders, maxBytes: number): HeadVerdict {
+export function judgeHead(
+  status: number,
+  headers: IncomingHttpHeaders,
+  { maxBytes, anyStatus = false }: Wanted,
+): HeadVerdict {
   if (redirects.has(status)) return { read: false, location: locationOf(status, headers) };
-  if (status !== 200) throw sourceFailed(`The server behind the url answered ${status}.`);
+  if (status !== 200 && !anyStatus) throw sourceFailed(`The server behind the url answered ${status}.`);
   const encoded = codings(headers['content-encoding']).filter((coding) => coding !== 'identity');
   const transferred = codings(headers['transfer-encoding']).filter((coding) => coding !== 'chunked');
   // Not decoded here, ever: a few kilobytes may hold gigabytes.
@@ -18,7 +30,7 @@ export function judgeHead(status: number, headers: IncomingHttpHeaders, maxBytes
   }
   const length = headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
   if (length !== undefined && !(length <= maxBytes)) throw sourceTooLarge(maxBytes);
-  if (length === 0) throw sourceFailed('The server behind the url sent an empty file.');
+  if (length === 0 && !anyStatus) throw sourceFailed('The server behind the url sent an empty file.');
   return { read: true, length };
 }
 

@@ -1,18 +1,61 @@
-import type { Operation } from './operation.js';
+import { compositeRaster } from './geometry/composite.js';
+import { cropRaster } from './geometry/crop.js';
+import { rotateRaster } from './geometry/rotate.js';
+import { turnRaster } from './geometry/turn.js';
 import { extendRaster, type Raster } from './raster.js';
+import type { Operation } from './recipe.js';
 import type { TextRenderer } from './text/overlay.js';
 import { drawWatermark } from './text/placement.js';
 
+/** What a recipe runs with. */
+export interface Tools {
+  text: TextRenderer;
+  /** Every frame at another size: the one operation that each engine does in its own way. */
+  resize(raster: Raster, size: { width: number; height: number }): Raster | Promise<Raster>;
+  /** Whether what a turn leaves empty is white, for a format that has no transparency. */
+  opaque: boolean;
+}
+
+/** The EXIF orientations whose pictures are brought upright by these turns. */
+const orientations = { 90: 6, 180: 3, 270: 8 } as const;
+
 /** Runs a recipe on decoded pixels, which it may change in place; the same for both engines. */
-export function applyOperations(
+export async function applyOperations(
   raster: Raster,
   operations: readonly Operation[],
-  text: TextRenderer,
-): Raster {
+  tools: Tools,
+): Promise<Raster> {
   let current = raster;
-  for (const operation of operations) {
-    if (operation.kind === 'border') current = extendRaster(current, operation);
-    else drawWatermark(current, operation, text);
-  }
+  for (const operation of operations) current = await apply(current, operation, tools);
   return current;
+}
+
+function apply(raster: Raster, operation: Operation, tools: Tools): Raster | Promise<Raster> {
+  switch (operation.kind) {
+    case 'border':
+      return extendRaster(raster, operation);
+    case 'watermark':
+      drawWatermark(raster, operation, tools.text);
+      return raster;
+    case 'resize':
+      return resize(raster, operation, tools);
+    case 'crop':
+      return cropRaster(raster, operation);
+    case 'turn':
+      return turnRaster(raster, orientations[operation.degrees]);
+    case 'rotate':
+      return rotateRaster(raster, operation, tools.opaque);
+    case 'composite':
+      return composite(raster, operation);
+  }
+}
+
+function resize(raster: Raster, { width, height }: { width: number; height: number }, tools: Tools) {
+  const same = raster.width === width && raster.height === height;
+  return same ? raster : tools.resize(raster, { width, height });
+}
+
+async function composite(raster: Raster, step: Operation & { kind: 'composite' }): Promise<Raster> {
+  compositeRaster(raster, await step.overlay(), step.left, step.top);
+  return raster;
 }

@@ -1,6 +1,9 @@
 /** Output formats, by the name that answers use. */
 export type ImageFormat = 'png' | 'jpg' | 'webp';
 
+/** Formats that pictures come in, by the same names. */
+export type SourceImageFormat = ImageFormat | 'gif';
+
 export type Corner = 'top-left' | 'top-right' | 'bottom-left' | 'bottom-right';
 
 /** What an image may cost at most; both limits hold for the input and for the result. */
@@ -29,6 +32,42 @@ export interface WatermarkOptions {
   color: string;
 }
 
+/**
+ * How a picture fills a width and a height that are both given; the names, and the default, are sharp's. `cover`: fills them,
+ * and what is too much on two sides is cut off evenly. `inside`: as large as fits in them, whole. `fill`: stretched.
+ */
+export type Fit = 'cover' | 'inside' | 'fill';
+
+/** At least one of width and height; the other follows the aspect ratio. */
+export interface ResizeOptions {
+  /** Pixels, 1 to 16383. */
+  width?: number | undefined;
+  height?: number | undefined;
+  /** Default `cover`. */
+  fit?: Fit | undefined;
+}
+
+/** A rectangle inside the picture, in pixels from its top left corner. */
+export interface CropOptions {
+  left: number;
+  top: number;
+  /** At least 1. */
+  width: number;
+  height: number;
+}
+
+/** Where an overlay's top left corner goes, in pixels; may be negative. */
+export interface CompositeOptions {
+  /** Default 0. */
+  left?: number | undefined;
+  top?: number | undefined;
+}
+
+export interface EncodeOptions {
+  /** 1 to 100, for jpg and webp; default 80 or what looks like it. */
+  quality?: number | undefined;
+}
+
 export interface EncodedImage {
   /** In an `ArrayBuffer` of its own, so that it can be moved to another thread. */
   body: Uint8Array;
@@ -37,8 +76,10 @@ export interface EncodedImage {
 }
 
 /**
- * A decoded picture as plugins see it: upright (EXIF orientation applied), sRGB, 8 bit, without metadata.
- * Operations are recorded and run when it is encoded; each returns the picture to go on with.
+ * A picture as plugins see it: upright (EXIF orientation applied), sRGB, 8 bit, without metadata.
+ * Operations are recorded and run when it is encoded; each returns the picture to go on with and leaves this one as it is.
+ * An option that is no number of the kind that is asked for is a TypeError, the plugin's fault; a number out of its range
+ * is `{code: 'invalid_input', details}` that names the option, so that a caller whose own number it was gets a 400.
  */
 export interface Image {
   /** Pixels, upright. */
@@ -47,13 +88,30 @@ export interface Image {
   readonly height: number;
   /** 1 for a still picture. */
   readonly frames: number;
+  /** What the file is, whatever was done to the picture since. */
+  readonly format: SourceImageFormat;
+  /** Media type of `bytes`, e.g. `image/jpeg`. */
+  readonly type: string;
+  /** The file as it came. A copy, made when it is first asked for: whoever writes into it changes no picture. */
+  readonly bytes: Uint8Array;
   border(options: BorderOptions): Image;
   watermark(options: WatermarkOptions): Image;
+  /** Another size. Larger than the source is allowed. */
+  resize(options: ResizeOptions): Image;
+  /** A part of the picture. */
+  crop(options: CropOptions): Image;
+  /**
+   * Turned clockwise, by any angle. Multiples of 90 move pixels and change none; others give a larger picture, transparent
+   * around the turned one, white in a jpg.
+   */
+  rotate(degrees: number): Image;
+  /** Another picture laid over this one, the first frame of it over every frame; what lies outside is cut off. */
+  composite(overlay: Image, options?: CompositeOptions): Image;
   /**
    * Runs the operations and encodes. Throws an `ImageError`: `bad_image` where the data turns out to be broken,
-   * `image_too_large` where the result would pass the limits.
+   * `image_too_large` where the result, or a picture on the way to it, would pass the limits.
    */
-  encode(format: ImageFormat): Promise<EncodedImage>;
+  encode(format: ImageFormat, options?: EncodeOptions): Promise<EncodedImage>;
 }
 
 /** Decodes and encodes pictures; every engine passes the same contract suite. */

@@ -1,7 +1,9 @@
 import { ImageError, type ImageFormat, type ImageLimits } from './engine.js';
 
-interface Size {
+export interface Size {
+  /** Pixels. */
   width: number;
+  /** Pixels of one frame. */
   height: number;
   frames: number;
 }
@@ -11,18 +13,24 @@ const longestSide: Record<ImageFormat, number> = { png: 2_147_483_647, jpg: 65_5
 
 /** Throws an `ImageError` `image_too_large` that names the numbers and the limit. */
 export function checkSize(what: 'image' | 'result', size: Size, limits: ImageLimits): void {
-  const { width, height, frames } = size;
-  if (frames > limits.maxFrames) {
+  if (size.frames > limits.maxFrames) {
     throw tooLarge(
       `The ${what} has more than ${limits.maxFrames} frames, the most that this gateway accepts.`,
     );
   }
+  checkPixels(what === 'image' ? 'The image is' : 'The result would be', size, limits);
+}
+
+/** The same for a picture on the way to the result, which is decoded pixels and of no format. */
+export function checkStep(size: Size, limits: ImageLimits): void {
+  checkPixels('A picture on the way to the result would be', size, limits);
+}
+
+function checkPixels(subject: string, { width, height, frames }: Size, { maxPixels }: ImageLimits): void {
   const pixels = width * height * frames;
-  if (pixels <= limits.maxPixels) return;
+  if (pixels <= maxPixels) return;
   const product = frames > 1 ? `${width} × ${height} × ${frames} frames` : `${width} × ${height}`;
-  throw tooLarge(
-    `The ${what} ${what === 'image' ? 'is' : 'would be'} ${product} = ${pixels} pixels; the limit is ${limits.maxPixels}.`,
-  );
+  throw tooLarge(`${subject} ${product} = ${pixels} pixels; the limit is ${maxPixels}.`);
 }
 
 /** The same for what is to be encoded, which the format bounds as well. */

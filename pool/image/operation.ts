@@ -1,52 +1,164 @@
-import type { BorderOptions, Image, ImageFormat, ImageLimits, WatermarkOptions } from './engine.js';
-import { checkResult } from './limits.js';
+import type {
+  EncodeOptions,
+  Image,
+  ImageFormat,
+  ImageLimits,
+  ResizeOptions,
+  SourceImageFormat,
+} from './engine.js';
+import { planResize } from './geometry/plan-resize.js';
+import { rotatedSize } from './geometry/rotate.js';
+import { checkResult, checkStep, type Size } from './limits.js';
+import { judgeComposite, judgeCrop, judgeEncode, judgeResize, judgeRotate } from './options.js';
+import type { Raster } from './raster.js';
+import type { Operation } from './recipe.js';
 
-/** One step of a picture's recipe. */
-export type Operation = ({ kind: 'border' } & BorderOptions) | ({ kind: 'watermark' } & WatermarkOptions);
-
-/** Runs a recipe on the source it closes over and returns the encoded bytes. */
-export type Render = (operations: readonly Operation[], format: ImageFormat) => Promise<Uint8Array>;
-
-interface Size {
-  width: number;
-  height: number;
-  frames: number;
+/** A file that an engine has looked at, and how the engine runs recipes on it. */
+export interface OpenedFile {
+  format: SourceImageFormat;
+  bytes: Uint8Array;
+  /** Upright. */
+  size: Size;
+  limits: ImageLimits;
+  /** Runs a recipe and returns the encoded bytes. */
+  render(operations: readonly Operation[], format: ImageFormat, options: EncodeOptions): Promise<Uint8Array>;
+  /** Runs a recipe on the first frame and returns its pixels. */
+  pixels(operations: readonly Operation[]): Promise<Raster>;
 }
 
-const mediaTypes: Record<ImageFormat, string> = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' };
+interface Recipe {
+  operations: readonly Operation[];
+  size: Size;
+  /** The largest picture on the way so far, and the largest on the way of all that was laid over it. */
+  largest: Size;
+  largestOverlay: Size;
+}
 
-/** Encoded pictures: nobody but the handler that asked for one has it, so its memory may be moved to another thread. */
+/** The media type of each format, of pictures that come and of those that are made. */
+export const mediaTypes: Record<SourceImageFormat, string> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  webp: 'image/webp',
+  gif: 'image/gif',
+};
+
+/** Encoded pictures: nobody but the handler that asked for one has it, so its memory may be moved to another thread if that keeps none. */
 export const freshBytes = new WeakSet<Uint8Array>();
 
+/** Pixels up to which an overlay is kept once it was drawn, for as long as its image is: a logo may be laid many times. */
+const keptPixels = 1_000_000;
+
+/** What an image was recorded as, for another that it is laid over: the interface that plugins see shows nothing of it. */
+const recorded = new WeakMap<Image, { largest: Size; pixels: () => Promise<Raster> }>();
+
+/** The pixels of an image's first frame. Throws a TypeError for what no engine has opened. */
+export function pixelsOf(image: Image): Promise<Raster> {
+  return recordOf(image, 'pixelsOf').pixels();
+}
+
 /**
- * An `Image` that writes its operations down and hands them to `render` when it is encoded. The result's size is
- * known without a pixel decoded, so its limits are checked first.
+ * An `Image` that writes its operations down and hands them to the engine when it is encoded. The size of the result, and
+ * of each picture on the way to it, is known without a pixel decoded, so their limits are checked first.
  */
-export function recordImage(
-  size: Size,
-  limits: ImageLimits,
-  render: Render,
-  operations: readonly Operation[] = [],
-): Image {
-  function then(next: Size, operation: Operation): Image {
-    return recordImage(next, limits, render, [...operations, operation]);
+export function recordImage(file: OpenedFile): Image {
+  let copy: Uint8Array | undefined;
+  const copyOfBytes = () => {
+    copy ??= new Uint8Array(file.bytes);
+    return copy;
+  };
+  const { size } = file;
+  return toImage(file, copyOfBytes, { operations: [], size, largest: size, largestOverlay: size });
+}
+
+function toImage(file: OpenedFile, copyOfBytes: () => Uint8Array, recipe: Recipe): Image {
+  const { size, operations, largest, largestOverlay } = recipe;
+
+  function then(operation: Operation, sides: { width: number; height: number }, overlay = largestOverlay) {
+    const next = { ...size, width: sides.width, height: sides.height };
+    return toImage(file, copyOfBytes, {
+      operations: [...operations, operation],
+      size: next,
+      largest: larger(largest, next),
+      largestOverlay: overlay,
+    });
   }
-  return {
+
+  const image: Image = {
     ...size,
+    format: file.format,
+    type: mediaTypes[file.format],
+    get bytes() {
+      return copyOfBytes();
+    },
     border(options) {
       const both = 2 * options.width;
-      const grown = { ...size, width: size.width + both, height: size.height + both };
-      return then(grown, { kind: 'border', ...options });
+      const grown = { width: size.width + both, height: size.height + both };
+      return then({ kind: 'border', ...options }, grown);
     },
     watermark(options) {
-      return then(size, { kind: 'watermark', ...options });
+      return then({ kind: 'watermark', ...options }, size);
     },
-    async encode(format) {
+    resize(options: ResizeOptions) {
+      const { width, height, crop } = planResize(size, judgeResize(options));
+      const resized = then({ kind: 'resize', width, height }, { width, height });
+      return crop ? resized.crop(crop) : resized;
+    },
+    crop(options) {
+      const rectangle = judgeCrop(options, size);
+      return then({ kind: 'crop', ...rectangle }, rectangle);
+    },
+    rotate(angle) {
+      const degrees = judgeRotate(angle);
+      if (degrees === 0) return image;
+      if (degrees === 180) return then({ kind: 'turn', degrees }, size);
+      if (degrees === 90 || degrees === 270) {
+        return then({ kind: 'turn', degrees }, { width: size.height, height: size.width });
+      }
+      const turned = rotatedSize(size, degrees);
+      return then({ kind: 'rotate', degrees, ...turned }, turned);
+    },
+    composite(other, options = {}) {
+      const overlay = recordOf(other, 'composite');
+      const place = judgeComposite(options);
+      const operation = { kind: 'composite', overlay: overlay.pixels, ...place } as const;
+      return then(operation, size, larger(largestOverlay, overlay.largest));
+    },
+    async encode(format, options = {}) {
+      const settings = judgeEncode(format, options);
       const frames = format === 'webp' ? size.frames : 1;
-      checkResult({ ...size, frames }, format, limits);
-      const body = await render(operations, format);
+      checkResult({ ...size, frames }, format, file.limits);
+      checkStep({ ...largest, frames }, file.limits);
+      checkStep({ ...largestOverlay, frames: 1 }, file.limits);
+      const body = await file.render(operations, format, settings);
       freshBytes.add(body);
       return { body, type: mediaTypes[format] };
     },
   };
+  recorded.set(image, {
+    largest: larger(largest, largestOverlay),
+    pixels: keep(() => file.pixels(operations), size.width * size.height <= keptPixels),
+  });
+  return image;
+}
+
+/** Nobody draws on an overlay's pixels, so that one drawing does for all. */
+function keep(draw: () => Promise<Raster>, small: boolean): () => Promise<Raster> {
+  let drawn: Promise<Raster> | undefined;
+  return function drawOnce() {
+    if (!small) return draw();
+    drawn ??= draw();
+    return drawn;
+  };
+}
+
+function recordOf(image: Image, operation: string) {
+  const found = typeof image === 'object' && image !== null ? recorded.get(image) : undefined;
+  if (found) return found;
+  throw new TypeError(
+    `${operation}: takes a picture as the context of a call has it, and what is made of one`,
+  );
+}
+
+function larger(one: Size, other: Size): Size {
+  return other.width * other.height > one.width * one.height ? other : one;
 }

@@ -1,5 +1,5 @@
 import { integer, milliseconds } from './numbers.js';
-import { host, originsOrAll } from './texts.js';
+import { choice, host, originsOrAll } from './texts.js';
 import type { Variables } from './variable.js';
 
 /** What a server may listen on. */
@@ -21,6 +21,14 @@ export const apiVariables = {
     form: originsOrAll,
     default: '',
     description: 'Web pages that may call the API from a browser.',
+  },
+  docs: {
+    name: 'HELPER_DOCS',
+    reader: 'api',
+    form: choice('on', 'off'),
+    default: 'on',
+    description:
+      'Whether anybody who reaches the API may read about its helpers, at /, /docs and /openapi.json.',
   },
   drainMs: {
     name: 'HELPER_DRAIN_MS',

@@ -24,7 +24,7 @@ export const siteVariables = {
     reader: 'site',
     form: siteAddress,
     description:
-      'The API’s address as customers see it, for the site’s curl lines; where it listens if unset.',
+      'The API’s address as customers see it: for the site’s curl lines, and the name that agents may call it by; where it listens if unset.',
   },
   connectUrl: {
     name: 'HELPER_CONNECT_URL',

@@ -22,8 +22,8 @@ export interface FieldsText {
 export interface RawInput {
   query: QueryText;
   body?: BodyText | undefined;
-  /** Whether a file came in the multipart field `file`. */
-  hasFile: boolean;
+  /** Multipart fields that brought a file. */
+  uploaded?: readonly string[] | undefined;
 }
 
 export interface JudgedInput {
@@ -40,15 +40,22 @@ export interface JudgedInput {
  * not. `runsDry` says that a dry run does the work all the same, and so needs what it always needs.
  */
 export function judgeInput(
-  parameters: Pick<ParameterChecker, 'coerce' | 'check'>,
-  { query, body, hasFile }: RawInput,
+  parameters: Pick<ParameterChecker, 'coerce' | 'check' | 'files'>,
+  { query, body, uploaded = [] }: RawInput,
   { runsDry }: { runsDry: boolean },
 ): JudgedInput {
   const read = readBody(body);
   if ('refused' in read) return { input: {}, dryrun: false, problems: read.refused };
+  const { files } = parameters;
+  const isFile = (name: string) => files.some(({ field }) => field === name);
+  // What nobody touched is sent empty by many forms, be it the file's field or the one of its url.
+  const isUntouched = (name: string, value: string) =>
+    value === '' && files.some(({ field, parameter }) => field === name || parameter === name);
   const raw = new Map<string, unknown>();
   for (const text of [query, read.text]) {
-    for (const [name, value] of text?.values ?? []) raw.set(name, parameters.coerce(name, value));
+    for (const [name, value] of text?.values ?? []) {
+      if (!isUntouched(name, value)) raw.set(name, parameters.coerce(name, value));
+    }
   }
   for (const [name, value] of Object.entries(read.json ?? {})) raw.set(name, value);
 
@@ -57,9 +64,13 @@ export function judgeInput(
   const named = new Set(unread.map(({ field }) => field));
   const { input, problems } = parameters.check(Object.fromEntries(raw), {
     dryrun: dryrun && !runsDry,
-    // One that came twice, or as what it may not be, has its problem; that there is none would be another.
-    hasFile: hasFile || named.has('file'),
-    hasLostFile: raw.has('file') || (body?.kind === 'fields' && body.hasLostFile === true),
+    // One that came twice, or as what it may not be, has its problem; that there is none would be another, and so would be that a
+    // url which came twice is there besides itself.
+    uploaded: [
+      ...uploaded,
+      ...unread.map(({ field }) => field).filter((name) => isFile(name) && !raw.has(name)),
+    ],
+    hasLostFile: body?.kind === 'fields' && body.hasLostFile === true,
   });
   // What was sent and could not be read is not missing too.
   const all = [...unread, ...problems.filter(({ field }) => raw.has(field) || !named.has(field))];

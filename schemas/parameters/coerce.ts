@@ -53,7 +53,8 @@ export function createCoerce(
       isJson ? json : undefined,
       takesNumber ? readNumber(text) : undefined,
       takesBoolean ? booleans.get(text) : undefined,
-      takesText ? text : undefined,
+      // Of what is the wrong kind of JSON the error then says what JSON's own would.
+      takesText ? text : isJson ? undefined : json,
       ...(json === undefined && !looksLikeJson(text) ? lists.map((read) => read(text)) : []),
     ].filter((value) => value !== undefined);
   }

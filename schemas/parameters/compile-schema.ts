@@ -1,4 +1,5 @@
 import type { Ajv } from 'ajv';
+import type { FileField } from '../declared-helper.js';
 import { toProblems } from '../explain-errors.js';
 import type { FieldProblem } from '../field-problem.js';
 import { asSchema, type JsonSchema } from '../json-schema.js';
@@ -7,7 +8,7 @@ import { hasEndlessReference, schemaFaults } from '../schema-faults.js';
 import { closeNested } from './close-nested.js';
 import type { FitsAt } from './coerce.js';
 import { createFitsAt } from './fits.js';
-import { dryrunParameter, urlParameter } from './gateway-parameters.js';
+import { dryrunParameter, fileParameter } from './gateway-parameters.js';
 import { liftRequired } from './lift-required.js';
 import { tagAlternatives } from './tag-alternatives.js';
 
@@ -41,7 +42,7 @@ export class SchemaError extends Error {
 /** Compiles the schema of a plugin's input; throws a `SchemaError`. */
 export function compileSchema(
   ajv: Ajv,
-  declaration: { input: unknown; source?: 'image' | undefined },
+  declaration: { input: unknown; files?: readonly FileField[] | undefined },
 ): CompiledSchema {
   const given = asSchema(declaration.input);
   const unreadable = notJson(given, 'input');
@@ -82,17 +83,17 @@ function createJudge(ajv: Ajv, schema: JsonSchema): Judge {
 
 function withGatewayParameters({
   input,
-  source,
+  files = [],
 }: {
   input: unknown;
-  source?: 'image' | undefined;
+  files?: readonly FileField[] | undefined;
 }): JsonSchema {
   // A `$id` would be there twice, for the schema is compiled with and without its `required`.
   const { $id: _, ...schema } = asSchema(input);
   return {
     ...schema,
     properties: {
-      ...(source === 'image' ? { url: urlParameter } : {}),
+      ...Object.fromEntries(files.map((file) => [file.parameter, fileParameter(file)])),
       ...asSchema(schema.properties),
       dryrun: dryrunParameter,
     },

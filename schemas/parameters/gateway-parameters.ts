@@ -1,18 +1,23 @@
+import type { FileField } from '../declared-helper.js';
+import type { JsonSchema } from '../json-schema.js';
+
 /** The parameters that the gateway adds to a helper's own. */
 export const dryrunParameter = {
   type: 'boolean',
   description: 'Checks the input and answers with JSON; what is required may be left out.',
 } as const;
 
-/** Added for helpers with `source: 'image'`, where an upload as the multipart field `file` may take its place. */
-export const urlParameter = {
-  type: 'string',
-  minLength: 1,
-  maxLength: 8192,
-  description: 'Public https address of the picture; in its place the multipart field file takes an upload.',
-} as const;
+/** What a parameter that holds the url of a file takes. */
+export const urlParameter = { type: 'string', minLength: 1, maxLength: 8192 } as const;
+
+/** Added for each file that a helper takes, where an upload as its multipart field may take its place. */
+export function fileParameter({ field, kind, description }: FileField): JsonSchema {
+  const what = kind === 'image' ? 'picture' : 'file';
+  const how = `Public https address of the ${what}; in its place the multipart field ${field} takes an upload.`;
+  return { ...urlParameter, description: description === undefined ? how : `${description} ${how}` };
+}
 
 /** Names that no helper may give to a parameter, for the gateway reads them itself. */
-export function reservedNames(source: unknown): string[] {
-  return source === 'image' ? ['ak', 'dryrun', 'url', 'file'] : ['ak', 'dryrun'];
+export function reservedNames(files: readonly Pick<FileField, 'field' | 'parameter'>[]): string[] {
+  return [...new Set(['ak', 'dryrun', ...files.flatMap(({ field, parameter }) => [parameter, field])])];
 }

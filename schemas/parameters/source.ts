@@ -1,26 +1,53 @@
+import type { FileField } from '../declared-helper.js';
 import type { FieldProblem } from '../field-problem.js';
 
-/**
- * A helper that takes a picture needs exactly one of `url` and `file`, or neither in a dry run; others take no file. A file that
- * came and could not be taken (`hasLostFile`) has its problem: that there is none would be another for the same mistake.
- */
+/** What came for a helper's files. */
+export interface FilesGiven {
+  /** Whether a parameter was sent, with whatever value. */
+  has: (parameter: string) => boolean;
+  /** Multipart fields that brought a file. */
+  uploaded: readonly string[];
+  /** Whether a file came that could not be taken: it has its problem, and that there is none would be another for the same mistake. */
+  hasLost: boolean;
+  /** Lifts what is required. */
+  dryrun: boolean;
+}
+
+/** A file that a helper takes comes once, as an upload or by its url; one that it requires has to come, but in a dry run. */
 export function sourceProblems(
-  hasUrl: boolean,
-  hasFile: boolean,
-  dryrun: boolean,
-  takesImage: boolean,
-  hasLostFile = false,
+  files: readonly FileField[],
+  { has, uploaded, hasLost, dryrun }: FilesGiven,
 ): FieldProblem[] {
-  if (!takesImage) {
-    return hasFile
-      ? [{ field: 'file', problem: 'is not taken by this helper, which works without a file' }]
-      : [];
+  const known = new Set(files.map(({ field }) => field));
+  const unknown = uploaded.filter((field) => !known.has(field)).map((field) => notTaken(field, files));
+  return [...unknown, ...files.flatMap((file) => problemOf(file) ?? [])];
+
+  function problemOf(file: FileField): FieldProblem | undefined {
+    const { field, parameter, required } = file;
+    const hasUrl = has(parameter);
+    const hasFile = uploaded.includes(field);
+    if (hasUrl && hasFile) return { field: parameter, problem: sentTwice(file) };
+    if (hasUrl || hasFile || hasLost || dryrun || !required) return undefined;
+    return { field: parameter, problem: missing(file) };
   }
-  if (hasUrl && hasFile) {
-    return [
-      { field: 'url', problem: 'is sent together with an uploaded file; send only one of url and file' },
-    ];
-  }
-  if (hasUrl || hasFile || hasLostFile || dryrun) return [];
-  return [{ field: 'url', problem: 'is required: send the url of a picture, or upload one as file' }];
+}
+
+function notTaken(field: string, files: readonly FileField[]): FieldProblem {
+  if (files.length === 0)
+    return { field, problem: 'is not taken by this helper, which works without a file' };
+  const names = files.map((file) => file.field);
+  return { field, problem: `is no file field of this helper; it takes ${names.join(', ')}` };
+}
+
+function sentTwice({ field, parameter }: FileField): string {
+  return field === parameter
+    ? 'is sent both as a url and as an uploaded file; send only one'
+    : `is sent together with an uploaded file; send only one of ${parameter} and ${field}`;
+}
+
+function missing({ field, parameter, kind }: FileField): string {
+  const what = kind === 'image' ? 'a picture' : 'a file';
+  return field === parameter
+    ? `is required: send the url of ${what}, or upload one in the multipart field ${field}`
+    : `is required: send the url of ${what}, or upload one as ${field}`;
 }

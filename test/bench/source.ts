@@ -6,6 +6,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { createSource } from '../../gateway/source/fetch.js';
+import { bytesFrom } from '../gateway/source/bytes-from.js';
 import { makeCertificate } from '../gateway/source/certificate.js';
 import { ownCpuMs } from './cpu.js';
 import { type Contender, inTurns } from './rounds.js';
@@ -20,7 +21,7 @@ server.send({ key, cert: cert + authority.cert });
 const [origins] = (await once(server, 'message')) as [string[]];
 const source = createSource({ origins, timeoutMs: 10_000, maxBytes: 1_000_000, ca: root.cert });
 
-const fetch = (url: string, tenant?: string) => source.fetch(source.check(url), { tenant });
+const fetch = (url: string, tenant?: string) => bytesFrom(source, source.check(url), { tenant });
 function downloaded(url: string, tenant?: string): Contender {
   return {
     cpuMs: ownCpuMs,

@@ -153,7 +153,7 @@ describe('input of the API', () => {
       'file must be uploaded as a file, in a multipart/form-data body (curl: -F file=@photo.jpg)',
     ]);
     expect(problems(await api.call('/hello', { body: misnamed }))).to.include(
-      'image must not be a file; this helper takes none',
+      'image is not taken by this helper, which works without a file',
     );
   });
 

@@ -45,6 +45,7 @@ describe('loadConfig', () => {
       keyCache: 100_000,
       usageDays: 400,
       corsOrigins: [],
+      docs: 'on',
       logLevel: 'info',
     });
   });

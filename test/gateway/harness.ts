@@ -48,7 +48,7 @@ export async function startTestGateway(env: Record<string, string> = {}): Promis
     HELPER_RATE: '0',
     ...env,
   });
-  const gateway = await startGateway(config, logger);
+  const gateway = await startGateway(config, logger, { env });
   const key = gateway.firstKey?.key ?? '';
   return {
     gateway,

@@ -50,6 +50,16 @@ describe('helpers in the pool', () => {
     }
   });
 
+  it('may answer the same picture again', async () => {
+    const gif = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
+    for (let call = 0; call < 5; call += 1) {
+      const body = new FormData();
+      body.set('kept', 'true');
+      body.set('file', new Blob([gif]), 'dot.gif');
+      expect((await api.call('/picture', { body })).status).to.equal(200);
+    }
+  });
+
   it('may rehearse asynchronously, and fail at it without harm', async () => {
     expect((await api.call('/rehearse?dryrun=1')).json.data).to.deep.equal({ rehearsed: true });
     const { status, json } = await api.call('/rehearse?dryrun=1&fail=1');

@@ -49,13 +49,26 @@ describe('what a handler returns', () => {
         expect([status, json.data]).to.deep.equal([200, data]);
       });
 
+      it('may bring headers with its bytes, in place of the gateway’s where they are not its own', async () => {
+        const { status, headers } = await call('headers');
+        expect(status).to.equal(200);
+        expect(headers.get('content-disposition')).to.equal('attachment; filename="a.svg"');
+        expect(headers.get('cache-control')).to.equal('public, max-age=60');
+        expect(headers.get('etag')).to.equal('"1"');
+        expect(headers.get('vary')).to.match(/accept/i);
+        expect(headers.get('x-own')).to.equal('ü');
+        expect(headers.get('x-content-type-options')).to.equal('nosniff');
+      });
+
       it('is bounded as text, too', async () => {
         const { status, json } = await call('long');
         expect([status, json.error.code]).to.deep.equal([413, 'too_large']);
       });
 
       for (const [kind, told] of [
-        ['headers', /headers beside body and type/],
+        ['header of the gateway', /header \\"Set-Cookie\\" is the gateway's own/],
+        ['header of two lines', /header \\"x-a\\" cannot be sent/],
+        ['header that is a number', /header \\"x-a\\" must be a string, but is a number/],
         ['status', /status beside body and type/],
         ['no media type', /media type of its body, such as image\/png, but its type is \\"svg\\"/],
         ['another charset', /iso-8859-1/],

@@ -46,7 +46,7 @@ describe('text helpers over HTTP', () => {
 
   it('say in words what a word is', async () => {
     const { json } = await api.call('/text/remove-stopwords?text=x&also=two+words');
-    expect(json.error.details[0].field).to.equal('also[0]');
+    expect(json.error.details[0].field).to.equal('also.0');
     expect(json.error.details[0].problem).to.match(/word/).and.not.to.include('\\p');
   });
 

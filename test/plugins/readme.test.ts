@@ -39,7 +39,7 @@ describe('plugins/text/README and plugins/media/README', () => {
     for (const { id, declaration, parameters } of registry.values()) {
       const section = sectionOf(readText(`plugins/${id.split('/')[0]}/README.md`), `\`${id}\``);
       const rows = rowsOf(section).filter(([first]) => codesIn(first).length > 0);
-      const file = declaration.source === 'image' ? ['file'] : [];
+      const file = declaration.files.map(({ field }) => field);
       const names = [...parameters.properties.map(({ name }) => name), ...file];
       expect(firstCodes(section), id).to.have.members(names);
       for (const { name, schema, required } of parameters.properties) {

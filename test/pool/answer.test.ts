@@ -74,6 +74,19 @@ describe('makeAnswer', () => {
     });
   }
 
+  it('bounds also what is more when it is written than when it was measured', () => {
+    let asked = 0;
+    const grows = {
+      get text() {
+        asked += 1;
+        return 'x'.repeat(asked === 1 ? 1 : 2 * most);
+      },
+    };
+    expect(() => makeAnswer(grows, most))
+      .to.throw()
+      .with.property('code', 'result_too_large');
+  });
+
   it('bounds text and JSON by their bytes, and not a picture', () => {
     for (const value of [{ text: 'ü'.repeat(500) }, { body: 'ü'.repeat(501), type: 'text/plain' }]) {
       expect(() => makeAnswer(value, most))

@@ -7,6 +7,7 @@ export function callTask(plugin: string, input: Record<string, unknown> = {}): C
   return {
     kind: 'call',
     plugin: pathToFileURL(fixture(`plugins/pool/${plugin}.mjs`)).href,
+    does: 'handler',
     input,
     context: { service: plugin, request_id: 'r' },
   };

@@ -37,6 +37,30 @@ describe('the fault guard', () => {
     expect(error).to.include({ code: 'helper_timeout', message: 'text/x did not settle within 20 ms' });
   });
 
+  it('says when the time is up, once the work has failed', async () => {
+    const keepAlive = setInterval(() => undefined, 1000);
+    const told = await new Promise((resolve) => {
+      const options = { name: 'x', timeoutMs: 1, onTime: () => resolve('told') };
+      guard(options, () => new Promise(() => undefined)).catch(() => undefined);
+    });
+    clearInterval(keepAlive);
+    expect(told).to.equal('told');
+  });
+
+  it('lets work go on past its time where that is paused', async () => {
+    const keepAlive = setInterval(() => undefined, 1000);
+    let go: (value: string) => void;
+    const work = new Promise<string>((resolve) => {
+      go = resolve;
+    });
+    const isPaused = () => {
+      setImmediate(() => go('went on'));
+      return true;
+    };
+    expect(await guard({ name: 'x', timeoutMs: 1, isPaused }, () => work)).to.equal('went on');
+    clearInterval(keepAlive);
+  });
+
   it('gives what the work gives, and throws what it throws', async () => {
     expect(await guard({ name: 'x' }, async () => 7)).to.equal(7);
     const thrown = { not: 'an error' };

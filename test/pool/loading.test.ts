@@ -42,6 +42,7 @@ describe('a pool’s plugins', () => {
     (pool as Pool).turn({ tenant: 'a', weight: 1, most: null }).run({
       kind: 'call',
       plugin: module(service).url,
+      does: 'handler',
       input: {},
       context: { service, request_id: 'r' },
     });

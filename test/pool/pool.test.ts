@@ -85,10 +85,11 @@ describe('the pool', () => {
     await closing;
   });
 
-  it('moves the bytes of a source instead of copying them', async () => {
-    const source = new Uint8Array([1, 2, 3]);
-    const outcome = await turn('a').run({ ...callTask('echo'), source });
-    expect(source.byteLength).to.equal(0);
+  it('moves the bytes of a file instead of copying them', async () => {
+    const bytes = new Uint8Array([1, 2, 3]);
+    const file = { bytes, type: 'image/png' };
+    const outcome = await turn('a').run({ ...callTask('picture'), files: { file } });
+    expect(bytes.byteLength).to.equal(0);
     expect(outcome).to.include({ ok: false, code: 'bad_image' });
   });
 

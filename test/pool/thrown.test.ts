@@ -29,6 +29,11 @@ describe('readThrown', () => {
     expect(JSON.stringify(readThrown(wide)).length).to.be.below(500_000);
   });
 
+  it('holds of many details the first', () => {
+    const details = Array.from({ length: 1_000 }, (_, at) => ({ field: String(at), problem: 'x' }));
+    expect(readThrown({ code: 'invalid_input', details }).details).to.deep.equal(details.slice(0, 100));
+  });
+
   it('says what was thrown that is no error', () => {
     expect(readThrown({ reason: 'none' }).message).to.include("reason: 'none'");
     expect(readThrown(undefined)).to.deep.equal({ message: 'undefined' });

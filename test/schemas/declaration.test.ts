@@ -83,7 +83,7 @@ describe('checkDeclaration', () => {
       { ...good, runs: 'pool', source: 'image', dryrun: 'run' },
       'dryrun must be a function where source is "image": a dry run brings no picture',
     ],
-    ['an example without input', { ...good, examples: [{}] }, 'examples[0].input is required: an object'],
+    ['an example without input', { ...good, examples: [{}] }, 'examples.0.input is required: an object'],
     [
       'parameters without names',
       { ...good, input: { type: 'object', patternProperties: {} } },

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { sourceField } from '../../schemas/declared-helper.js';
 import { compileParameters, type ParameterDeclaration } from '../../schemas/parameters.js';
 import { createVocabulary } from '../../schemas/vocabulary/vocabulary.js';
 
-const real = { dryrun: false, hasFile: false };
-const dry = { dryrun: true, hasFile: false };
+const real = { dryrun: false };
+const dry = { dryrun: true };
 
 const input = {
   type: 'object',
@@ -60,8 +61,8 @@ describe('checking parameters', () => {
       'text',
       'width',
       'color',
-      'keep[1]',
-      'keep[2]',
+      'keep.1',
+      'keep.2',
       'size.unit',
       'size.x',
       'widht',
@@ -99,7 +100,7 @@ describe('checking parameters', () => {
   });
 
   it('refuses an upload that the helper does not take', () => {
-    expect(check({ text: 'a' }, { dryrun: false, hasFile: true }).problems[0]?.field).to.equal('file');
+    expect(check({ text: 'a' }, { dryrun: false, uploaded: ['file'] }).problems[0]?.field).to.equal('file');
   });
 
   it('treats __proto__ and its like as any unknown name', () => {
@@ -152,7 +153,7 @@ describe('checking parameters', () => {
         fc.boolean(),
         (sent, dryrun, hasFile) => {
           const before = JSON.stringify(sent);
-          const { problems } = check(sent, { dryrun, hasFile });
+          const { problems } = check(sent, { dryrun, uploaded: hasFile ? ['file'] : [] });
           expect(JSON.stringify(sent)).to.equal(before);
           for (const { field, problem } of problems) expect([field, problem]).to.not.include('');
         },
@@ -214,7 +215,7 @@ describe('compiling parameters', () => {
       { input: { text: 'a', url: 'https://a.example/b' } },
       { input: { dryrun: true } },
     ];
-    expect(() => checker({ source: 'image', examples })).not.to.throw();
+    expect(() => checker({ files: [sourceField], examples })).not.to.throw();
   });
 
   it('closes a schema that says it is open, and takes one with a $id twice', () => {

@@ -47,7 +47,7 @@ describe('the faults of a schema', () => {
       'input.properties.mail.pattern is refused: Invalid regular expression',
       'input.properties.tone.color must be true, but is the number 3',
       'input.properties.list.items.properties.deep.maximum needs "type": "number" beside it',
-      'input.properties.any.anyOf[1].minimum must be a number, but is the string "1"',
+      'input.properties.any.anyOf.1.minimum must be a number, but is the string "1"',
       'input.properties.link.$ref points to nothing: "#/definitions/nothing"',
       'input.properties.twice.choice is refused: choice: "b" is listed twice',
       'input.required: lost is required but not a property',
@@ -79,7 +79,7 @@ describe('the faults of a schema', () => {
     const typed = { type: 'object', properties: { a: { type: 'string', allOf: [{ minLength: 1 }] } } };
     expect(refusal(typed)).to.equal('');
     expect(faultsOf({ properties: { a: { type: 'string', allOf: [{ minLenght: 1 }] } } })).to.deep.equal([
-      'input.properties.a.allOf[0].minLenght is an unknown keyword: "minLenght"; did you mean "minLength"? (#/properties/a/allOf/0/minLenght)',
+      'input.properties.a.allOf.0.minLenght is an unknown keyword: "minLenght"; did you mean "minLength"? (#/properties/a/allOf/0/minLenght)',
     ]);
   });
 
@@ -98,8 +98,8 @@ describe('the faults of a schema', () => {
 
   for (const [what, definition, path] of [
     ['itself', { $ref: '#/definitions/a' }, '.$ref'],
-    ['itself in a list of demands', { allOf: [{ $ref: '#/definitions/a' }] }, '.allOf[0].$ref'],
-    ['itself by another', { anyOf: [{ $ref: '#/definitions/b' }] }, '.anyOf[0].$ref'],
+    ['itself in a list of demands', { allOf: [{ $ref: '#/definitions/a' }] }, '.allOf.0.$ref'],
+    ['itself by another', { anyOf: [{ $ref: '#/definitions/b' }] }, '.anyOf.0.$ref'],
   ] as [string, JsonSchema, string][]) {
     it(`name a reference that never ends: ${what}`, () => {
       const definitions = { a: definition, b: { $ref: '#/definitions/a' } };

@@ -1,6 +1,7 @@
 import type { FieldProblem } from '../../../schemas/field-problem.js';
 import { fieldName } from '../../../schemas/quote.js';
 import { GatewayError, inputError } from '../../errors.js';
+import { fileType } from './file-type.js';
 import { createGrowingBuffer, type GrowingBuffer } from './growing-buffer.js';
 import type { PartListener } from './multipart-parser.js';
 import type { PartHeader } from './part-header.js';
@@ -16,19 +17,24 @@ export interface MultipartLimits {
 export interface MultipartBody {
   /** The bytes of each text field that came once, each alone in its ArrayBuffer; that they are UTF-8 is still to be judged. */
   fields: Map<string, Uint8Array<ArrayBuffer>>;
-  /** Names given twice, files that are not the one file, and names that cannot be read: each once. */
+  /** Names given twice, files under other names, and names that cannot be read: each once. */
   problems: FieldProblem[];
   /** Whether a file came under another name, which is among the problems. */
   hasLostFile: boolean;
-  /** The first file under the file field's name, alone in its ArrayBuffer; empty where files are not kept. */
-  file?: Uint8Array<ArrayBuffer>;
+  /** The files by their fields, each alone in its ArrayBuffer. */
+  files: Map<string, UploadedFile>;
+}
+
+export interface UploadedFile {
+  bytes: Uint8Array<ArrayBuffer>;
+  /** The media type that the client gives it. */
+  type: string;
+  name?: string;
 }
 
 export interface FormPartsOptions {
-  /** Whether a file's bytes are kept; else they are counted and dropped, for a helper that wants none. */
-  keepsFile: boolean;
-  /** The one field that may be a file. */
-  fileField: string;
+  /** The fields that may be files; a file in any other is counted and dropped. */
+  fileFields: readonly string[];
   /** Bytes of the body without what closes it, if a content-length told. */
   bodyBytes?: number | undefined;
 }
@@ -48,7 +54,6 @@ export function uploadTooLarge({ maxFileBytes, maxTextBytes }: MultipartLimits):
 
 /** More text fields than any helper has parameters. */
 const maxFields = 100;
-const maxFiles = 2;
 const maxNameBytes = 200;
 const firstTextBytes = 256;
 /** A promised length is believed up to this, and beyond when so much has come. */
@@ -65,14 +70,14 @@ export interface FormParts {
 /** Gathers the parts of a form, bounded in number and in bytes as they come. */
 export function createFormParts(
   limits: MultipartLimits,
-  { keepsFile, fileField, bodyBytes }: FormPartsOptions,
+  { fileFields, bodyBytes }: FormPartsOptions,
 ): FormParts {
   const { maxFileBytes, maxTextBytes } = limits;
   const gathered = new Map<string, GrowingBuffer>();
   const seen = new Set<string>();
   const problems: FieldProblem[] = [];
   const taken = { fields: 0, files: 0, text: 0, file: 0, framing: 0 };
-  let file: GrowingBuffer | undefined;
+  const files = new Map<string, { header: PartHeader; into: GrowingBuffer }>();
   let hasLostFile = false;
   let part: { kind: 'text' | 'file'; into?: GrowingBuffer | undefined } = { kind: 'text' };
 
@@ -109,18 +114,17 @@ export function createFormParts(
 
   function startFile(header: PartHeader): GrowingBuffer | undefined {
     taken.files += 1;
-    // One of two is wrong already, and has its problem.
-    if (taken.files > maxFiles) throw inputError(problems);
     const name = newName(header.name);
-    if (name === undefined) return undefined;
-    if (name !== fileField) {
+    if (name !== undefined && !fileFields.includes(name)) {
       hasLostFile = true;
-      const instead = keepsFile ? `the file field is called ${fileField}` : 'this helper takes none';
-      tell(fieldName(name), `must not be a file; ${instead}`);
-      return undefined;
+      tell(fieldName(name), notAFile(fileFields));
     }
-    file = createGrowingBuffer(keepsFile ? maxFileBytes : 0, bytesLeft(), firstFileBytes);
-    return keepsFile ? file : undefined;
+    // One of them is wrong already, and has its problem.
+    if (taken.files > fileFields.length + 1) throw inputError(problems);
+    if (name === undefined || !fileFields.includes(name)) return undefined;
+    const into = createGrowingBuffer(maxFileBytes, bytesLeft(), firstFileBytes);
+    files.set(name, { header, into });
+    return into;
   }
 
   /** What the file has if it comes last: then it is gathered where it stays, and nothing is copied. */
@@ -157,14 +161,31 @@ export function createFormParts(
     },
     take() {
       const fields = new Map([...gathered].map(([name, value]) => [name, value.bytes()]));
-      return { fields, problems, hasLostFile, ...(file && { file: file.bytes() }) };
+      return { fields, problems, hasLostFile, files: new Map([...files].flatMap(uploaded)) };
     },
     drop() {
       gathered.clear();
-      file = undefined;
+      files.clear();
       part = { kind: 'text' };
     },
   };
+}
+
+/** A form that is sent with a file field that nobody touched has an empty file of no name there: none. */
+function uploaded([field, { header, into }]: [string, { header: PartHeader; into: GrowingBuffer }]): [
+  string,
+  UploadedFile,
+][] {
+  const { type, fileName } = header;
+  const bytes = into.bytes();
+  if (bytes.length === 0 && fileName === '') return [];
+  return [[field, { bytes, type: fileType(type, fileName), ...(fileName ? { name: fileName } : {}) }]];
+}
+
+function notAFile(fileFields: readonly string[]): string {
+  if (fileFields.length === 0) return 'is not taken by this helper, which works without a file';
+  const called = fileFields.length === 1 ? 'field is' : 'fields are';
+  return `must not be a file; the file ${called} called ${fileFields.join(', ')}`;
 }
 
 /** The text of bytes that are one character each; undefined where they are not UTF-8. */

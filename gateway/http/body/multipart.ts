@@ -9,14 +9,13 @@ export {
   largestUpload,
   type MultipartBody,
   type MultipartLimits,
+  type UploadedFile,
   uploadTooLarge,
 } from './form-parts.js';
 
 export interface ReadMultipartOptions {
-  /** Whether a file's bytes are kept; else they are counted and dropped, for a helper that wants none. */
-  keepsFile: boolean;
-  /** The one field that may be a file; default `file`. */
-  fileField?: string;
+  /** The fields that may be files; a file in any other is counted and dropped. */
+  fileFields: readonly string[];
   /** Ends the reading at once; the promise is rejected with its reason. */
   signal?: AbortSignal | undefined;
 }
@@ -24,14 +23,14 @@ export interface ReadMultipartOptions {
 /**
  * Reads a multipart/form-data body from `request`, bounded in every direction as the bytes come, and keeps it in memory, where a
  * fault can leave nothing behind on disk. Rejects with a `GatewayError`: `too_large` past the limits; `invalid_input` for what is
- * malformed or breaks off, for more than 100 text fields or 2 files; or with `signal`'s reason. `request` is never destroyed:
+ * malformed or breaks off, for more than 100 text fields or a file too many; or with `signal`'s reason. `request` is never destroyed:
  * it is paused when the promise is rejected, with nothing kept of it, and what is left is the caller's to read and drop.
  */
 export function readMultipart(
   request: Readable & { headers?: IncomingHttpHeaders },
   contentType: string,
   limits: MultipartLimits,
-  { keepsFile, fileField = 'file', signal }: ReadMultipartOptions,
+  { fileFields, signal }: ReadMultipartOptions,
 ): Promise<MultipartBody> {
   // Stays: a client may go away after the last byte that was wanted, and an error that nobody listens to ends the process.
   request.on('error', ignore);
@@ -41,7 +40,7 @@ export function readMultipart(
     const boundary = readBoundary(contentType);
     const length = request.headers?.['content-length'];
     const bodyBytes = length === undefined ? undefined : Number(length) - closingBytes(boundary);
-    const parts = createFormParts(limits, { keepsFile, fileField, bodyBytes });
+    const parts = createFormParts(limits, { fileFields, bodyBytes });
     const parser = createMultipartParser(boundary, parts.listener);
 
     const leave = () => {

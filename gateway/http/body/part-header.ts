@@ -1,3 +1,4 @@
+import { unknownType } from './file-type.js';
 import { parseHeaderValue, token } from './header-parameters.js';
 import { malformedMultipart } from './malformed-multipart.js';
 
@@ -7,6 +8,10 @@ export interface PartHeader {
   name: string;
   /** It has a filename, or bytes of no type for its type: both are how files are sent. */
   file: boolean;
+  /** Of a file: the media type that the client gives it. */
+  type: string;
+  /** Of a file: its name on the client's disk, without the folders that some clients send. Empty where none was chosen. */
+  fileName?: string | undefined;
 }
 
 /**
@@ -23,9 +28,24 @@ export function parsePartHeader(lines: string): PartHeader {
   }
   const { parameters } = disposition;
   const type = parseHeaderValue(headers.get('content-type') ?? '')?.value;
-  const file =
-    parameters.has('filename') || parameters.has('filename*') || type === 'application/octet-stream';
-  return { name: name.replace(/%(22|0a|0d)/gi, (escaped) => decodeURIComponent(escaped)), file };
+  const file = parameters.has('filename') || parameters.has('filename*') || type === unknownType;
+  return {
+    name: unescapeName(name),
+    file,
+    type: type || unknownType,
+    fileName: fileNameOf(parameters.get('filename')),
+  };
+}
+
+/** Browsers write quotes and line ends of a name so. */
+function unescapeName(name: string): string {
+  return name.replace(/%(22|0a|0d)/gi, (escaped) => decodeURIComponent(escaped));
+}
+
+function fileNameOf(given: string | undefined): string | undefined {
+  if (given === undefined) return undefined;
+  const text = Buffer.from(unescapeName(given), 'latin1').toString('utf8');
+  return text.slice(Math.max(text.lastIndexOf('/'), text.lastIndexOf('\\')) + 1).slice(0, 255);
 }
 
 const folded = /\r\n[\t ]+/g;

@@ -58,9 +58,9 @@ export function announcedBytes(headers: NodeJS.Dict<string | string[]>): number 
 }
 
 /** Throws for a body that is compressed: it is not decoded here, ever, for a few kilobytes may hold gigabytes. */
-export function requirePlain(ctx: Pick<Context, 'get'>): void {
+export function requirePlain(ctx: Pick<Context, 'get'>, told: { message?: string } = {}): void {
   const encoding = ctx.get('content-encoding');
-  if (encoding !== '' && encoding !== 'identity') throw new GatewayError('unsupported_media_type');
+  if (encoding !== '' && encoding !== 'identity') throw new GatewayError('unsupported_media_type', told);
 }
 
 export function bodyTooLarge(maxBytes: number): GatewayError {

@@ -27,6 +27,7 @@ function Document({ title, children }: { title: string; children: ComponentChild
         <meta name="color-scheme" content="light dark" />
         <meta name="robots" content="noindex" />
         <link rel="icon" href={assetPath('icon.svg')} type="image/svg+xml" />
+        <link rel="stylesheet" href={assetPath('base.css')} />
         <link rel="stylesheet" href={assetPath('site.css')} />
         <script src={assetPath('site.js')} defer />
       </head>

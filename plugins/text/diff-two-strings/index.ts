@@ -34,6 +34,11 @@ export default defineHelper({
     },
     required: ['a', 'b'],
   },
+  output: {
+    type: 'object',
+    properties: { diff: { type: 'string', description: 'Unified diff; empty where the texts are equal.' } },
+    required: ['diff'],
+  },
   examples: [
     { summary: 'One line changed', input: { a: 'one\ntwo\nthree\n', b: 'one\n2\nthree\n' } },
     { summary: 'No context', input: { a: 'one\ntwo', b: 'one\ntwo\nthree', context: 0 } },

@@ -48,6 +48,11 @@ export default defineHelper({
     },
     required: ['text'],
   },
+  output: {
+    type: 'object',
+    properties: { text: { type: 'string', description: 'The text without what was removed.' } },
+    required: ['text'],
+  },
   examples: [
     { summary: 'A sentence', input: { text: 'The quick brown fox jumps over the lazy dog.' } },
     { summary: 'Without losing the negation', input: { text: 'This is not a test', keep: ['not'] } },

@@ -1,5 +1,12 @@
+import type { SourceImageFormat } from '../engine.js';
+
 /** Formats that are taken in. */
 export type SourceFormat = 'jpeg' | 'png' | 'webp' | 'gif';
+
+/** The name that answers use for a format. */
+export function productFormat(format: SourceFormat): SourceImageFormat {
+  return format === 'jpeg' ? 'jpg' : format;
+}
 
 /** EXIF orientation: 1 is upright; 2 to 8 name the flip and turn that bring the picture upright. */
 export type Orientation = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;

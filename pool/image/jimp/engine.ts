@@ -1,15 +1,20 @@
 import { applyOperations } from '../apply.js';
-import type { ImageEngine, ImageFormat } from '../engine.js';
+import type { EncodeOptions, ImageEngine, ImageFormat } from '../engine.js';
+import { turnRaster } from '../geometry/turn.js';
+import { productFormat } from '../header/header.js';
 import { checkHeader, uprightSize } from '../header/probe.js';
 import { recordImage } from '../operation.js';
 import { encodePng } from '../png/encode.js';
 import { dropOpaqueAlpha, flattenRaster, type Raster } from '../raster.js';
+import type { Operation } from '../recipe.js';
 import type { TextRenderer } from '../text/overlay.js';
 import { createJimpDecoder, jimpCodec } from './decode.js';
-import { orientRaster } from './orient.js';
+import { resampleRaster } from './resample.js';
 import { createWebpCodec } from './webp-codec.js';
 
 const jpegQuality = 80;
+
+type Encoder = (raster: Raster, options: EncodeOptions) => Uint8Array | Promise<Uint8Array>;
 
 /**
  * The engine for where sharp cannot be loaded: Jimp's codecs in JavaScript, and WebAssembly for WebP. It gives the
@@ -21,21 +26,29 @@ export async function createJimpEngine({ text }: { text: TextRenderer }): Promis
   const decode = createJimpDecoder(webp);
   const jpeg = jimpCodec('image/jpeg');
 
-  const encoders: Record<ImageFormat, (raster: Raster) => Uint8Array | Promise<Uint8Array>> = {
+  const encoders: Record<ImageFormat, Encoder> = {
     png: (raster) => encodePng(dropOpaqueAlpha(raster)),
-    jpg: (raster) => new Uint8Array(jpeg.encode(raster, { quality: jpegQuality })),
-    webp: (raster) => webp.encode(raster),
+    jpg: (raster, options) => new Uint8Array(jpeg.encode(raster, { quality: jpegQuality, ...options })),
+    webp: (raster, options) => webp.encode(raster, options),
   };
 
   return {
     name: 'jimp',
     async open(bytes, limits) {
       const header = checkHeader(bytes, limits);
-      const size = { ...uprightSize(header), frames: 1 };
-      return recordImage(size, limits, async (operations, format) => {
-        const raster = orientRaster(await decode(bytes, header, limits), header.orientation);
-        if (format === 'jpg') flattenRaster(raster);
-        return encoders[format](applyOperations(raster, operations, text));
+      async function run(operations: readonly Operation[], opaque: boolean): Promise<Raster> {
+        const raster = turnRaster(await decode(bytes, header, limits), header.orientation);
+        if (opaque) flattenRaster(raster);
+        return applyOperations(raster, operations, { text, resize: resampleRaster, opaque });
+      }
+      return recordImage({
+        bytes,
+        limits,
+        format: productFormat(header.format),
+        size: { ...uprightSize(header), frames: 1 },
+        render: async (operations, format, options) =>
+          encoders[format](await run(operations, format === 'jpg'), options),
+        pixels: (operations) => run(operations, false),
       });
     },
   };

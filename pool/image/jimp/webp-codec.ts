@@ -3,13 +3,14 @@ import { createRequire } from 'node:module';
 import decode, { init as startDecoder } from '@jsquash/webp/decode.js';
 import encode, { init as startEncoder } from '@jsquash/webp/encode.js';
 import { simd } from 'wasm-feature-detect';
+import type { EncodeOptions } from '../engine.js';
 import type { Raster } from '../raster.js';
 
 /** WebP for where there is no native codec: libwebp compiled to WebAssembly. */
 export interface WebpCodec {
   /** RGBA of a still picture. Rejects for what is not one. */
   decode(bytes: Uint8Array): Promise<Raster>;
-  encode(raster: Raster): Promise<Uint8Array>;
+  encode(raster: Raster, options?: EncodeOptions): Promise<Uint8Array>;
 }
 
 /** The same settings as those of the native engine. */
@@ -45,8 +46,11 @@ export async function createWebpCodec(): Promise<WebpCodec> {
         const { data, width, height } = await decode(bytes as unknown as ArrayBuffer);
         return { data: asBytes(data), width, height, channels: 4, frames: 1 };
       }),
-    encode: ({ data, width, height }) =>
-      guarded(async () => new Uint8Array(await encode({ data, width, height } as never, options))),
+    encode: ({ data, width, height }, chosen) =>
+      guarded(async () => {
+        const picture = { data, width, height } as never;
+        return new Uint8Array(await encode(picture, { ...options, ...chosen }));
+      }),
   };
 }
 

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { outliveReader } from '../../../gateway/commands/closed-pipe.js';
 import { createSqliteDatabase, type TestDatabase } from '../databases.js';
 
 const bin = fileURLToPath(new URL('../../../../gateway/bin.cjs', import.meta.url));
@@ -55,4 +57,20 @@ describe('a command whose reader has gone', () => {
     child.stderr.destroy();
     expect((await ended).code).to.equal(1);
   });
+});
+
+describe('a stream whose reader may go', () => {
+  for (const [code, outlives] of [
+    ['EPIPE', true],
+    ['EIO', true],
+    ['ENOSPC', false],
+  ] as const) {
+    it(`${outlives ? 'is outlived' : 'is not'} where it fails with ${code}`, () => {
+      const stream = new PassThrough();
+      outliveReader(stream);
+      const fail = () => stream.emit('error', Object.assign(new Error(code), { code }));
+      if (outlives) expect(fail).not.to.throw();
+      else expect(fail).to.throw(code);
+    });
+  }
 });

@@ -100,15 +100,13 @@ describe('loadRegistry', () => {
   }
 
   for (const [file, todo] of [
-    ['shout.ts', 'compile it to shout.js first'],
-    ['text/shout.mts', 'compile it to shout.mjs first'],
-    ['text/shout.TS', 'compile it to shout.js first'],
+    ['text/shout.TS', 'rename it to shout.ts'],
     ['text/shout.MJS', 'rename it to shout.mjs'],
-    ['shout.cts', 'compile it to shout.js first'],
+    ['shout.cts', 'write an ES module, shout.mts'],
     ['shout.tsx', 'compile it to shout.js first'],
     ['shout.jsx', 'compile it to shout.js first'],
     ['shout.cjs', 'write an ES module, shout.mjs'],
-    ['shout/index.ts', 'compile it to index.js first'],
+    ['shout/index.tsx', 'compile it to index.js first'],
     ['index.cjs', 'write an ES module, index.mjs'],
   ] as const) {
     it(`refuses by name what looks like a plugin and cannot be loaded: ${file}`, async () => {
@@ -121,7 +119,7 @@ describe('loadRegistry', () => {
   }
 
   it('refuses a plugin that is not compiled once, not each of its own files', async () => {
-    const files = { 'shout/index.ts': '', 'shout/words.ts': '', 'shout/more/lists.ts': '' };
+    const files = { 'shout/index.tsx': '', 'shout/words.tsx': '', 'shout/more/lists.ts': '' };
     expect(await withFiles(files, (folder) => problemsOf(folder))).to.match(/^a plugin cannot be served/);
   });
 
@@ -195,7 +193,7 @@ describe('loadRegistry', () => {
     await writeFile(join(folder, 'lost.mjs'), "import './nowhere.mjs';\nexport default {};\n");
     const message = await problemsOf(folder);
     await rm(folder, { recursive: true });
-    expect(message).to.include('nowhere.mjs').and.not.include('resolve-helper');
+    expect(message).to.include('nowhere.mjs').and.not.include('plugin-hooks');
   });
 
   for (const [how, code] of [

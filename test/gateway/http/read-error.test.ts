@@ -61,14 +61,50 @@ describe('what a handler has thrown', () => {
     expect(readHandlerError(thrown('result_too_large')).code).to.equal('too_large');
   });
 
+  it('has the author’s words where they are meant to be told, and is a fault where they are not', () => {
+    for (const [code, status] of [
+      ['not_found', 404],
+      ['conflict', 409],
+      ['upstream_failed', 502],
+    ] as const) {
+      expect(readHandlerError({ ...thrown(code), expose: true })).to.include({
+        code,
+        status,
+        message: 'own words',
+      });
+      expect(readHandlerError(thrown(code))).to.include({ code: 'internal' });
+    }
+    const long = readHandlerError({ code: 'conflict', message: 'x'.repeat(5000), expose: true });
+    expect(long.message).to.have.length(1002);
+    const wordless = readHandlerError({ code: 'conflict', message: ' ', expose: true });
+    expect(wordless.message).to.equal(errorTable.conflict.message);
+  });
+
+  it('is the gateway’s own word where that is what it did not catch', () => {
+    const refusal = { code: 'source_refused', message: 'not this one' };
+    expect(readHandlerError(thrown('x'), refusal)).to.include({ status: 400, ...refusal });
+    expect(readHandlerError(thrown('source_refused'))).to.include({ code: 'internal' });
+    expect(readHandlerError(thrown('x'), { code: 'internal', message: 'x' }).message).to.equal(
+      errorTable.internal.message,
+    );
+  });
+
   it('is told in the words of the table, of the error, or by its details', () => {
     const told = (code: string) => {
       const error = readHandlerError(thrown(code));
-      return [error.message === 'own words', error.details === details];
+      return [error.message === 'own words', error.details !== undefined];
     };
     expect(told('helper_timeout')).to.deep.equal([false, false]);
     expect(told('bad_image')).to.deep.equal([true, false]);
     expect(told('invalid_input')).to.deep.equal([false, true]);
+  });
+
+  it('tells of its details what is meant to be told, and no more than a person reads', () => {
+    const told = readHandlerError({
+      code: 'invalid_input',
+      details: [{ field: 'a', problem: 'x'.repeat(5000), stack: 'at home' }],
+    });
+    expect(told.details).to.deep.equal([{ field: 'a', problem: `${'x'.repeat(1000)} …` }]);
   });
 
   it('is a fault where its details name no fields', () => {

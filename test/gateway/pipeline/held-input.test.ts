@@ -13,6 +13,7 @@ import type { CallContext, Caller, CallState } from '../../../gateway/pipeline/s
 import { validate } from '../../../gateway/pipeline/validate.js';
 import { type Answer, jsonAnswer } from '../../../pool/answer.js';
 import type { Turn } from '../../../pool/turn.js';
+import { describeDeclaration } from '../../../schemas/declared-helper.js';
 import type { QueryText } from '../../../schemas/input/urlencoded.js';
 import { heldBeyond, heldMemory } from '../../held-memory.js';
 
@@ -20,9 +21,10 @@ const helper: Helper = {
   id: 'text/wait',
   file: '',
   url: '',
-  declaration: { summary: 'Waits.', input: {}, handler: () => ({}) },
+  declaration: describeDeclaration({ summary: 'Waits.', input: {} }),
   parameters: {
     properties: [],
+    files: [],
     coerce: (_, text) => text,
     check: (input) => ({ input, problems: [] }),
   },

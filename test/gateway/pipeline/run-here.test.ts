@@ -1,9 +1,11 @@
 import { performance } from 'node:perf_hooks';
 import { expect } from 'chai';
-import type { TextHelper } from '../../../gateway/helper.js';
-import { runShort } from '../../../gateway/pipeline/run-here.js';
+import type { HelperContext } from '../../../gateway/helper.js';
+import { runShort, type ShortFunctions } from '../../../gateway/pipeline/run-here.js';
+import { PlainScope } from '../../pool/context/plain-scope.js';
 
-const context = { service: 'text/some', request_id: 'some' };
+const scope = new PlainScope({ service: 'text/some', request_id: 'some' });
+const call = { scope, context: scope.ids as HelperContext };
 const options = { timeoutMs: 1000, maxJsonBytes: 1000, logger: { error() {} } };
 
 /** Computes for 5 ms. */
@@ -12,10 +14,10 @@ function compute(): Record<string, unknown> {
   return {};
 }
 
-async function timeOf(declaration: Partial<TextHelper<unknown>>) {
+async function timeOf(functions: Pick<ShortFunctions, 'inline'> & Partial<ShortFunctions>) {
   const state = { taskMs: 0 };
-  const helper = { summary: 'Some.', input: {}, handler: compute, ...declaration };
-  const run = async () => runShort(helper, { state, input: {} }, context, options);
+  const helper = { handler: compute, ...functions };
+  const run = async () => runShort(helper, { state, input: {} }, call, options);
   const answer = await run().catch(() => 'failed');
   return { answer, ms: state.taskMs };
 }

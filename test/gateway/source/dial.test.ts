@@ -1,6 +1,7 @@
 import net from 'node:net';
 import { expect } from 'chai';
 import { createSource, type SourceOptions } from '../../../gateway/source/fetch.js';
+import { bytesFrom } from './bytes-from.js';
 import { ok, type RawServer, redirect, rejection, startRawServer } from './raw-server.js';
 
 describe('createDial', () => {
@@ -26,7 +27,7 @@ describe('createDial', () => {
     });
     return {
       dialled,
-      codeOf: async (url: string) => (await rejection(source.fetch(source.check(url)))).code,
+      codeOf: async (url: string) => (await rejection(bytesFrom(source, source.check(url)))).code,
     };
   }
 
@@ -93,6 +94,6 @@ describe('createDial', () => {
       maxBytes: 10,
       resolve: async () => [],
     });
-    expect(await source.fetch(source.check(`http://localhost:${port}/`))).to.have.length(1);
+    expect(await bytesFrom(source, source.check(`http://localhost:${port}/`))).to.have.length(1);
   });
 });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { errorTable, type GatewayError } from '../../../gateway/errors.js';
 import type { Source } from '../../../gateway/source/fetch.js';
+import { bytesFrom } from './bytes-from.js';
 import { ok, redirect, rejection } from './raw-server.js';
 import { serveRoutes } from './routes.js';
 
@@ -103,16 +104,16 @@ describe('createSource', () => {
       const caller = new AbortController();
       routes['/wait'] = () => caller.abort(new Error('client gone'));
       const error = await rejection(
-        source.fetch(source.check(`${server().origin}/wait`), { signal: caller.signal }),
+        bytesFrom(source, source.check(`${server().origin}/wait`), { signal: caller.signal }),
       );
       expect(error.message).to.equal('client gone');
     });
 
     it('does not even connect for a caller who has gone', async () => {
       const signal = AbortSignal.abort(new Error('client gone'));
-      expect((await rejection(source.fetch(source.check(server().origin), { signal }))).message).to.equal(
-        'client gone',
-      );
+      expect(
+        (await rejection(bytesFrom(source, source.check(server().origin), { signal }))).message,
+      ).to.equal('client gone');
       expect(server().requests).to.have.length(0);
     });
 
@@ -160,7 +161,7 @@ describe('createSource', () => {
     });
 
     it('is not what fetch relies on', async () => {
-      expect(await codeOf(source.fetch({ href: 'https://127.0.0.1/' }))).to.equal('source_refused');
+      expect(await codeOf(bytesFrom(source, { href: 'https://127.0.0.1/' }))).to.equal('source_refused');
     });
   });
 });

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { expect } from 'chai';
 import type { Source } from '../../../gateway/source/fetch.js';
 import { heldBeyond, heldMemory } from '../../held-memory.js';
+import { bytesFrom } from './bytes-from.js';
 import { ok, redirect, until } from './raw-server.js';
 import { serveRoutes } from './routes.js';
 
@@ -22,7 +23,7 @@ describe('createSource, with connections kept', () => {
 
   const opened = () => server().accepted() - before;
   const get = async (path: string, tenant = 'a', options: { signal?: AbortSignal } = {}) => {
-    const bytes = await source.fetch(source.check(server().origin + path), { tenant, ...options });
+    const bytes = await bytesFrom(source, source.check(server().origin + path), { tenant, ...options });
     return Buffer.from(bytes).toString();
   };
 
@@ -43,7 +44,7 @@ describe('createSource, with connections kept', () => {
     await get('/ok', 'a');
     await get('/ok', 'b');
     expect(opened()).to.equal(2);
-    await source.fetch(source.check(`${server().origin}/ok`));
+    await bytesFrom(source, source.check(`${server().origin}/ok`));
     expect(opened()).to.equal(3);
     await get('/ok', 'a');
     await get('/ok', 'b');

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Source } from '../../../gateway/source/fetch.js';
+import { bytesFrom } from './bytes-from.js';
 import { deliver, ok, until } from './raw-server.js';
 import { serveRoutes } from './routes.js';
 
@@ -22,7 +23,7 @@ describe('createSource, with connections that a server would poison', () => {
 
   const opened = () => server().accepted() - before;
   const get = async (path: string) => {
-    const bytes = await source.fetch(source.check(server().origin + path), { tenant: 'a' });
+    const bytes = await bytesFrom(source, source.check(server().origin + path), { tenant: 'a' });
     return Buffer.from(bytes).toString();
   };
 
@@ -98,7 +99,7 @@ describe('createSource, with connections that a server would poison', () => {
             socket.write(Buffer.concat([Buffer.from(ok(own)), Buffer.from(joined)]));
           };
           const url = source.check(`${server().origin}/step`);
-          expect(Buffer.from(await source.fetch(url, { tenant })).toString()).to.equal(own);
+          expect(Buffer.from(await bytesFrom(source, url, { tenant })).toString()).to.equal(own);
           if (after === '') continue;
           held?.write(after);
           deliver();

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { heldBeyond, heldMemory } from '../../held-memory.js';
+import { bytesFrom } from './bytes-from.js';
 import { redirect, rejection } from './raw-server.js';
 import { serveRoutes } from './routes.js';
 
@@ -11,7 +12,7 @@ describe('createSource', () => {
     maxBytes = 100_000,
   ) => {
     const source = create({ maxBytes });
-    return source.fetch(source.check(server().origin + path), options);
+    return bytesFrom(source, source.check(server().origin + path), options);
   };
 
   describe('onProgress', () => {

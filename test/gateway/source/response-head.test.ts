@@ -3,7 +3,7 @@ import { judgeHead } from '../../../gateway/source/response-head.js';
 
 const refusal = (status: number, headers: Record<string, string | string[]>) => {
   try {
-    judgeHead(status, headers, 1000);
+    judgeHead(status, headers, { maxBytes: 1000 });
   } catch (error) {
     return (error as { code: string }).code;
   }
@@ -12,15 +12,20 @@ const refusal = (status: number, headers: Record<string, string | string[]>) => 
 
 describe('judgeHead', () => {
   it('reads a plain 200', () => {
-    expect(judgeHead(200, {}, 1000)).to.deep.equal({ read: true, length: undefined });
-    expect(judgeHead(200, { 'content-length': '1000', 'content-encoding': 'Identity' }, 1000)).to.include({
+    expect(judgeHead(200, {}, { maxBytes: 1000 })).to.deep.equal({ read: true, length: undefined });
+    expect(
+      judgeHead(200, { 'content-length': '1000', 'content-encoding': 'Identity' }, { maxBytes: 1000 }),
+    ).to.include({
       length: 1000,
     });
   });
 
   for (const status of [301, 302, 303, 307, 308]) {
     it(`follows ${status}`, () => {
-      expect(judgeHead(status, { location: '/b' }, 1000)).to.deep.equal({ read: false, location: '/b' });
+      expect(judgeHead(status, { location: '/b' }, { maxBytes: 1000 })).to.deep.equal({
+        read: false,
+        location: '/b',
+      });
     });
     it(`fails on ${status} without one location`, () => {
       expect(refusal(status, {})).to.equal('source_failed');
@@ -31,7 +36,7 @@ describe('judgeHead', () => {
 
   it('reads a location that was sent as raw UTF-8', () => {
     const location = Buffer.from('/ä').toString('latin1');
-    expect(judgeHead(302, { location }, 1000)).to.include({ location: '/ä' });
+    expect(judgeHead(302, { location }, { maxBytes: 1000 })).to.include({ location: '/ä' });
   });
 
   for (const status of [201, 204, 206, 300, 304, 305, 400, 404, 500, 503]) {

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { expect } from 'chai';
 import { createSource, type Source, type SourceOptions } from '../../../gateway/source/fetch.js';
+import { bytesFrom } from './bytes-from.js';
 import { type RawServer, redirect, rejection, startRawServer, until } from './raw-server.js';
 
 /** A raw server and sources exempt for it, made and closed around the tests of the `describe` that calls this. */
@@ -38,7 +39,7 @@ export function serveRoutes() {
       routes[path] = (socket) => socket.end(text);
     },
     get(path: string, source = create()) {
-      return source.fetch(source.check(server.origin + path));
+      return bytesFrom(source, source.check(server.origin + path));
     },
     async codeOf(promise: Promise<unknown>) {
       return (await rejection(promise)).code;

@@ -3,6 +3,7 @@ import type { SecureVersion } from 'node:tls';
 import { expect } from 'chai';
 import { createSource, type Source } from '../../../gateway/source/fetch.js';
 import { skipWithout } from '../../needs.js';
+import { bytesFrom } from './bytes-from.js';
 import { type Certificate, hasOpenssl, makeCertificate } from './certificate.js';
 import { rejection, until } from './raw-server.js';
 import { startTlsServer, type TlsServer } from './tls-server.js';
@@ -42,7 +43,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] satisfies SecureVersion[]) {
 
     const get = async (name = 'one', tenant: string | undefined = 'a') => {
       const url = source.check(`https://${name}.example:${server.port}/`);
-      return Buffer.from(await source.fetch(url, { tenant })).toString();
+      return Buffer.from(await bytesFrom(source, url, { tenant })).toString();
     };
     /** Ends what waits, so that the next download has to connect. */
     const drop = async () => {
@@ -98,7 +99,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] satisfies SecureVersion[]) {
       await drop();
       await get('one', 'b');
       await get('two', 'a');
-      await source.fetch(source.check(`https://one.example:${server.port}/`));
+      await bytesFrom(source, source.check(`https://one.example:${server.port}/`));
       expect(server.handshakes).to.deep.equal([false, false, false, false]);
     });
 
@@ -114,7 +115,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] satisfies SecureVersion[]) {
 
     /** The same url, led to the server that is there now. */
     function createdFor(port: number) {
-      return source.fetch(source.check(`https://one.example:${port}/`), { tenant: 'a' });
+      return bytesFrom(source, source.check(`https://one.example:${port}/`), { tenant: 'a' });
     }
 
     it('remembers no session whose certificate was not good', async () => {

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
 import { createSource } from '../../../gateway/source/fetch.js';
+import { bytesFrom } from './bytes-from.js';
 
 const [keyFile = '', certFile = '', addresses = '', ...urls] = process.argv.slice(2);
 const seen: string[] = [];
@@ -24,7 +25,7 @@ await Promise.all(servers.map((server) => once(server, 'listening')));
 const source = createSource({ timeoutMs: 5000, maxBytes: 1000 });
 async function resultOf(url: string, tenant?: string) {
   seen.length = 0;
-  const outcome = await source.fetch({ href: url }, { tenant }).then(
+  const outcome = await bytesFrom(source, { href: url }, { tenant }).then(
     (bytes) => Buffer.from(bytes).toString(),
     (error: { code?: string }) => error.code ?? String(error),
   );

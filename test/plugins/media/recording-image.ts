@@ -6,6 +6,13 @@ export function recordingImage(calls: unknown[] = []): { image: Image; calls: un
     width: 10,
     height: 10,
     frames: 1,
+    format: 'png',
+    type: 'image/png',
+    bytes: new Uint8Array(0),
+    resize: () => image,
+    crop: () => image,
+    rotate: () => image,
+    composite: () => image,
     border(options) {
       calls.push({ border: options });
       return image;

@@ -3,6 +3,10 @@ import { engineBench } from './contract/bench.js';
 import { borderTests } from './contract/border.js';
 import { brokenPictureTests } from './contract/broken.js';
 import { formatTests } from './contract/formats.js';
+import { geometryTests } from './contract/geometry.js';
+import { optionTests } from './contract/options.js';
+import { resizeTests } from './contract/resize.js';
+import { sourceTests } from './contract/source.js';
 import { watermarkTests } from './contract/watermark.js';
 import type { Decode } from './decoders.js';
 
@@ -21,6 +25,10 @@ export function imageEngineTests(
     formatTests(bench);
     borderTests(bench);
     watermarkTests(bench);
+    sourceTests(bench);
+    resizeTests(bench);
+    geometryTests(bench);
+    optionTests(bench);
     brokenPictureTests(bench);
   });
 }

@@ -29,4 +29,21 @@ describe('both image engines', () => {
       expect(Buffer.from(results[0]?.data ?? []).equals(results[1]?.data ?? Buffer.alloc(0))).to.equal(true);
     });
   }
+
+  for (const channels of [3, 4]) {
+    it(`give the same pixels for a png of ${channels} channels that is cut, turned and laid over itself`, async () => {
+      const pixel = (x: number, y: number) => [(x * 3) & 255, (y * 5) & 255, (x * y) & 255, (x + y) & 255];
+      const source = await toSharp(paint(90, 60, (x, y) => pixel(x, y).slice(0, channels)))
+        .png()
+        .toBuffer();
+      const results = await Promise.all(
+        (['sharp', 'jimp'] as const).map(async (name) => {
+          const image = await (await makeEngine(name)).open(source, limits);
+          const part = image.crop({ left: 9, top: 8, width: 50, height: 40 }).rotate(90).rotate(33.3);
+          return decodeBySharp((await image.composite(part, { left: 20, top: -10 }).encode('png')).body);
+        }),
+      );
+      expect(Buffer.from(results[0]?.data ?? []).equals(results[1]?.data ?? Buffer.alloc(0))).to.equal(true);
+    });
+  }
 });

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { sourceField } from '../../../schemas/declared-helper.js';
 import { judgeInput, type RawInput } from '../../../schemas/input/judge-input.js';
 import { parseUrlencoded } from '../../../schemas/input/urlencoded.js';
 import { compileParameters } from '../../../schemas/parameters.js';
@@ -17,7 +18,7 @@ const parameters = compileParameters(createVocabulary(), {
 });
 
 function judge(query: string, body?: RawInput['body']) {
-  return judgeInput(parameters, { query: parseUrlencoded(query), body, hasFile: false }, { runsDry: false });
+  return judgeInput(parameters, { query: parseUrlencoded(query), body }, { runsDry: false });
 }
 
 describe('judgeInput', () => {
@@ -81,11 +82,41 @@ describe('judgeInput', () => {
     }
   });
 
+  it('takes what forms send of untouched fields, the file’s or its url’s, for none', () => {
+    const withFile = compileParameters(createVocabulary(), {
+      input: { type: 'object' },
+      files: [sourceField],
+    });
+    const query = parseUrlencoded('url=&file=');
+    const told = (uploaded: string[]) =>
+      judgeInput(withFile, { query, uploaded }, { runsDry: false }).problems;
+    expect(told(['file'])).to.deep.equal([]);
+    expect(told([]).map(({ problem }) => problem)).to.deep.equal([
+      'is required: send the url of a picture, or upload one as file',
+    ]);
+  });
+
   it('does not say that a picture is missing where one came twice', () => {
-    const picture = compileParameters(createVocabulary(), { input: { type: 'object' }, source: 'image' });
+    const picture = compileParameters(createVocabulary(), {
+      input: { type: 'object' },
+      files: [sourceField],
+    });
     const twice = { field: 'file', problem: 'must be given once, but is given more than once' };
     const body = { kind: 'fields', fields: new Map(), problems: [twice] } as const;
-    const raw = { query: parseUrlencoded(''), body, hasFile: false };
+    const raw = { query: parseUrlencoded(''), body };
     expect(judgeInput(picture, raw, { runsDry: false }).problems).to.deep.equal([twice]);
+  });
+
+  it('does not take a url that came twice for an upload', () => {
+    const logo = { field: 'logo', parameter: 'logo', kind: 'image', required: true } as const;
+    const withLogo = compileParameters(createVocabulary(), { input: { type: 'object' }, files: [logo] });
+    const { problems } = judgeInput(
+      withLogo,
+      { query: parseUrlencoded('logo=a&logo=b') },
+      { runsDry: false },
+    );
+    expect(problems).to.deep.equal([
+      { field: 'logo', problem: 'must be given once, but is given more than once' },
+    ]);
   });
 });

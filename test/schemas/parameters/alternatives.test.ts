@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { compileParameters } from '../../../schemas/parameters.js';
 import { createVocabulary } from '../../../schemas/vocabulary/vocabulary.js';
 
-const real = { dryrun: false, hasFile: false };
-const dry = { dryrun: true, hasFile: false };
+const real = { dryrun: false };
+const dry = { dryrun: true };
 
 describe('schemas with alternatives', () => {
   const one = { type: 'string' };

@@ -51,7 +51,7 @@ describe('closing nested objects, beside unevaluatedProperties', () => {
             definitions,
           });
           for (const value of values) {
-            const { problems } = ours.check({ v: value }, { dryrun: false, hasFile: false });
+            const { problems } = ours.check({ v: value }, { dryrun: false });
             expect(problems.length === 0, JSON.stringify(value)).to.equal(theirs({ v: value }));
           }
         },

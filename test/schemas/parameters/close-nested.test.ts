@@ -3,7 +3,7 @@ import type { JsonSchema } from '../../../schemas/json-schema.js';
 import { compileParameters } from '../../../schemas/parameters.js';
 import { createVocabulary } from '../../../schemas/vocabulary/vocabulary.js';
 
-const real = { dryrun: false, hasFile: false };
+const real = { dryrun: false };
 const text = { type: 'string', maxLength: 10 };
 
 /** What is said of `value` as the one parameter `v` of this schema. */
@@ -23,7 +23,7 @@ describe('nested objects', () => {
     ]);
     const list = { type: 'array', items: { type: 'object', properties: { inner: size } } };
     expect(problemsOf([{ inner: {} }, { inner: { widht: 1 } }], list)).to.deep.equal([
-      'v[1].inner.widht is not known here; did you mean "width"?',
+      'v.1.inner.widht is not known here; did you mean "width"?',
     ]);
     const tuple = { type: 'array', items: [size], additionalItems: size, minItems: 1 };
     expect(
@@ -76,7 +76,7 @@ describe('nested objects', () => {
     };
     const value = { name: 'a', children: [{ name: 'b', children: [{ nam: 'c' }] }] };
     expect(problemsOf(value, { $ref: '#/definitions/tree' }, { tree })).to.deep.equal([
-      'v.children[0].children[0].nam is not known here; did you mean "name"?',
+      'v.children.0.children.0.nam is not known here; did you mean "name"?',
     ]);
   });
 

@@ -68,9 +68,10 @@ describe('coercion of query and form values', () => {
 
   it('reads objects, and lists of objects, as JSON', () => {
     expect(read({ type: 'object' }, '{"a":1}')).to.deep.equal({ a: 1 });
-    expect(read({ type: 'object' }, '[1]')).to.equal('[1]');
+    expect(read({ type: 'object' }, '[1]')).to.deep.equal([1]);
     expect(read({ type: 'object' }, '{')).to.equal('{');
     expect(read({ type: 'array', items: { type: 'object' } }, '[{"a":1}]')).to.deep.equal([{ a: 1 }]);
+    expect(read({ type: 'array', items: { type: 'object' } }, '{"a":1}')).to.deep.equal({ a: 1 });
   });
 
   it('tries number, boolean and string where several are declared', () => {

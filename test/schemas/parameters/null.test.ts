@@ -26,7 +26,7 @@ describe('a parameter that is null', () => {
       const input = { type: 'object', definitions, properties: { a: schema } };
       const { problems } = compileParameters(createVocabulary(), { input }).check(
         { a: null },
-        { dryrun: false, hasFile: false },
+        { dryrun: false },
       );
       expect(problems).to.deep.equal([{ field: 'a', problem }]);
     });

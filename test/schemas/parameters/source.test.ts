@@ -1,24 +1,25 @@
 import { expect } from 'chai';
+import { sourceField } from '../../../schemas/declared-helper.js';
 import { compileParameters } from '../../../schemas/parameters.js';
 import { createVocabulary } from '../../../schemas/vocabulary/vocabulary.js';
 
-const real = { dryrun: false, hasFile: false };
-const dry = { dryrun: true, hasFile: false };
+const real = { dryrun: false };
+const dry = { dryrun: true };
 
 describe('checking the parameters of an image helper', () => {
   const properties = { width: { type: 'integer', minimum: 0, maximum: 5000, default: 20 } };
   const { check, ...rest } = compileParameters(createVocabulary(), {
-    source: 'image',
+    files: [sourceField],
     input: { type: 'object', properties },
   });
 
   it('wants exactly one of url and file', () => {
     expect(check({ url: 'https://a.example/b.png' }, real).problems).to.deep.equal([]);
-    expect(check({}, { dryrun: false, hasFile: true }).problems).to.deep.equal([]);
+    expect(check({}, { dryrun: false, uploaded: ['file'] }).problems).to.deep.equal([]);
     expect(check({}, real).problems).to.deep.equal([
       { field: 'url', problem: 'is required: send the url of a picture, or upload one as file' },
     ]);
-    expect(check({ url: 'x' }, { dryrun: false, hasFile: true }).problems).to.deep.equal([
+    expect(check({ url: 'x' }, { dryrun: false, uploaded: ['file'] }).problems).to.deep.equal([
       { field: 'url', problem: 'is sent together with an uploaded file; send only one of url and file' },
     ]);
   });

@@ -3,7 +3,7 @@ import type { JsonSchema } from '../../../schemas/json-schema.js';
 import { compileParameters } from '../../../schemas/parameters.js';
 import { createVocabulary } from '../../../schemas/vocabulary/vocabulary.js';
 
-const real = { dryrun: false, hasFile: false };
+const real = { dryrun: false };
 
 function check(shape: JsonSchema, value: unknown, definitions: Record<string, JsonSchema> = {}) {
   const input = { type: 'object', properties: { shape }, required: ['shape'], definitions };
@@ -114,7 +114,7 @@ describe('alternatives', () => {
     const list = { type: 'array', items: number };
     const shape = { oneOf: [circle, list, { type: 'string', maxLength: 3 }] };
     expect(problemsOf(shape, [1, 'x'])).to.deep.equal([
-      'shape[1] must be a number of at most 100, but is the string "x"',
+      'shape.1 must be a number of at most 100, but is the string "x"',
     ]);
     expect(problemsOf(shape, { kind: 'circle' })).to.deep.equal([
       'shape.r is required: a number of at most 100',

@@ -4,7 +4,7 @@ import type { JsonSchema } from '../../../schemas/json-schema.js';
 import { compileParameters } from '../../../schemas/parameters.js';
 import { createVocabulary } from '../../../schemas/vocabulary/vocabulary.js';
 
-const real = { dryrun: false, hasFile: false };
+const real = { dryrun: false };
 const definitions = {
   point: { type: 'object', properties: { x: { type: 'integer' } }, required: ['x'] },
   words: { type: 'array', items: { type: 'string', maxLength: 3 } },

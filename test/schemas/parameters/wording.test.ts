@@ -4,7 +4,7 @@ import { compileParameters } from '../../../schemas/parameters.js';
 import { createVocabulary } from '../../../schemas/vocabulary/vocabulary.js';
 
 const number = { type: 'integer' };
-const real = { dryrun: false, hasFile: false };
+const real = { dryrun: false };
 
 function problems(input: JsonSchema, given: Record<string, unknown>): string[] {
   const { check } = compileParameters(createVocabulary(), { input: { type: 'object', ...input } });

@@ -29,7 +29,7 @@ export function read(
 ): Promise<MultipartBody> {
   const { type = 'multipart/form-data; boundary=b', lengths, ...rest } = options;
   const request = pieces(typeof body === 'string' ? Buffer.from(body, 'latin1') : body, lengths);
-  return readMultipart(request, type, limits, { keepsFile: true, ...rest });
+  return readMultipart(request, type, limits, { fileFields: ['file'], ...rest });
 }
 
 /** A part with the boundary `b`; `more` goes on in its Content-Disposition, and after a line end as further headers. */

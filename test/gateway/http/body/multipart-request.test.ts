@@ -10,7 +10,7 @@ const type = 'multipart/form-data; boundary=b';
 describe('the request that readMultipart reads', () => {
   const open = () => new Readable({ read() {} });
   const start = (request: Readable, signal?: AbortSignal) =>
-    readMultipart(request, type, limits, { keepsFile: true, signal });
+    readMultipart(request, type, limits, { fileFields: ['file'], signal });
 
   /** Only the one listener that keeps an error from ending the process is left, and nothing is read any more. */
   function expectLeft(request: Readable): void {
@@ -78,7 +78,7 @@ describe('the request that readMultipart reads', () => {
         request,
         type,
         { ...limits, maxFileBytes: 8_000_000 },
-        { keepsFile: true },
+        { fileFields: ['file'] },
       );
       request.push(part('file', '', '; filename="x"').slice(0, -2));
       for (let piece = 0; piece < 81; piece++) request.push(Buffer.alloc(100_000));

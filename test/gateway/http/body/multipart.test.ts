@@ -27,10 +27,12 @@ describe('readMultipart', () => {
         const sent = new Response(form);
         const type = sent.headers.get('content-type') ?? '';
         const body = Buffer.from(await sent.arrayBuffer());
-        const got = await readMultipart(pieces(body, cuts), type, limits, { keepsFile: true });
+        const got = await readMultipart(pieces(body, cuts), type, limits, { fileFields: ['file'] });
         const texts = [...got.fields].map(([key, bytes]) => [key, Buffer.from(bytes).toString()]);
         expect(texts).to.deep.equal(list.map(([key, text]) => [line(key), line(text)]));
-        expect(got.file && Buffer.from(got.file)).to.deep.equal(file ?? undefined);
+        const came = got.files.get('file');
+        expect(came && Buffer.from(came.bytes)).to.deep.equal(file ?? undefined);
+        expect(came?.name).to.equal(file ? '.png' : undefined);
         expect(got.problems).to.deep.equal([]);
       }),
       { numRuns: 300 },
@@ -56,8 +58,10 @@ describe('readMultipart', () => {
   });
 
   it('gives each value and the file alone in an ArrayBuffer', async () => {
-    const { fields, file } = await read(part('a', 'x') + part('file', 'yy', '; filename=""') + close);
-    expect([fields.get('a')?.buffer.byteLength, file?.buffer.byteLength]).to.deep.equal([1, 2]);
+    const { fields, files } = await read(part('a', 'x') + part('file', 'yy', '; filename=""') + close);
+    expect([fields.get('a')?.buffer.byteLength, files.get('file')?.bytes.buffer.byteLength]).to.deep.equal([
+      1, 2,
+    ]);
   });
 
   it('leaves bytes as they are, whatever encoding their part claims', async () => {
@@ -81,16 +85,16 @@ describe('readMultipart', () => {
       '\r\nContent-Type: application/octet-stream',
       '\r\ncontent-type:Application/Octet-Stream; a=b',
     ]) {
-      const { fields, file } = await read(part('file', 'yy', more) + close);
-      expect([fields.size, file?.length], more).to.deep.equal([0, 2]);
+      const { fields, files } = await read(part('file', 'yy', more) + close);
+      expect([fields.size, files.get('file')?.bytes.length], more).to.deep.equal([0, 2]);
     }
-    expect((await read(part('file', 'yy', '\r\nContent-Type: text/plain') + close)).file).to.equal(undefined);
+    expect((await read(part('file', 'yy', '\r\nContent-Type: text/plain') + close)).files.size).to.equal(0);
   });
 
   it('counts a file that is not wanted, and does not keep it', async () => {
     const upload = (size: number) => part('file', 'x'.repeat(size), '; filename="x"') + close;
-    expect((await read(upload(1000), { keepsFile: false })).file).to.have.length(0);
-    const error = await rejection(read(upload(limits.maxFileBytes + 1), { keepsFile: false }));
+    expect((await read(upload(1000), { fileFields: [] })).files.size).to.equal(0);
+    const error = await rejection(read(upload(limits.maxFileBytes + 1), { fileFields: [] }));
     expect(error.code).to.equal('too_large');
   });
 
@@ -105,8 +109,8 @@ describe('readMultipart', () => {
       part('image', '7', '; filename="x"') +
       part('file', '8', '; filename="x"') +
       close;
-    const { fields, file, problems } = await read(body);
-    expect([...fields.keys(), file?.length]).to.deep.equal(['b', 1]);
+    const { fields, files, problems } = await read(body);
+    expect([...fields.keys(), files.get('file')?.bytes.length]).to.deep.equal(['b', 1]);
     expect(problems.map(({ field, problem }) => `${field} ${problem}`)).to.deep.equal([
       'a must be given once, but is given more than once',
       'body must have names that are UTF-8 text',
@@ -181,10 +185,13 @@ describe('readMultipart', () => {
     const body =
       part('a', 'x'.repeat(limits.maxTextBytes)) +
       part('file', 'x'.repeat(limits.maxFileBytes), '; filename="x"');
-    const { fields, file } = await read(body + close);
-    expect([fields.get('a')?.length, file?.length]).to.deep.equal([limits.maxTextBytes, limits.maxFileBytes]);
+    const { fields, files } = await read(body + close);
+    expect([fields.get('a')?.length, files.get('file')?.bytes.length]).to.deep.equal([
+      limits.maxTextBytes,
+      limits.maxFileBytes,
+    ]);
     const empty = await read(close);
-    expect([empty.fields.size, empty.file, empty.problems]).to.deep.equal([0, undefined, []]);
+    expect([empty.fields.size, empty.files.size, empty.problems]).to.deep.equal([0, 0, []]);
   });
 
   it('takes padding behind a boundary, a preamble and an epilogue', async () => {
@@ -212,9 +219,9 @@ describe('readMultipart', () => {
         const body = Buffer.concat([Buffer.from(start), content, Buffer.from(`\r\n--${boundary}--`)]);
         const type = `multipart/form-data; boundary=${boundary}`;
         const before = performance.now();
-        const { file } = await read(body, { type, lengths: [1000] });
+        const { files } = await read(body, { type, lengths: [1000] });
         expect(performance.now() - before).to.be.below(3000);
-        expect(Buffer.compare(file as Uint8Array, content)).to.equal(0);
+        expect(Buffer.compare(files.get('file')?.bytes ?? Buffer.of(), content)).to.equal(0);
       }
     });
   }

@@ -81,7 +81,10 @@ describe('a client that is refused while it sends', () => {
       agent.destroy();
     }
     expect(sockets.size).to.be.below(10);
-    expect(warnings).to.deep.equal([]);
+    // Of listeners that were left on a socket.
+    expect(warnings.filter(({ name }) => name === 'MaxListenersExceededWarning').map(String)).to.deep.equal(
+      [],
+    );
   });
 
   it('sees the end behind the answer at once, and is cut off where it goes on for too long', async () => {
@@ -91,7 +94,9 @@ describe('a client that is refused while it sends', () => {
       text += data;
     });
     socket.on('error', () => undefined);
-    socket.write('POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n');
+    socket.write(
+      'POST /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n',
+    );
     await once(socket, 'end');
     expect(statusOf(text)).to.equal(404);
     const sent = 'x'.repeat(1024 * 1024);

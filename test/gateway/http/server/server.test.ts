@@ -57,9 +57,9 @@ describe('the HTTP server', () => {
 
   it('lives on after targets that Node cannot parse', async () => {
     for (const target of [
-      'http://x:99999/',
+      'http://x:99999/nowhere',
       'http://',
-      'http://[/',
+      'http://[/nowhere',
       '//a@b#',
       '//a@b:99999/#',
       '/a\xa0b',

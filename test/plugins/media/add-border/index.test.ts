@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import addBorder from '../../../../plugins/media/add-border/index.js';
+import { callContext } from '../../call-context.js';
 import { recordingImage } from '../recording-image.js';
 
-const context = { service: 'media/add-border', request_id: 'r' };
+const context = callContext('media/add-border');
 const input = { width: 20, color: '#800080', format: 'png' } as const;
 
 describe('media/add-border', () => {

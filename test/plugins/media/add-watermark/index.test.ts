@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import addWatermark from '../../../../plugins/media/add-watermark/index.js';
+import { callContext } from '../../call-context.js';
 import { recordingImage } from '../recording-image.js';
 
-const context = { service: 'media/add-watermark', request_id: 'r' };
+const context = callContext('media/add-watermark');
 const input = {
   position: 'bottom-right',
   opacity: 0.5,

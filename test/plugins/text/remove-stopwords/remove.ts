@@ -1,4 +1,5 @@
 import plugin from '../../../../plugins/text/remove-stopwords/index.js';
+import { callContext } from '../../call-context.js';
 
 /** Calls the helper as the gateway does, defaults filled in. */
 export function remove(
@@ -6,6 +7,6 @@ export function remove(
   options: { language?: string; keep?: string[]; also?: string[] } = {},
 ): string {
   const input = { text, language: 'eng', keep: [], also: [], ...options };
-  const result = plugin.handler(input, { service: 'text/remove-stopwords', request_id: 'test' });
+  const result = plugin.handler(input, callContext('text/remove-stopwords'));
   return (result as { text: string }).text;
 }

@@ -52,6 +52,36 @@ export function brokenPictureTests(bench: EngineBench): void {
       });
     }
 
+    for (const source of ['png', 'jpeg', 'webp', 'gif'] as const) {
+      it(`gives parts of a ${source} with any byte broken, turned and resized, or refuses it`, async () => {
+        const whole = await sources[source]();
+        for (let at = 7; at < whole.length; at += Math.ceil(whole.length / 40)) {
+          const broken = Buffer.from(whole);
+          broken[at] = (broken[at] as number) ^ 0x5a;
+          try {
+            const image = await bench.engine.open(broken, limits);
+            const { width, height } = image;
+            const part = image.crop({ left: 1, top: 1, width: width - 1, height: height - 1 });
+            await image.resize({ width: 7 }).rotate(5).composite(part.rotate(90)).encode('png');
+          } catch (error) {
+            expect(error, `byte ${at}: ${(error as Error).stack}`).to.satisfy(isExpected);
+          }
+        }
+      });
+    }
+
+    it('refuses a cut-off jpeg that is shrunk', async () => {
+      const whole = await toSharp(paint(600, 400, (x, y) => [x & 255, y & 255, 9]))
+        .jpeg()
+        .toBuffer();
+      const image = await bench.engine.open(whole.subarray(0, whole.length / 2), limits);
+      const error = await image
+        .resize({ width: 20 })
+        .encode('jpg')
+        .catch((caught) => caught);
+      expect(error).to.be.instanceOf(ImageError).and.include({ code: 'bad_image' });
+    });
+
     it('refuses a png whose header promises other pixels than it has', async () => {
       const png = await sources.png();
       png.writeUInt32BE(900, 16);
@@ -95,4 +125,9 @@ export function brokenPictureTests(bench: EngineBench): void {
       expect((await image.encode('png')).body.length).to.be.greaterThan(0);
     });
   });
+}
+
+/** Of a picture that became one pixel wide, nothing can be cut. */
+function isExpected(error: unknown): boolean {
+  return error instanceof ImageError || (error as { code?: unknown }).code === 'invalid_input';
 }

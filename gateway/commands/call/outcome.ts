@@ -1,0 +1,62 @@
+import type { Answer } from '../../../pool/answer.js';
+import type { GatewayError } from '../../errors.js';
+import type { Helper } from '../../helpers/registry.js';
+import { toGatewayError } from '../../http/read-error.js';
+import type { LocalHelpers, Reply } from '../../local/local-helpers.js';
+import type { Destination, Namer } from './deliver.js';
+import { writeResult } from './deliver.js';
+import type { Job } from './jobs.js';
+
+/** How one call ended. */
+export type Outcome = Pick<Reply, 'meta'> & { file?: string | undefined } & (
+    | { ok: true; result: Result }
+    | { ok: false; error: GatewayError }
+  );
+
+/** What came of it: data, bytes that are still to go to standard output, or a file that was written. */
+export type Result = { data: unknown } | { bytes: Uint8Array; type: string } | Written;
+
+export interface Written {
+  out: string;
+  type: string;
+  size: number;
+}
+
+export interface CallOptions {
+  local: Pick<LocalHelpers, 'call'>;
+  helper: Helper;
+  destination: Destination;
+  namer: Namer;
+  signal: AbortSignal;
+}
+
+/** Makes one call and writes what comes of it where that is to go. Never throws. */
+export async function makeCall(
+  job: Job,
+  { local, helper, destination, namer, signal }: CallOptions,
+): Promise<Outcome> {
+  const { file } = job;
+  let meta: Outcome['meta'] = { service: helper.id, dryrun: false, request_id: '' };
+  try {
+    const reply = await local.call(helper, await job.load(), signal);
+    meta = reply.meta;
+    if (!reply.ok) return { file, ...reply };
+    return { file, meta, ok: true, result: await deliver(reply.answer) };
+  } catch (error) {
+    return { file, meta, ok: false, error: toGatewayError(error) };
+  }
+
+  async function deliver(answer: Answer): Promise<Result> {
+    const { type, bytes } =
+      answer.kind === 'bytes' ? answer : { type: 'application/json', bytes: jsonOf(answer) };
+    const path = namer.pathFor(type, file);
+    if (path === undefined)
+      return answer.kind === 'bytes' ? { bytes: answer.bytes, type } : { data: JSON.parse(String(bytes)) };
+    await writeResult(path, bytes, { file, option: destination.outDir === undefined ? 'out' : 'out-dir' });
+    return { out: path, type, size: bytes.length };
+  }
+}
+
+function jsonOf(answer: Exclude<Answer, { kind: 'bytes' }>): string {
+  return 'text' in answer ? answer.text : Buffer.from(answer.bytes).toString();
+}

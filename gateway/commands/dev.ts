@@ -1,0 +1,82 @@
+import { mkdir } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
+import { loadConfig } from '../config.js';
+import type { Gateway } from '../gateway.js';
+import { watchFolders } from '../helpers/watch-folders.js';
+import { greeting } from './greeting.js';
+import { openLog } from './open-log.js';
+import { problemLines, reloadLine } from './reload-lines.js';
+import { closeOnSignal, reloadOnHangup } from './signals.js';
+
+/** Milliseconds between two looks at the files. */
+const pollMs = 300;
+
+/** Where helpers are written unless said otherwise. */
+const usualFolder = 'helpers';
+
+/** `dev [DIR…]`: runs the gateway for somebody who writes helpers, and loads each anew when it is saved. */
+export function registerDev(program: Command): void {
+  program
+    .command('dev [dir...]')
+    .description(`run the gateway and reload helpers as they are saved (in ./${usualFolder} by default)`)
+    .option('--poll [ms]', 'look at the files again and again, where a mount tells of no change', readPoll)
+    .action(async (dirs: string[], { poll }: { poll?: number | true }) => {
+      const config = devConfig(process.env, dirs);
+      const logger = await openLog(config.logLevel, process.stdout);
+      const folders = [...config.pluginDirs];
+      for (const folder of folders) {
+        // Where there was none, it is made: whoever runs this is about to write the first helper.
+        if (await mkdir(folder, { recursive: true })) console.log(`created ${folder}`);
+      }
+      const { startGateway } = await import('../gateway.js');
+      let gateway: Gateway | undefined;
+      const early = new Set<string>();
+      // First, so that no change is missed.
+      const watcher = await watchFolders(folders, {
+        pollMs: poll === true ? pollMs : poll,
+        onChange(files) {
+          if (gateway) void gateway.reload(files);
+          else for (const file of files) early.add(file);
+        },
+        onError: (error) => logger.error({ err: error }, 'changes may be missed; --poll looks for them'),
+      });
+      const starting = startGateway(config, logger, {
+        dev: {
+          onReload(report) {
+            const line = reloadLine(report);
+            if (gateway && line !== undefined) console.log(line);
+            for (const each of problemLines(report.problems)) console.error(each);
+          },
+        },
+      });
+      reloadOnHangup(starting, logger);
+      const started = await starting.catch(async (error) => {
+        await watcher.close();
+        throw error;
+      });
+      const close = async () => {
+        await watcher.close();
+        await started.close();
+      };
+      closeOnSignal({ drain: started.drain, close }, logger);
+      console.log(`${greeting(started, config)}\nWatching ${folders.join(', ')}`);
+      gateway = started;
+      if (early.size > 0) await gateway.reload(early);
+    });
+}
+
+/** The environment's configuration with these folders besides. */
+function devConfig(env: NodeJS.ProcessEnv, dirs: readonly string[]) {
+  const threads = env.HELPER_POOL_THREADS?.trim() || '2';
+  const config = loadConfig({ ...env, HELPER_POOL_THREADS: threads });
+  const named = [...config.pluginDirs, ...dirs];
+  const folders = named.length > 0 ? named : [usualFolder];
+  return { ...config, pluginDirs: [...new Set(folders.map((folder) => resolve(folder)))] };
+}
+
+function readPoll(text: string): number {
+  const ms = Number(text);
+  if (Number.isInteger(ms) && ms >= 20 && ms <= 60_000) return ms;
+  throw new InvalidArgumentError('It takes whole milliseconds from 20 to 60000.');
+}

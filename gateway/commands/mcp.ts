@@ -1,0 +1,72 @@
+import { mkdir, realpath } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
+import { loadConfig } from '../config.js';
+import { version } from '../helpers/version.js';
+import { endSoon } from './end-soon.js';
+import { openStderrLog } from './open-log.js';
+import { reserveStdout } from './reserve-stdout.js';
+
+const require = createRequire(import.meta.url);
+
+/** `mcp`: the helpers as tools for one agent, which starts this process and speaks on its standard streams. */
+export function registerMcp(program: Command): void {
+  program
+    .command('mcp')
+    .description('serve the helpers as tools to an agent, on standard input and output (MCP)')
+    .option('--out <dir>', 'write pictures and other files that helpers answer there, whole')
+    .option('--files <dir>', 'let the agent name files in this folder and below by their paths')
+    .addHelpText('after', setup)
+    .action(async ({ out, files }: { out?: string; files?: string }) => {
+      const config = loadConfig(process.env);
+      const stdout = reserveStdout();
+      const logger = openStderrLog(config.logLevel);
+      const folder = out === undefined ? undefined : resolve(out);
+      if (folder !== undefined) await mkdir(folder, { recursive: true });
+      const readable = files === undefined ? undefined : await realpath(resolve(files));
+      // Only here: they take longer to load than help takes to be shown.
+      const [{ openLocalHelpers }, { createLocalTools }, { serveTools }] = await Promise.all([
+        import('../local/open-local.js'),
+        import('../mcp/stdio/local-tools.js'),
+        import('../mcp/stdio/serve-stdio.js'),
+      ]);
+      const helpers = await openLocalHelpers(config, logger);
+      if (process.stdin.isTTY)
+        console.error('Waiting for an agent on standard input; --help says how to add one.');
+      try {
+        const tools = createLocalTools({
+          helpers,
+          out: folder,
+          files: readable === undefined ? undefined : { folder: readable, maxBytes: config.maxImageBytes },
+          logger,
+        });
+        const onError = (error: Error) => logger.warn({ err: error }, 'message not answered');
+        await serveTools({ version, tools, stdin: process.stdin, stdout, onError });
+      } finally {
+        await helpers.close();
+        endSoon();
+      }
+    });
+}
+
+/** What a client's settings have to hold, with this checkout's own path. */
+function setup(): string {
+  const server = { command: 'node', args: [fileURLToPath(new URL('bin.cjs', gatewayFolder())), 'mcp'] };
+  return `
+No key is needed: whoever starts it is its only user. HELPER_PLUGINS names more folders of helpers.
+
+Claude Desktop, Cursor (mcpServers in claude_desktop_config.json, .cursor/mcp.json):
+  ${JSON.stringify({ mcpServers: { helpers: server } })}
+VS Code (.vscode/mcp.json):
+  ${JSON.stringify({ servers: { helpers: { type: 'stdio', ...server } } })}
+Claude Code:
+  claude mcp add helpers -- node ${server.args.join(' ')}
+`;
+}
+
+/** The sources' folder, where the command lies, and not that of what is built of it. */
+function gatewayFolder(): URL {
+  return new URL('gateway/', new URL('.', `file://${require.resolve('helper-gateway/package.json')}`));
+}

@@ -1,0 +1,57 @@
+import type { DeclaredHelper } from '../../../schemas/declared-helper.js';
+import type { Helper } from '../../helpers/registry.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What a helper is and needs, for programs. Of its configuration the variables' names, never a value. */
+export function describe({ id, file, declaration }: Helper, env: Environment): object {
+  const { summary, runs, timeoutMs, files, config, setup, output, examples } = declaration;
+  return {
+    id,
+    file,
+    summary,
+    runs,
+    ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }),
+    files,
+    config: config.map(({ name, env: variable, required }) => ({
+      name,
+      env: variable,
+      required,
+      set: Boolean(env[variable]),
+    })),
+    setup,
+    output: output !== undefined,
+    examples: examples.length,
+  };
+}
+
+/** The same for people: a line for each helper, and below it what it needs. */
+export function report(helpers: readonly Helper[], env: Environment): string {
+  if (helpers.length === 0)
+    return 'No plugins here: a plugin is <route>.mjs, .js, .ts or <route>/index.mjs below this folder.';
+  const width = Math.max(...helpers.map(({ id }) => id.length));
+  const lines = helpers.flatMap(({ id, declaration }) => [
+    `  /${id.padEnd(width)}  ${declaration.runs.padEnd('inline'.length)}  ${declaration.summary}`,
+    ...needsOf(declaration, env).map((need) => `${' '.repeat(width + 5)}${need}`),
+  ]);
+  const count = helpers.length === 1 ? '1 plugin is' : `${helpers.length} plugins are`;
+  return [`${count} fine:`, ...lines].join('\n');
+}
+
+function needsOf({ files, config, timeoutMs, setup }: DeclaredHelper, env: Environment): string[] {
+  const taken = files.map(({ field, parameter, kind, required }) => {
+    const names = field === parameter ? field : `${field} or ${parameter}`;
+    return `${names} (${kind}${required ? ', required' : ''})`;
+  });
+  const variables = config.map(({ env: variable, required, default: preset }) => {
+    if (env[variable]) return `${variable} (set)`;
+    if (preset !== undefined) return `${variable} (not set: ${JSON.stringify(preset)})`;
+    return `${variable} (${required ? 'required, not set' : 'not set'})`;
+  });
+  return [
+    ...(taken.length > 0 ? [`files: ${taken.join(', ')}`] : []),
+    ...(variables.length > 0 ? [`config: ${variables.join(', ')}`] : []),
+    ...(setup ? ['setup: once in each thread'] : []),
+    ...(timeoutMs === undefined ? [] : [`time: ${timeoutMs} ms`]),
+  ];
+}

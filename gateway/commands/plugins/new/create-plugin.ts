@@ -1,0 +1,133 @@
+import { mkdir, realpath, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { GatewayError, inputError } from '../../../errors.js';
+import { discoverPlugins } from '../../../helpers/discover.js';
+import { builtinPlugins } from '../../../helpers/package-paths.js';
+import { quoteWord } from '../../call/quote-word.js';
+import { calledAs } from '../../called-as.js';
+import type { Answer } from '../../output.js';
+import { choosePlace, type Place } from './choose-place.js';
+import { editorFile, editorText, type Installed, packageFile, packageText } from './folder-files.js';
+import { pluginText, testText } from './plugin-text.js';
+
+export interface NewOptions {
+  ts?: boolean;
+  dir?: string;
+}
+
+/** The folder that holds the package. */
+const root = fileURLToPath(new URL('../../../../..', import.meta.url));
+
+/**
+ * Writes a plugin that works, its test, and what its folder lacks for editors and Node. Nothing that is there is touched. Throws
+ * `invalid_input` for a path that can be no helper's, `exists` where one is there.
+ */
+export async function createPlugin(
+  path: string,
+  { ts: typescript = false, dir }: NewOptions,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Answer> {
+  const cwd = process.cwd();
+  const place = choosePlace(path, { dir, known: env.HELPER_PLUGINS?.split(':').filter(Boolean) ?? [], cwd });
+  await refuseTaken(place);
+  const ending = typescript ? 'ts' : 'mjs';
+  const file = join(place.dir, ...`${place.route}.${ending}`.split('/'));
+  const test = file.replace(/(\.\w+)$/, '.test$1');
+  const names = { route: place.route, file: `./${basename(file)}`, typescript };
+  await mkdir(dirname(file), { recursive: true }).catch((error) => {
+    throw cannotWrite(dirname(file), error);
+  });
+  const installed = await installedFor(place.dir);
+  const written = [file];
+  await writeNew(file, pluginText(names));
+  for (const [name, text] of [
+    [test, testText(names)],
+    [join(place.dir, packageFile.name), packageText(installed, packageName(place.dir))],
+    [join(place.dir, editorFile.name), editorText(installed)],
+  ] as const) {
+    if (await writeMissing(name, text)) written.push(name);
+  }
+  return answerOf(place, written, cwd);
+}
+
+function answerOf({ dir, route }: Place, written: readonly string[], cwd: string): Answer {
+  const shown = (path: string) => {
+    const near = relative(cwd, path) || '.';
+    return quoteWord(near.startsWith('..') ? path : near);
+  };
+  const gateway = calledAs();
+  return {
+    data: { id: route, dir, files: written },
+    result: [
+      `/${route} is written:`,
+      ...written.map((each) => `  ${shown(each)}`),
+      'Next:',
+      `  ${gateway} plugins test ${shown(dir)}`,
+      `  HELPER_PLUGINS=${shown(dir)} ${gateway} call ${route} --text hello`,
+      `  ${gateway} dev ${shown(dir)}   # serves it, and again after each edit; then:`,
+      `  curl "http://127.0.0.1:8080/${route}?text=hello&ak=$KEY"`,
+    ].join('\n'),
+  };
+}
+
+/** A route that is there already, in the folder or among the package's own, in whatever kind of file. */
+async function refuseTaken({ dir, route }: Place): Promise<void> {
+  for (const folder of [dir, builtinPlugins]) {
+    const { plugins } = await discoverPlugins(folder);
+    const taken = plugins.find(({ id }) => id === route);
+    if (taken) {
+      throw new GatewayError('exists', { message: `the route /${route} is taken by ${taken.file}` });
+    }
+    // Whatever lies beside a plugin's index is the plugin's own, and no route.
+    const around = plugins.find(
+      ({ id, file }) => route.startsWith(`${id}/`) && /[\\/]index\.\w+$/.test(file),
+    );
+    if (around && folder === dir) {
+      throw inputError([{ field: 'dir/route', problem: `lies in the folder of the plugin ${around.file}` }]);
+    }
+  }
+}
+
+/** The paths of this installation, from the folder where it goes on to be right when both are moved together. */
+async function installedFor(dir: string): Promise<Installed> {
+  const from = (await realpath(dir)) === resolve(dir) ? resolve(dir) : undefined;
+  const isNear = from !== undefined && from.split(sep)[1] === root.split(sep)[1];
+  const base = isNear
+    ? relative(from, root).split(sep).join('/')
+    : root.split(sep).join('/').replace(/\/$/, '');
+  const path = isNear && !base.startsWith('.') ? `./${base}` : base;
+  return { bin: `${path}/gateway/bin.cjs`, modules: `${path}/dist/gateway` };
+}
+
+function packageName(dir: string): string {
+  const name = basename(dir)
+    .toLowerCase()
+    .replace(/[^a-z0-9-]+/g, '-')
+    .replace(/^-+|-+$/g, '');
+  return name || 'helpers';
+}
+
+async function writeNew(file: string, text: string): Promise<void> {
+  await writeFile(file, text, { flag: 'wx' }).catch((error) => {
+    throw cannotWrite(file, error);
+  });
+}
+
+/** Whether it was missing, and is written. */
+async function writeMissing(file: string, text: string): Promise<boolean> {
+  try {
+    await writeFile(file, text, { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw cannotWrite(file, error);
+  }
+}
+
+function cannotWrite(file: string, error: unknown): GatewayError {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'EEXIST') return new GatewayError('exists', { message: `${file} is there already` });
+  const problem = `cannot be written: ${file} (${code ?? message})`;
+  return inputError([{ field: 'dir/route', problem }], error);
+}

@@ -1,0 +1,35 @@
+import { PluginError } from '../../helpers/plugin-error.js';
+import type { Helper } from '../../helpers/registry.js';
+import { answer, type Terminal } from '../output.js';
+import { asInvalidInput, checkFolder } from './check.js';
+import { describe, report } from './describe.js';
+
+/** Does what `plugins check` does. */
+export async function runCheck(folder: string, terminal: Terminal, json: boolean): Promise<void> {
+  const helpers = await loadable(folder, terminal, json);
+  if (!helpers) return;
+  await answer(terminal, json, async () => ({
+    data: { plugins: helpers.map((helper) => describe(helper, process.env)) },
+    result: report(helpers, process.env),
+  }));
+}
+
+/** The helpers of a folder; undefined where the start would stop, which has been told then. */
+export async function loadable(
+  folder: string,
+  terminal: Terminal,
+  json: boolean,
+): Promise<Helper[] | undefined> {
+  const checked = await checkFolder(folder);
+  if (!(checked instanceof PluginError)) return checked;
+  if (json) {
+    await answer(terminal, json, async () => {
+      throw asInvalidInput(checked);
+    });
+    return undefined;
+  }
+  // In its own lines, a file each.
+  terminal.stderr.write(`${checked.message}\n`);
+  terminal.setExitCode(1);
+  return undefined;
+}

@@ -1,0 +1,38 @@
+import fc from 'fast-check';
+import type { DeclaredHelper } from '../../../../schemas/declared-helper.js';
+import { asSchema } from '../../../../schemas/json-schema.js';
+import { valuesOf } from './values.js';
+
+/** One generated call. */
+export interface GeneratedCall {
+  input: Record<string, unknown>;
+  /** File fields that bring a file. */
+  files: string[];
+}
+
+/** Calls of a helper: most as its schema says, some with a mistake in one place, some rehearsed. */
+export function callsOf({ input: schema, examples, files }: DeclaredHelper): fc.Arbitrary<GeneratedCall> {
+  const right = valuesOf(schema).map((value) => ({ ...asSchema(value) }));
+  const known = examples.map(({ input }) => ({ ...input }));
+  const base =
+    known.length > 0 ? fc.oneof({ weight: 4, arbitrary: right }, fc.constantFrom(...known)) : right;
+  const names = [...Object.keys(asSchema(schema.properties)), 'unknown-name'];
+  const wrong = fc
+    .tuple(base, fc.constantFrom(...names), fc.option(fc.jsonValue({ maxDepth: 2 }), { nil: undefined }))
+    // What is undefined is left out.
+    .map(([input, name, value]) => ({ ...input, [name]: value }));
+  const rehearsed = fc.oneof(base, wrong).map((input) => ({ ...input, dryrun: true }));
+  const input = fc.oneof(
+    { weight: 7, arbitrary: base },
+    { weight: 2, arbitrary: wrong },
+    { weight: 1, arbitrary: rehearsed },
+  );
+  const required = files.filter((file) => file.required).map(({ field }) => field);
+  const others = files.filter((file) => !file.required).map(({ field }) => field);
+  return fc
+    .record({ input, more: fc.subarray(others) }, { noNullPrototype: true })
+    .map(({ input: each, more }) => ({
+      input: each,
+      files: [...required, ...more].filter((field) => !(field in each)),
+    }));
+}

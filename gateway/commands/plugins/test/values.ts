@@ -1,0 +1,186 @@
+import fc from 'fast-check';
+import {
+  asSchema,
+  followReference,
+  isObject,
+  type JsonSchema,
+  typesOf,
+} from '../../../../schemas/json-schema.js';
+
+/** Objects inside objects at most: a schema may hold itself. */
+const deepest = 5;
+/** Of a long text or list, what is made mostly; bounds are tried all the same where they are near. */
+const longText = 300;
+const longList = 12;
+/** Texts that slips are made of. */
+const nasty = [
+  '',
+  ' ',
+  '0',
+  'null',
+  '__proto__',
+  '<b>&amp;"',
+  "'; --",
+  'ñ漢字',
+  '👩‍👩‍👧',
+  'a\nb\r\n\tc',
+  '\u202e\u0000',
+  '../../x',
+  'ß'.repeat(50),
+];
+const colors = ['#000', 'ffcc00', '#12aB9f', 'rgb(1, 2, 3)', 'hsl(120 50% 50%)', 'tomato', 'dark sea green'];
+
+/** Values that a schema describes, mostly: what it says with `not`, `if` or `contains` is left to whoever judges them. */
+export function valuesOf(schema: JsonSchema, root: JsonSchema = schema): fc.Arbitrary<unknown> {
+  return made(schema, root, 0);
+}
+
+function made(described: JsonSchema, root: JsonSchema, depth: number): fc.Arbitrary<unknown> {
+  const schema = followReference(described, root);
+  if ('const' in schema) return fc.constant(schema.const);
+  if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum);
+  for (const keyword of ['oneOf', 'anyOf'] as const) {
+    const { [keyword]: branches, ...rest } = schema;
+    if (Array.isArray(branches) && branches.length > 0) {
+      return fc.oneof(
+        ...branches.map((each) => made(merged(rest, followReference(asSchema(each), root)), root, depth)),
+      );
+    }
+  }
+  if (Array.isArray(schema.allOf)) {
+    const { allOf, ...rest } = schema;
+    const whole = allOf.reduce(
+      (sum: JsonSchema, each) => merged(sum, followReference(asSchema(each), root)),
+      rest,
+    );
+    return made(whole, root, depth);
+  }
+  const types = typesOf(schema);
+  if (types.length === 0) return fc.jsonValue({ maxDepth: 2 });
+  const values = fc.oneof(...types.map((type) => ofType(type, schema, root, depth)));
+  return 'default' in schema
+    ? fc.oneof({ weight: 9, arbitrary: values }, fc.constant(schema.default))
+    : values;
+}
+
+function ofType(type: string, schema: JsonSchema, root: JsonSchema, depth: number): fc.Arbitrary<unknown> {
+  switch (type) {
+    case 'string':
+      return text(schema);
+    case 'integer':
+      return integer(schema);
+    case 'number':
+      return number(schema);
+    case 'boolean':
+      return fc.boolean();
+    case 'array':
+      return list(schema, root, depth);
+    case 'object':
+      return object(schema, root, depth);
+    default:
+      return fc.constant(null);
+  }
+}
+
+function text(schema: JsonSchema): fc.Arbitrary<unknown> {
+  if (schema.color === true) return fc.constantFrom(...colors);
+  if (schema.fraction === true) return fc.constantFrom('0%', '50%', '100%');
+  if (isObject(schema.choice)) {
+    const names = Object.entries(schema.choice).flatMap(([name, others]) => [name, ...(others as string[])]);
+    return fc.constantFrom(...names.flatMap((name) => [name, name.toUpperCase()]));
+  }
+  const min = bound(schema.minLength) ?? 0;
+  const max = Math.max(min, bound(schema.maxLength) ?? longText);
+  const fits = (value: string) => [...value].length >= min && [...value].length <= max;
+  const pattern = patternOf(schema.pattern);
+  if (pattern) return fc.stringMatching(pattern).map((value) => (fits(value) ? value : value.slice(0, max)));
+  const unit = schema.drawable === true ? ('grapheme-ascii' as const) : ('binary' as const);
+  const plain = (most: number) =>
+    fc.string({ unit: 'grapheme-ascii', minLength: min, maxLength: Math.min(max, Math.max(min, most)) });
+  const wild = fc.string({ unit, minLength: min, maxLength: Math.min(max, Math.max(min, longText)) });
+  const known = nasty.filter(fits);
+  const all = [plain(20), wild, fc.constant('x'.repeat(Math.min(max, 10_000)))];
+  return known.length > 0 && schema.drawable !== true
+    ? fc.oneof(...all, fc.constantFrom(...known))
+    : fc.oneof(...all);
+}
+
+/** Only what the generator can read; any other pattern is met by chance or not at all. */
+function patternOf(pattern: unknown): RegExp | undefined {
+  if (typeof pattern !== 'string') return undefined;
+  try {
+    const expression = new RegExp(pattern, 'u');
+    fc.stringMatching(expression);
+    return expression;
+  } catch {
+    return undefined;
+  }
+}
+
+function integer(schema: JsonSchema): fc.Arbitrary<number> {
+  const { min, max } = rangeOf(schema, 1);
+  const step = bound(schema.multipleOf);
+  if (step === undefined || step <= 0)
+    return fc.integer({ min: Math.ceil(min), max: Math.max(Math.ceil(min), Math.floor(max)) });
+  const first = Math.ceil(min / step);
+  return fc
+    .integer({ min: first, max: Math.max(first, Math.floor(max / step)) })
+    .map((count) => count * step);
+}
+
+function number(schema: JsonSchema): fc.Arbitrary<number> {
+  if (schema.fraction === true) return fc.double({ min: 0, max: 1, noNaN: true });
+  if (bound(schema.multipleOf) !== undefined) return integer(schema);
+  const { min, max } = rangeOf(schema, Number.EPSILON);
+  const whole = fc.integer({ min: Math.ceil(min), max: Math.max(Math.ceil(min), Math.floor(max)) });
+  const double = fc.double({ min, max: Math.max(min, max), noNaN: true, noDefaultInfinity: true });
+  return fc.oneof(double, whole).map((value) => (Object.is(value, -0) ? 0 : value));
+}
+
+function rangeOf(schema: JsonSchema, step: number): { min: number; max: number } {
+  const min = bound(schema.minimum) ?? add(bound(schema.exclusiveMinimum), step) ?? -1_000_000;
+  const max = bound(schema.maximum) ?? add(bound(schema.exclusiveMaximum), -step) ?? Math.max(min, 1_000_000);
+  return { min, max };
+}
+
+function add(value: number | undefined, step: number): number | undefined {
+  return value === undefined ? undefined : value + step;
+}
+
+function list(schema: JsonSchema, root: JsonSchema, depth: number): fc.Arbitrary<unknown> {
+  const { items } = schema;
+  if (Array.isArray(items)) return fc.tuple(...items.map((each) => made(asSchema(each), root, depth + 1)));
+  const minLength = bound(schema.minItems) ?? 0;
+  const most = depth >= deepest ? minLength : Math.max(minLength, longList);
+  const maxLength = Math.max(minLength, Math.min(bound(schema.maxItems) ?? most, most));
+  const item = made(asSchema(items), root, depth + 1);
+  return schema.uniqueItems === true
+    ? fc.uniqueArray(item, { minLength, maxLength, selector: (value) => JSON.stringify(value) })
+    : fc.array(item, { minLength, maxLength });
+}
+
+function object(schema: JsonSchema, root: JsonSchema, depth: number): fc.Arbitrary<unknown> {
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  const all = Object.entries(asSchema(schema.properties)).filter(([, each]) => each !== false);
+  const names = depth >= deepest ? all.filter(([name]) => required.includes(name)) : all;
+  const model = Object.fromEntries(
+    names.map(([name, each]) => [name, made(asSchema(each), root, depth + 1)]),
+  );
+  const requiredKeys = Object.keys(model).filter((name) => required.includes(name));
+  return fc.record(model, { requiredKeys, noNullPrototype: true });
+}
+
+function merged(one: JsonSchema, two: JsonSchema): JsonSchema {
+  const required = [one.required, two.required].flatMap((each) => (Array.isArray(each) ? each : []));
+  const properties = { ...asSchema(one.properties), ...asSchema(two.properties) };
+  return {
+    ...one,
+    ...two,
+    ...(required.length > 0 ? { required } : {}),
+    ...(Object.keys(properties).length > 0 ? { properties } : {}),
+  };
+}
+
+function bound(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}

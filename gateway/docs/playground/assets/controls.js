@@ -1,0 +1,82 @@
+/** What stands beside a text and follows it, or is followed by it: sliders, colour pickers, alternatives, the key's button. */
+import { all, byId } from './dom.js';
+
+export function enableControls(form) {
+  for (const slider of all('.slider', form)) enableSlider(slider);
+  for (const picker of all('.picker', form)) enablePicker(picker);
+  for (const select of all('[data-tag]', form)) enableVariants(form, select);
+  enableKey();
+}
+
+function whenChanged(input, follow) {
+  input.addEventListener('input', follow);
+  input.addEventListener('filled', follow);
+  follow();
+}
+
+function type(input, text) {
+  input.value = text;
+  input.dispatchEvent(new Event('input', { bubbles: true }));
+}
+
+function enableSlider(slider) {
+  const input = byId(slider.dataset.for);
+  slider.addEventListener('input', (event) => {
+    // It is no field of its own: the text beside it is what is told on.
+    event.stopPropagation();
+    type(input, slider.value);
+  });
+  whenChanged(input, () => {
+    const plain = input.value.trim();
+    const number = plain.endsWith('%') ? Number(plain.slice(0, -1)) / 100 : Number(plain);
+    if (plain !== '' && Number.isFinite(number))
+      slider.value = String(number > 1 && slider.max === '1' ? number / 100 : number);
+  });
+}
+
+function enablePicker(picker) {
+  const input = byId(picker.dataset.for);
+  picker.addEventListener('input', (event) => {
+    event.stopPropagation();
+    type(input, picker.value);
+  });
+  whenChanged(input, () => {
+    const hex = hexOf(input.value);
+    // A phrase is understood by the gateway alone: no swatch is better than a wrong one.
+    picker.classList.toggle('unknown', hex === undefined);
+    picker.title = hex === undefined ? 'Not a colour that the browser knows; the gateway may' : hex;
+    if (hex !== undefined) picker.value = hex;
+  });
+}
+
+const canvas = document.createElement('canvas').getContext('2d');
+
+/** A colour that the browser knows, as `#rrggbb`. */
+function hexOf(text) {
+  const plain = text.trim();
+  const known = [plain, `#${plain}`].find((each) => CSS.supports('color', each));
+  if (known === undefined || !canvas) return undefined;
+  canvas.fillStyle = '#000000';
+  canvas.fillStyle = known;
+  return /^#[0-9a-f]{6}$/.test(canvas.fillStyle) ? canvas.fillStyle : undefined;
+}
+
+function enableVariants(form, select) {
+  const variants = all('[data-variant]', form).filter(
+    ({ dataset }) => dataset.variant === select.dataset.tag,
+  );
+  whenChanged(select, () => {
+    for (const variant of variants) variant.hidden = variant.dataset.value !== select.value;
+  });
+}
+
+function enableKey() {
+  const button = byId('show-key');
+  const input = byId('key');
+  button.addEventListener('click', () => {
+    const isShown = input.type === 'text';
+    input.type = isShown ? 'password' : 'text';
+    button.textContent = isShown ? 'Show' : 'Hide';
+    button.setAttribute('aria-pressed', String(!isShown));
+  });
+}

@@ -1,0 +1,52 @@
+/** Small words for the page's elements. What comes from outside is always text: nothing here reads markup. */
+
+/** An element with properties (`class`, `aria-…` and `data-…` among them) and children. */
+export function el(name, props = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(props)) {
+    if (value === undefined || value === false) continue;
+    if (typeof value === 'function') element.addEventListener(key, value);
+    else element.setAttribute(key, value === true ? '' : String(value));
+  }
+  element.append(...children);
+  return element;
+}
+
+export function byId(id) {
+  return document.getElementById(id);
+}
+
+export function all(selector, within = document) {
+  return [...within.querySelectorAll(selector)];
+}
+
+/** Says it on the button for a moment; who cannot see that is told by the page's live region. */
+export function sayOn(button, text) {
+  const before = button.dataset.title ?? button.textContent;
+  button.dataset.title = before;
+  button.textContent = text;
+  announce(text);
+  setTimeout(() => {
+    button.textContent = before;
+  }, 2000);
+}
+
+let region;
+
+export function announce(text) {
+  if (!region?.isConnected) {
+    region = el('p', { class: 'hidden', role: 'status' });
+    byId('main').append(region);
+  }
+  region.textContent = text;
+}
+
+/** Copies where the browser lets it; says on the button how it went. */
+export async function copyFrom(button, text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    sayOn(button, 'Copied');
+  } catch {
+    sayOn(button, 'Not allowed here');
+  }
+}

@@ -1,0 +1,139 @@
+/** The form's fields: what they hold as the input of a call, and as texts for the address. */
+import { all } from './dom.js';
+import { isSame, itemsOf, jsonOf, scalarOf, textOf, textOfItems } from './values.js';
+
+/** The fields that count now: those of an alternative that is not chosen do not. */
+export function activeFields(form) {
+  return all('.field[data-path]', form).filter((field) => field.closest('[data-variant][hidden]') === null);
+}
+
+export function inputOf(field) {
+  return field.querySelector('[data-input]');
+}
+
+function defaultOf(field) {
+  return field.dataset.default === undefined ? undefined : JSON.parse(field.dataset.default);
+}
+
+/** What a field holds; undefined where it holds nothing that would have to be sent. */
+function valueIn(field) {
+  const { kind, types = '', empty, required } = field.dataset;
+  const input = inputOf(field);
+  const preset = defaultOf(field);
+  const names = types.split(' ');
+  if (kind === 'switch') {
+    const isGiven = required !== undefined || input.checked !== (preset ?? false);
+    return isGiven ? input.checked : undefined;
+  }
+  const text = input.value;
+  if (kind === 'list') {
+    const items = itemsOf(text, names);
+    return isSame(items, preset ?? (required === undefined ? [] : undefined)) ? undefined : items;
+  }
+  if (text === '' && empty === undefined) return undefined;
+  const value = kind === 'json' ? jsonOf(text) : scalarOf(text, names);
+  return isSame(value, preset) ? undefined : value;
+}
+
+/** The input of a call: what differs from the defaults, nested as its paths say. Files are not in it. */
+export function readInput(form) {
+  const input = {};
+  for (const group of all('fieldset[data-kind="group"][data-required]', form)) {
+    if (group.closest('[data-variant][hidden]') === null) put(input, group.dataset.path, {});
+  }
+  for (const field of activeFields(form)) {
+    const value = valueIn(field);
+    if (value !== undefined) put(input, field.dataset.path, value);
+  }
+  for (const url of all('[data-url]', form)) {
+    if (url.value.trim() !== '') input[url.dataset.input] = url.value.trim();
+  }
+  return input;
+}
+
+/** Puts a value where its path leads: `size.width` into `size`. */
+function put(input, path, value) {
+  const names = path.split('.');
+  const last = names.pop();
+  let place = input;
+  for (const name of names) {
+    place[name] ??= {};
+    place = place[name];
+  }
+  place[last] ??= value;
+}
+
+/** The same as texts by path, in the order of the form, for the address. */
+export function readTexts(form) {
+  const texts = new Map();
+  for (const field of activeFields(form)) {
+    if (valueIn(field) === undefined) continue;
+    const input = inputOf(field);
+    const text = field.dataset.kind === 'switch' ? String(input.checked) : input.value;
+    // An empty text that is sent because it has to be is nothing to tell of.
+    if (text !== '' || defaultOf(field) !== undefined) texts.set(field.dataset.path, text);
+  }
+  for (const url of all('[data-url]', form)) {
+    if (url.value.trim() !== '') texts.set(url.dataset.input, url.value.trim());
+  }
+  return texts;
+}
+
+/** Every field as it was when the page came, with these texts by path in their places. */
+export function fillTexts(form, texts) {
+  const given = new Map(flat(form, texts));
+  // What chooses an alternative comes before what is in it.
+  for (const field of all('.field[data-path]', form)) {
+    const text = given.get(field.dataset.path) ?? presetText(field);
+    setField(field, text);
+  }
+  for (const url of all('[data-url]', form)) setInput(url, given.get(url.dataset.input) ?? '');
+}
+
+/** The input of an example in the form. */
+export function fillInput(form, input) {
+  fillTexts(form, new Map(Object.entries(input).map(([name, value]) => [name, value])));
+}
+
+/** An object, or its JSON, for fields of its own is taken apart. */
+function flat(form, values) {
+  const found = [];
+  const take = (path, value) => {
+    const group = all('fieldset[data-path]', form).find(({ dataset }) => dataset.path === path);
+    const object = group && typeof value === 'string' ? jsonOf(value) : value;
+    if (group && typeof object === 'object' && object !== null) {
+      for (const [name, member] of Object.entries(object)) take(`${path}.${name}`, member);
+    } else found.push([path, Array.isArray(value) ? listText(form, path, value) : textOf(value)]);
+  };
+  for (const [path, value] of values) take(path, value);
+  return found;
+}
+
+function listText(form, path, items) {
+  const field = all('.field[data-kind="list"]', form).find(({ dataset }) => dataset.path === path);
+  return field ? textOfItems(items) : JSON.stringify(items);
+}
+
+function presetText(field) {
+  const preset = defaultOf(field);
+  return Array.isArray(preset) && field.dataset.kind === 'list' ? textOfItems(preset) : textOf(preset);
+}
+
+function setField(field, text) {
+  const input = inputOf(field);
+  if (field.dataset.kind === 'switch') input.checked = text === 'true' || text === '1';
+  else setInput(input, field.dataset.kind === 'choice' ? optionFor(input, text) : text);
+}
+
+/** The option that a text means, in whatever spelling the gateway takes. */
+function optionFor(select, text) {
+  const wanted = text.toLowerCase();
+  const spellings = ({ value, dataset }) => [value.toLowerCase(), ...(dataset.aliases ?? '').split(' ')];
+  return [...select.options].find((option) => spellings(option).includes(wanted))?.value ?? text;
+}
+
+/** As if it were typed, so that what stands beside it follows. */
+function setInput(input, text) {
+  input.value = text;
+  input.dispatchEvent(new Event('filled'));
+}

@@ -1,0 +1,117 @@
+/** Files: chosen, dropped, pasted, taken from the samples, and taken away again. */
+import { all, announce } from './dom.js';
+
+/** What makes `files(form)` find one, whichever way it came. */
+const chosen = new WeakMap();
+
+export function enableFiles(form) {
+  for (const field of all('[data-file]', form)) enableField(field);
+}
+
+/** A file that misses its field would be opened by the browser in the place of the page, and the form be gone. */
+export function ignoreStrayFiles() {
+  for (const name of ['dragover', 'drop']) addEventListener(name, (event) => event.preventDefault());
+}
+
+/** Of a page that takes files, a pasted picture is one: for the field that has the focus, or the first that is free. */
+export function takePastedFiles() {
+  addEventListener('paste', ({ clipboardData, target }) => {
+    const [file] = clipboardData?.files ?? [];
+    // Spreadsheets bring a picture of a text along with it.
+    const isText = clipboardData?.types.includes('text/plain');
+    if (!file || isText) return;
+    const fields = all('#try [data-file]').filter((field) => takes(field, file));
+    const field =
+      fields.find((each) => each.contains(target)) ?? fields.find((each) => !chosen.has(each)) ?? fields[0];
+    if (field) choose(field, file);
+  });
+}
+
+function takes(field, { type }) {
+  const { accept } = field.querySelector('input[type=file]');
+  return accept === '' || accept.split(',').some((each) => type.startsWith(each.replace(/\*$/, '')));
+}
+
+/** The files that are to be sent, by field. */
+export function filesOf(form) {
+  return new Map(
+    all('[data-file]', form).flatMap((field) => {
+      const file = chosen.get(field);
+      return file ? [[field.dataset.file, file]] : [];
+    }),
+  );
+}
+
+export function dropFiles(form) {
+  for (const field of all('[data-file]', form)) choose(field, undefined);
+}
+
+/** Chooses the first sample of each picture that has to come and did not. */
+export async function takeSamples(form) {
+  for (const field of all('[data-file]', form)) {
+    const url = field.querySelector('[data-url]').value;
+    const isRequired = field.querySelector('[id$="-required"]') !== null;
+    const sample = field.querySelector('[data-sample]');
+    if (sample && isRequired && url === '' && !chosen.has(field)) await takeSample(field, sample);
+  }
+}
+
+function enableField(field) {
+  const input = field.querySelector('input[type=file]');
+  const drop = field.querySelector('.drop');
+  input.addEventListener('change', () => choose(field, input.files[0]));
+  field.querySelector('[data-clear]').addEventListener('click', () => {
+    choose(field, undefined);
+    input.focus();
+  });
+  for (const sample of all('[data-sample]', field)) {
+    sample.addEventListener('click', () => takeSample(field, sample));
+  }
+  field.addEventListener('dragover', () => drop.classList.add('over'));
+  for (const name of ['dragleave', 'drop']) field.addEventListener(name, () => drop.classList.remove('over'));
+  field.addEventListener('drop', (event) => {
+    const [file] = event.dataTransfer?.files ?? [];
+    if (file) choose(field, file);
+  });
+}
+
+async function takeSample(field, button) {
+  try {
+    const answer = await fetch(button.dataset.sample);
+    if (!answer.ok) throw new Error(`status ${answer.status}`);
+    const bytes = await answer.blob();
+    choose(field, new File([bytes], button.dataset.sample.split('/').at(-1), { type: bytes.type }));
+  } catch {
+    announce('The sample could not be fetched.');
+  }
+}
+
+function choose(field, file) {
+  const line = field.querySelector('[data-chosen]');
+  line.hidden = file === undefined;
+  const input = field.querySelector('input[type=file]');
+  if (file === undefined) {
+    chosen.delete(field);
+    input.value = '';
+  } else {
+    chosen.set(field, file);
+    line.firstElementChild.textContent = amount(file.size);
+    // Only one of the two can be sent.
+    field.querySelector('[data-url]').value = '';
+    if (input.files[0] !== file) {
+      announce(`${file.name} chosen`);
+      // The browser's own field would go on saying that none is.
+      const here = new DataTransfer();
+      here.items.add(file);
+      input.files = here.files;
+    }
+  }
+  field.dispatchEvent(new Event('input', { bubbles: true }));
+}
+
+/** Bytes in the unit that fits. */
+export function amount(bytes) {
+  if (bytes < 1024) return `${bytes} bytes`;
+  const [size, unit] = bytes < 1024 ** 2 ? [bytes / 1024, 'KB'] : [bytes / 1024 ** 2, 'MB'];
+  return `${size.toLocaleString('en', { maximumFractionDigits: 1 })} ${unit}`;
+}

@@ -1,0 +1,145 @@
+/** A helper's page: its form makes calls, and shows what comes back and how to make the same call elsewhere. */
+import { keepAddress } from './address.js';
+import { showAnswer, showCancelled, showNotSent, showRunning, showUnreachable } from './answer.js';
+import { oneAtATime, send } from './call.js';
+import { enableControls } from './controls.js';
+import { all, byId, copyFrom, sayOn } from './dom.js';
+import { fillInput } from './fields.js';
+import { dropFiles, enableFiles, takeSamples } from './files.js';
+import { clearProblems, forgetOnChange, refuseKey } from './problems.js';
+import { describe, requestOf } from './request.js';
+import { snippet } from './snippets.js';
+
+const mask = '••••••••';
+
+/**
+ * Wakes the page of a helper up. The key is that of the page before: it is nowhere but in these variables. Gives what is to be
+ * asked of the page when it is left or its address changes.
+ */
+export function startHelper(form, key) {
+  byId('key').value = key;
+  enableControls(form);
+  enableFiles(form);
+  forgetOnChange(form);
+  const address = keepAddress(form, () => showSnippet(form));
+  const calls = enableCalls(form, address);
+  enableExamples(form, address);
+  enableSnippets(form);
+  byId('link').addEventListener('click', ({ target }) => {
+    const link = address.link();
+    if (link === undefined) sayOn(target, 'Too long for a link');
+    else copyFrom(target, link);
+  });
+  form.addEventListener('input', () => showSnippet(form));
+  showSnippet(form);
+  return {
+    key: () => byId('key').value,
+    addressChanged: address.read,
+    leave({ hasMoved }) {
+      address.stop({ hasMoved });
+      calls.end();
+    },
+  };
+}
+
+function enableCalls(form, address) {
+  const button = byId('send');
+  const title = button.textContent;
+  const run = oneAtATime({
+    started() {
+      showRunning();
+      button.textContent = 'Cancel';
+      byId('result').setAttribute('aria-busy', 'true');
+    },
+    ended() {
+      button.textContent = title;
+      byId('result').removeAttribute('aria-busy');
+    },
+  });
+  const call = () =>
+    run(async (signal) => {
+      address.step();
+      clearProblems(form);
+      const key = byId('key').value.trim();
+      if (refuseKey(form, key)) return showNotSent();
+      const request = requestOf(form);
+      const answer = await send(request, { key, signal }).catch(() => 'none');
+      // Another page may have taken the place of this one meanwhile.
+      if (!form.isConnected) return;
+      if (answer === 'none') showUnreachable();
+      else if (answer === undefined) showCancelled();
+      else await showAnswer(form, request, answer);
+      showSnippet(form);
+    });
+
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    call();
+  });
+  // The second half of a double click, or a key held down, is no wish to cancel.
+  button.addEventListener('click', (event) => {
+    if (event.detail > 1) event.preventDefault();
+  });
+  // The browser would empty the fields, and leave what stands beside them.
+  form.addEventListener('reset', (event) => {
+    event.preventDefault();
+    fill(form, {}, address);
+    dropFiles(form);
+  });
+  // Ctrl+Enter sends from where Enter is a new line.
+  form.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter') return;
+    const isShortcut = event.ctrlKey || event.metaKey;
+    if (isShortcut || (event.repeat && event.target.localName !== 'textarea')) event.preventDefault();
+    if (isShortcut && !event.repeat) form.requestSubmit();
+  });
+  return run;
+}
+
+function fill(form, input, address) {
+  address.step();
+  clearProblems(form);
+  fillInput(form, input);
+  address.write();
+  showSnippet(form);
+}
+
+function enableExamples(form, address) {
+  for (const button of all('[data-example]', form)) {
+    button.addEventListener('click', async () => {
+      fill(form, JSON.parse(button.dataset.example), address);
+      await takeSamples(form);
+    });
+  }
+}
+
+function chosenTab() {
+  return document.querySelector('[role=tab][aria-selected=true]');
+}
+
+function showSnippet(form) {
+  byId('snippet').textContent = snippet(chosenTab().dataset.language, describe(requestOf(form), form), mask);
+}
+
+function enableSnippets(form) {
+  const tabs = all('[role=tab]');
+  const choose = (tab) => {
+    for (const each of tabs) {
+      each.setAttribute('aria-selected', String(each === tab));
+      each.tabIndex = each === tab ? 0 : -1;
+    }
+    byId('snippet-panel').setAttribute('aria-labelledby', tab.id);
+    tab.focus();
+    showSnippet(form);
+  };
+  for (const [at, tab] of tabs.entries()) {
+    tab.addEventListener('click', () => choose(tab));
+    tab.addEventListener('keydown', ({ key }) => {
+      const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[key];
+      if (to !== undefined) choose(tabs.at(to % tabs.length));
+    });
+  }
+  byId('copy-snippet').addEventListener('click', ({ target }) => {
+    copyFrom(target, snippet(chosenTab().dataset.language, describe(requestOf(form), form)));
+  });
+}

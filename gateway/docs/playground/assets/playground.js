@@ -1,0 +1,70 @@
+/** The pages: one takes the place of another without a reload, so that the key, which is kept nowhere else, stays. */
+import { byId } from './dom.js';
+import { ignoreStrayFiles, takePastedFiles } from './files.js';
+import { startHelper } from './helper.js';
+import { watchPage } from './live.js';
+
+let key = '';
+let page;
+/** Path and query of the page that is shown. */
+let shown;
+let visits = 0;
+
+function start() {
+  shown = here();
+  const form = byId('try');
+  page = form ? startHelper(form, key) : undefined;
+}
+
+function here() {
+  return location.pathname + location.search;
+}
+
+function leave() {
+  key = page?.key() ?? key;
+  page?.leave({ hasMoved: here() !== shown });
+  page = undefined;
+}
+
+/** Shows another page; where that does not work out, the browser goes there by itself. */
+async function visit(address, { isBack = false } = {}) {
+  leave();
+  visits += 1;
+  const turn = visits;
+  try {
+    const answer = await fetch(address, { credentials: 'omit' });
+    const html = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    const main = html.getElementById('main');
+    // Somebody has gone on to another page meanwhile.
+    if (turn !== visits) return false;
+    if (!main) throw new Error(`no page: ${answer.status}`);
+    if (!isBack && address !== location.href) history.pushState(null, '', address);
+    document.title = html.title;
+    byId('main').replaceWith(document.adoptNode(main));
+    start();
+    return true;
+  } catch {
+    location.assign(address);
+    return false;
+  }
+}
+
+document.addEventListener('click', async (event) => {
+  const link = event.target.closest?.('a[href^="/?helper="], a[href="/"]');
+  const isPlain = event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+  if (!link || !isPlain || event.defaultPrevented) return;
+  event.preventDefault();
+  if (!(await visit(link.href))) return;
+  scrollTo(0, 0);
+  byId('main').focus();
+});
+
+addEventListener('popstate', () => {
+  if (here() === shown) page?.addressChanged();
+  else visit(location.href, { isBack: true });
+});
+
+ignoreStrayFiles();
+takePastedFiles();
+start();
+if (document.body.dataset.live !== undefined) watchPage(() => visit(location.href, { isBack: true }));

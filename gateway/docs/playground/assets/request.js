@@ -1,0 +1,74 @@
+/** The call that the form describes. */
+
+import { readInput } from './fields.js';
+import { filesOf } from './files.js';
+import { formTexts } from './snippets.js';
+
+/** The request as it would be sent: `{ url, input, files: Map }`. */
+export function requestOf(form) {
+  const input = readInput(form);
+  return {
+    url: new URL(`/${form.dataset.service}`, location.origin).href,
+    input,
+    // A dry run looks at no file, and needs none.
+    files: input.dryrun ? new Map() : filesOf(form),
+  };
+}
+
+/** What of it is written down: files by their names, and what kind of answer there will be. */
+export function describe(request, form) {
+  const { format } = request.input;
+  const known = request.input.dryrun ? 'data' : (form.dataset.answered ?? form.dataset.answer);
+  return {
+    url: request.url,
+    input: request.input,
+    files: [...request.files].map(([field, { name }]) => ({ field, name })),
+    answer:
+      known === 'data'
+        ? { kind: 'data' }
+        : {
+            kind: 'file',
+            extension: extensionOf(typeof format === 'string' ? format : form.dataset.extension),
+          },
+  };
+}
+
+function extensionOf(format = 'png') {
+  return /^\w{1,8}$/.test(format) ? format.toLowerCase() : 'png';
+}
+
+/** The options of `fetch` for it. */
+export function fetchOptions({ input, files }, { key, signal }) {
+  const headers = key === '' ? {} : { authorization: `Bearer ${key}` };
+  const common = { method: 'POST', signal, cache: 'no-store', credentials: 'omit', redirect: 'error' };
+  if (files.size === 0) {
+    return {
+      ...common,
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify(input),
+    };
+  }
+  const boundary = `----form${Math.random().toString(36).slice(2)}${Date.now()}`;
+  return {
+    ...common,
+    headers: { ...headers, 'content-type': `multipart/form-data; boundary=${boundary}` },
+    body: multipart(boundary, formTexts(input), files),
+  };
+}
+
+/** By hand, since `FormData` writes every line end of a text as CR LF: a helper would be given another text than as JSON. */
+function multipart(boundary, texts, files) {
+  const head = (name, more = '') =>
+    `--${boundary}\r\nContent-Disposition: form-data; name="${escaped(name)}"${more}\r\n\r\n`;
+  const parts = texts.flatMap(([name, text]) => [head(name), text, '\r\n']);
+  for (const [field, file] of files) {
+    const type = file.type || 'application/octet-stream';
+    parts.push(head(field, `; filename="${escaped(file.name)}"\r\nContent-Type: ${type}`), file, '\r\n');
+  }
+  return new Blob([...parts, `--${boundary}--\r\n`]);
+}
+
+/** As browsers write a name. */
+function escaped(name) {
+  return name.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
+}

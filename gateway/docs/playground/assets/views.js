@@ -1,0 +1,94 @@
+/** JSON, differences and texts as elements. Whatever an answer says is text here, never markup. */
+import { el } from './dom.js';
+
+const token = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+/** Longer, colours cost more than they help. */
+const mostColoured = 200_000;
+
+/** JSON, laid out and coloured. */
+export function jsonView(value) {
+  const text = JSON.stringify(value, null, 2);
+  const code = el('code');
+  if (text.length > mostColoured) code.append(text);
+  else code.append(...coloured(text));
+  return scrolling(code, 'json', 'Answer as JSON');
+}
+
+function coloured(text) {
+  const parts = [];
+  let at = 0;
+  for (const match of text.matchAll(token)) {
+    const [whole, string, colon] = match;
+    const kind = string === undefined ? 'literal' : colon === undefined ? 'string' : 'name';
+    parts.push(
+      text.slice(at, match.index),
+      el('span', { class: `json-${kind}` }, string ?? whole),
+      colon ?? '',
+    );
+    at = match.index + whole.length;
+  }
+  parts.push(text.slice(at));
+  return parts;
+}
+
+const hunk = /^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@/m;
+
+/** Whether a text is a unified diff, by its hunks. */
+export function isDiff(value) {
+  return typeof value === 'string' && hunk.test(value);
+}
+
+/** A unified diff, each line in the colour of what it says. */
+export function diffView(text) {
+  const lines = text.replace(/\n$/, '').split('\n');
+  const shown = lines.map((line) => {
+    const kind = line.startsWith('@@')
+      ? 'hunk'
+      : /^(?:---|\+\+\+) /.test(line)
+        ? 'head'
+        : { '+': 'added', '-': 'removed', '\\': 'note' }[line[0]];
+    const name = { added: 'ins', removed: 'del' }[kind] ?? 'span';
+    return el(name, { class: `line ${kind ?? 'same'}` }, line === '' ? ' ' : line);
+  });
+  return scrolling(el('code', {}, ...shown), 'diff', 'Answer, line by line');
+}
+
+const word = /[\p{L}\p{M}\p{N}_'’ʼ]+|[^\p{L}\p{M}\p{N}_'’ʼ]/gu;
+/** Longer texts are shown as they came: each mark is an element. */
+const mostMarked = 100_000;
+
+/** `before` with what `after` lacks marked, or undefined where something came in that was not there. */
+export function removedView(before, after) {
+  if (before.length > mostMarked || after.length >= before.length) return undefined;
+  const parts =
+    removedParts(before.match(word) ?? [], after.match(word) ?? []) ?? removedParts([...before], [...after]);
+  if (!parts) return undefined;
+  return el(
+    'p',
+    { class: 'marked', dir: 'auto' },
+    ...parts.map(({ text, gone }) => (gone ? el('del', {}, text) : text)),
+  );
+}
+
+/** Pieces of `before`, each kept or gone, so that those kept are `after`. */
+export function removedParts(before, after) {
+  const parts = [];
+  let at = 0;
+  for (const piece of before) {
+    const gone = piece !== after[at];
+    if (!gone) at += 1;
+    const last = parts.at(-1);
+    if (last?.gone === gone) last.text += piece;
+    else parts.push({ text: piece, gone });
+  }
+  return at === after.length ? parts : undefined;
+}
+
+export function textView(text) {
+  return scrolling(el('code', { dir: 'auto' }, text), 'text', 'Answer as it came');
+}
+
+/** What scrolls has to be reachable with the keyboard. */
+function scrolling(code, kind, label) {
+  return el('pre', { class: `view ${kind}`, tabindex: 0, role: 'region', 'aria-label': label }, code);
+}

@@ -1,0 +1,164 @@
+import {
+  asSchema,
+  followReference,
+  isObject,
+  type JsonSchema,
+  typesOf,
+} from '../../../schemas/json-schema.js';
+import { findTag, type Tag } from '../../../schemas/tag.js';
+import { describeProperty } from '../../../schemas/vocabulary/describe.js';
+import type { ChoiceControl, Control } from './control.js';
+
+/** Of texts that may be longer there is room for several lines. */
+const longText = 1000;
+/** Steps that a slider can still be set to, more or less. */
+const mostSteps = 10_000;
+/** Nested deeper, what is asked for is easier written than clicked together. */
+const deepest = 4;
+/** Fields of one object; more are a document, and no form. */
+const mostMembers = 40;
+
+interface Place {
+  path: string;
+  required: boolean;
+  depth: number;
+}
+
+/** The control for one parameter, by its schema; `root` is the schema that references point into. */
+export function controlOf(
+  path: string,
+  declared: JsonSchema,
+  { root, required }: { root: JsonSchema; required: boolean },
+): Control {
+  return choose(declared, root, { path, required, depth: 0 });
+}
+
+function choose(declared: JsonSchema, root: JsonSchema, place: Place): Control {
+  // What stands beside a reference speaks of this use of it.
+  const schema = declared.$ref === undefined ? declared : { ...followReference(declared, root), ...declared };
+  const types = typesOf(schema);
+  const common = {
+    path: place.path,
+    required: place.required,
+    allowed: describeProperty(declared, root),
+    ...(typeof schema.description === 'string' ? { description: schema.description } : {}),
+    ...('default' in schema ? { default: schema.default } : {}),
+  };
+  const scalar = { ...common, types };
+  if (isOn(schema.color)) return { ...scalar, kind: 'color' };
+  if (isOn(schema.fraction)) return { ...scalar, kind: 'fraction' };
+  const options = optionsOf(schema);
+  if (options !== undefined) {
+    const aliases = isObject(schema.choice) ? (schema.choice as Record<string, string[]>) : {};
+    return { ...scalar, kind: 'choice', options, aliases };
+  }
+  if (types.join() === 'boolean') return { ...common, kind: 'switch' };
+  if (types.join() === 'array') return listOf(schema, root, common);
+  if (types.join() === 'object') return objectOf(schema, root, place, common) ?? { ...common, kind: 'json' };
+  if (types.length === 1 && (types[0] === 'integer' || types[0] === 'number')) {
+    return { ...scalar, kind: 'number', ...rangeOf(schema, types[0] === 'integer') };
+  }
+  if (types.length === 0 || types.includes('object') || types.includes('array')) {
+    return { ...common, kind: 'json' };
+  }
+  const isPlain = types.join() === 'string';
+  const isLong = typeof schema.maxLength !== 'number' || schema.maxLength > longText;
+  const takesEmpty =
+    isPlain && !(Number(schema.minLength) > 0) && !('pattern' in schema || 'format' in schema);
+  const hasText = typeof schema.default === 'string' && schema.default !== '';
+  const sendsEmpty = takesEmpty && (place.required || hasText);
+  return { ...scalar, kind: 'text', multiline: isPlain && isLong && !('format' in schema), sendsEmpty };
+}
+
+/** A keyword of the vocabulary that is there, with whatever setting. */
+function isOn(keyword: unknown): boolean {
+  return keyword !== undefined && keyword !== false;
+}
+
+function optionsOf(schema: JsonSchema): unknown[] | undefined {
+  const options = isObject(schema.choice)
+    ? Object.keys(schema.choice)
+    : 'const' in schema
+      ? [schema.const]
+      : schema.enum;
+  if (!Array.isArray(options) || options.length === 0) return undefined;
+  return options.every((option) => typeof option !== 'object' || option === null) ? options : undefined;
+}
+
+function rangeOf({ minimum, maximum, multipleOf }: JsonSchema, whole: boolean) {
+  const bounds = {
+    ...(typeof minimum === 'number' ? { min: minimum } : {}),
+    ...(typeof maximum === 'number' ? { max: maximum } : {}),
+  };
+  const span = bounds.min === undefined || bounds.max === undefined ? 0 : bounds.max - bounds.min;
+  const fine = span > 0 ? 10 ** Math.floor(Math.log10(span / 100)) : 0.1;
+  const step = typeof multipleOf === 'number' ? multipleOf : whole ? 1 : fine;
+  return { ...bounds, step, slider: span > 0 && span / step <= mostSteps };
+}
+
+type Shared = Pick<Control, 'path' | 'required' | 'allowed' | 'description' | 'default'>;
+
+function listOf(schema: JsonSchema, root: JsonSchema, common: Shared): Control {
+  const items = followReference(asSchema(schema.items), root);
+  const types = typesOf(items);
+  const isPlain = types.length > 0 && !types.includes('object') && !types.includes('array');
+  return isPlain ? { ...common, kind: 'list', types } : { ...common, kind: 'json' };
+}
+
+/** Fields for an object whose properties are known; undefined where it has others too, or too many of them. */
+function objectOf(schema: JsonSchema, root: JsonSchema, place: Place, common: Shared): Control | undefined {
+  if (
+    place.depth >= deepest ||
+    isObject(schema.additionalProperties) ||
+    schema.additionalProperties === true
+  ) {
+    return undefined;
+  }
+  const { allOf, anyOf, oneOf = anyOf } = schema;
+  if (allOf !== undefined || schema.patternProperties !== undefined) return undefined;
+  if (Array.isArray(oneOf)) {
+    const tag = findTag(oneOf, schema, root);
+    return tag && variantsOf(schema, oneOf, tag, root, place, common);
+  }
+  const members = membersOf(schema, root, place);
+  if (members.length === 0 || members.length > mostMembers) return undefined;
+  return { ...common, kind: 'group', members };
+}
+
+function membersOf(schema: JsonSchema, root: JsonSchema, { path, depth }: Place, except?: string): Control[] {
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  return Object.entries(asSchema(schema.properties))
+    .filter(([name]) => name !== except)
+    .map(([name, value]) =>
+      choose(asSchema(value), root, {
+        path: `${path}.${name}`,
+        required: required.includes(name),
+        depth: depth + 1,
+      }),
+    );
+}
+
+function variantsOf(
+  schema: JsonSchema,
+  branches: readonly unknown[],
+  { name, values }: Tag,
+  root: JsonSchema,
+  place: Place,
+  common: Shared,
+): Control {
+  const options = values.flat();
+  const tag: ChoiceControl = {
+    kind: 'choice',
+    path: `${place.path}.${name}`,
+    required: place.required,
+    allowed: describeProperty({ enum: options }, root),
+    types: typesOf({ enum: options }),
+    options,
+  };
+  const shared = membersOf(schema, root, place, name);
+  const variants = branches.flatMap((branch, at) => {
+    const members = membersOf(followReference(asSchema(branch), root), root, place, name);
+    return (values[at] ?? []).map((value) => ({ value, members: [...shared, ...members] }));
+  });
+  return { ...common, kind: 'variants', tag, variants };
+}

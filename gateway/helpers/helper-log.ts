@@ -1,0 +1,43 @@
+import type { Logger } from 'pino';
+import type { LogLine } from '../../pool/context/messages.js';
+
+type LevelName = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal';
+
+/** Names of pino's levels by their numbers. */
+const levels: Record<number, LevelName> = {
+  10: 'trace',
+  20: 'debug',
+  30: 'info',
+  40: 'warn',
+  50: 'error',
+  60: 'fatal',
+};
+
+/** The name of a line's level; `info` for any that pino does not have. */
+export function levelName(level: unknown): LevelName {
+  return levels[Number(level)] ?? 'info';
+}
+
+/**
+ * Writes what handlers log, on whatever thread, as lines of the gateway's own log. Whose they are is not theirs
+ * to say.
+ */
+export function createHelperLog(logger: Logger): (line: LogLine) => void {
+  return function log({ service, request_id, text }) {
+    const { level, msg, time: _time, ...fields } = read(text);
+    const write = levelName(level);
+    const line = { ...fields, service, request_id };
+    if (msg === undefined) logger[write](line);
+    // As a value: it is formatted already.
+    else logger[write](line, '%s', msg);
+  };
+}
+
+/** What is no JSON must not end the main thread, on which it is read. */
+function read(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return { level: 40, msg: 'a helper wrote a line that cannot be read' };
+  }
+}

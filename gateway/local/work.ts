@@ -1,0 +1,95 @@
+import type { Logger } from 'pino';
+import type { Stop } from '../../pool/fair-queue.js';
+import type { ImageLimits } from '../../pool/image/engine.js';
+import type { Pool } from '../../pool/pool.js';
+import type { Closers } from '../closers.js';
+import type { Config } from '../config.js';
+import type { Environment } from '../helpers/helper-config.js';
+import { createHelperLog } from '../helpers/helper-log.js';
+import { createHelperPool } from '../helpers/helper-pool.js';
+import { loadHelpers } from '../helpers/load-helpers.js';
+import { createMainHelpers } from '../helpers/main-helpers.js';
+import { builtinPlugins } from '../helpers/package-paths.js';
+import type { Registry } from '../helpers/registry.js';
+import { createSlowSetupNotice } from '../helpers/slow-setup.js';
+import { largestUpload, type MultipartLimits } from '../http/body/multipart.js';
+import { type Arrivals, createArrivals } from '../http/flow/arrivals.js';
+import { createFetchForCall } from '../pipeline/call-fetch.js';
+import type { RunOptions } from '../pipeline/run-here.js';
+import { createSource, type Source } from '../source/fetch.js';
+
+/** What helpers need to be called in this process, whoever asks. */
+export interface Work {
+  loading: Promise<Registry>;
+  /** Not started yet. */
+  pool: Pool;
+  source: Source;
+  /** Bodies and downloads on their way. */
+  arrivals: Arrivals;
+  imageLimits: ImageLimits;
+  bodyLimits: MultipartLimits;
+  inline: RunOptions;
+}
+
+export interface WorkOptions {
+  config: Config;
+  logger: Logger;
+  closers: Closers;
+  /** Where plugins' own configuration is set. */
+  env: Environment;
+  /** Asks of a helper what it needs, and loads it, when it is first called; by default at the start. */
+  onDemand?: boolean;
+  /** Stands before the network; whatever is public is fetched by default. */
+  guardSource?: ((source: Source) => Source) | undefined;
+  /** Why no task of this tenant may start; any may by default. */
+  stopOf?: (tenant: string) => Stop | undefined;
+}
+
+/** Makes it by the configuration: the helpers of its folders begin to load, and what is opened is left to `closers`. */
+export function openWork(options: WorkOptions): Work {
+  const { config, logger, closers, env, onDemand = false, stopOf = () => undefined } = options;
+  const folders = [builtinPlugins, ...config.pluginDirs];
+  const imageLimits = { maxPixels: config.maxPixels, maxFrames: config.maxFrames };
+  const bodyLimits = { maxTextBytes: config.maxTextBytes, maxFileBytes: config.maxImageBytes };
+  // An answer grows with its text: escaped, and in a diff said twice.
+  const maxJsonBytes = 4 * config.maxTextBytes;
+  const arrivals = closers.own(
+    createArrivals({ most: config.arriving, bytes: config.inputBytes, largest: largestUpload(bodyLimits) }),
+  );
+  const { guardSource = (opened) => opened } = options;
+  const source = guardSource(
+    closers.own(
+      createSource({
+        origins: config.sourceOrigins,
+        timeoutMs: config.sourceTimeoutMs,
+        maxBytes: config.maxImageBytes,
+      }),
+    ),
+  );
+  const loading = loadHelpers({ folders, fonts: config.fonts, logger, ...(onDemand ? {} : { env }) });
+  const onSlowSetup = createSlowSetupNotice(logger);
+  const pool = closers.own(
+    createHelperPool({
+      config,
+      folders,
+      loading,
+      imageLimits,
+      maxJsonBytes,
+      stopOf,
+      logger,
+      env,
+      onDemand,
+      onSlowSetup,
+    }),
+  );
+  const helpers = closers.own(createMainHelpers({ env, onSlowSetup }));
+  const inline: RunOptions = {
+    timeoutMs: config.taskTimeoutMs,
+    maxJsonBytes,
+    logger,
+    helpers,
+    fetch: createFetchForCall(source, arrivals),
+    log: { logLevel: logger.level, write: createHelperLog(logger) },
+  };
+  return { loading, pool, source, arrivals, imageLimits, bodyLimits, inline };
+}

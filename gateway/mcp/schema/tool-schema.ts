@@ -1,0 +1,64 @@
+import { asSchema, type JsonSchema } from '../../../schemas/json-schema.js';
+import { closeNested } from '../../../schemas/parameters/close-nested.js';
+import type { Helper } from '../../helpers/registry.js';
+import { modernSchema } from './modern-schema.js';
+
+/**
+ * What a tool takes: the helper's parameters and the gateway's, those for files as urls or paths below `folder`, for nothing else
+ * can be sent.
+ */
+export function inputSchema({ declaration, parameters }: Helper, folder?: string): JsonSchema {
+  const { required = [], ...input } = withoutRootAlternatives(asSchema(declaration.input));
+  const byUrl = new Map(declaration.files.map((file) => [file.parameter, file]));
+  const properties = parameters.properties.map(({ name, schema }): [string, JsonSchema] => {
+    const file = byUrl.get(name);
+    return [name, file ? { ...schema, description: describeUrl(file.description, folder) } : schema];
+  });
+  const files = declaration.files.filter((file) => file.required).map(({ parameter }) => parameter);
+  const all = [...files, ...(Array.isArray(required) ? required : [])];
+  const schema = {
+    ...input,
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    ...(all.length > 0 ? { required: all } : {}),
+    additionalProperties: false,
+  };
+  return modernSchema(closeNested(schema));
+}
+
+/**
+ * A model's API refuses every tool where the schema of one has alternatives at its root. They say there which parameters go
+ * together, never which there are: the helper judges by them all the same, and its errors tell.
+ */
+function withoutRootAlternatives(schema: JsonSchema): JsonSchema {
+  const { $id: _, anyOf: _a, oneOf: _o, allOf: _l, ...plain } = schema;
+  return plain;
+}
+
+/**
+ * What a tool's structured content holds: the helper's data, or what its dry run answers. The root says that it is an object, as
+ * clients of the older protocol want.
+ */
+export function outputSchema({ id, declaration: { output, dryrun } }: Helper): JsonSchema {
+  const data = modernSchema(asSchema(output));
+  if (dryrun === 'run') return { ...data, type: 'object' };
+  const { $defs, ...own } = data;
+  const rehearsed: JsonSchema =
+    dryrun === 'own'
+      ? { type: 'object', description: 'What a dry run answers.' }
+      : {
+          type: 'object',
+          description: 'What a dry run answers.',
+          properties: { operation: { const: id.slice(id.lastIndexOf('/') + 1) } },
+          required: ['operation'],
+        };
+  return { type: 'object', ...($defs === undefined ? {} : { $defs }), anyOf: [own, rehearsed] };
+}
+
+function describeUrl(description: string | undefined, folder: string | undefined): string {
+  const what =
+    folder === undefined
+      ? 'Public https address that the file is fetched from.'
+      : `Path of the file below ${folder}, or its public https address.`;
+  return description === undefined ? what : `${description} ${what}`;
+}

@@ -1,0 +1,52 @@
+import {
+  type CallToolResult,
+  type ListToolsResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+} from '@modelcontextprotocol/server';
+import { quote } from '../../schemas/quote.js';
+
+/** Tools as one asker sees them. */
+export interface Toolbox {
+  list(): ListToolsResult['tools'];
+  /** Calls one; undefined where there is none of this name. Never rejects for what a call may come to. */
+  call(
+    name: string,
+    input: Record<string, unknown>,
+    signal: AbortSignal,
+  ): Promise<CallToolResult> | undefined;
+}
+
+const instructions =
+  'Each tool is one helper: it answers and changes nothing. Its description says how it takes files. ' +
+  'With `dryrun: true` a call is checked and nothing is done. An error names each field that was wrong and what is allowed.';
+
+/** The SDK's own would make an ajv for every request; nothing is asked of clients that it could judge. */
+const jsonSchemaValidator = {
+  getValidator(): never {
+    throw new Error('nothing is asked of clients here');
+  },
+};
+
+/**
+ * The protocol's server over these tools, for one request or one connection. The low-level one, which leaves schemas alone: they are
+ * compiled once, with the helper.
+ */
+export function createToolServer(version: string, tools: Toolbox): Server {
+  const server = new Server(
+    { name: 'helper-gateway', title: 'helper-gateway', version },
+    // Nobody is told of a change: there is no session. A list is fresh whenever it is asked for, and says so (`ttlMs` 0).
+    { capabilities: { tools: { listChanged: false } }, instructions, jsonSchemaValidator },
+  );
+  server.setRequestHandler('tools/list', () => ({ tools: tools.list() }));
+  server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
+    const result = tools.call(params.name, params.arguments ?? {}, mcpReq.signal);
+    if (result) return result;
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidParams,
+      `Unknown tool: ${quote(params.name)}; tools/list names those that there are.`,
+    );
+  });
+  return server;
+}

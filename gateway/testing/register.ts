@@ -1,0 +1,7 @@
+/**
+ * For `node --import …/register.js --test`: lets tests import plugins in TypeScript and `helper-gateway/…` by name, without
+ * node_modules, as the gateway itself does.
+ */
+import { hookPlugins } from '../../pool/plugin-hooks.js';
+
+hookPlugins(new URL('../helper.js', import.meta.url).href);

@@ -1,0 +1,119 @@
+import { performance } from 'node:perf_hooks';
+import type { BytesAnswer } from '../../pool/answer.js';
+import { type CallOptions, callPlugin } from '../../pool/call-plugin.js';
+import { refusalIn } from '../../pool/context/fetch-error.js';
+import type { HelperParts } from '../../pool/context/handler-context.js';
+import type { LogLine } from '../../pool/context/messages.js';
+import type { TaskHost } from '../../pool/context/task-host.js';
+import { makePreview } from '../../pool/image/preview.js';
+import { createJudge } from '../../pool/judge.js';
+import type { Plugin } from '../../pool/plugin-module.js';
+import type { Pool } from '../../pool/pool.js';
+import { PoolError } from '../../pool/pool-error.js';
+import type { CallTask, PreviewTask, Task, TaskOutcome } from '../../pool/task.js';
+import { isInspected } from '../../pool/task-deadline.js';
+import { readThrown } from '../../pool/thrown.js';
+import type { CanDraw } from '../../schemas/vocabulary/drawable.js';
+import { Ending } from '../http/ending.js';
+import { MainScope } from '../pipeline/main-scope.js';
+
+/** Milliseconds in which a handler that was told of its deadline may still end by itself. */
+const graceMs = 250;
+
+export interface ThisThreadOptions extends CallOptions {
+  plugin: Plugin;
+  parts: HelperParts;
+  canDraw: CanDraw;
+  timeoutMs: number;
+  onLog: (line: LogLine) => void;
+  /** Told what a handler has thrown, which travels on as data. */
+  onThrown: (error: unknown) => void;
+}
+
+/**
+ * Stands in for the pool: does in this thread what a worker would do. Nothing guards the process against the helper, so that what
+ * it lets escape fails the test run as in any program.
+ */
+export function inThisThread(options: ThisThreadOptions): Pick<Pool, 'turn'> {
+  const { plugin, parts, canDraw, onLog, onThrown } = options;
+  const judge = createJudge(canDraw);
+
+  async function call(task: CallTask, host: TaskHost | undefined, gone: Ending): Promise<TaskOutcome> {
+    const scope = new MainScope(
+      { state: { gone, bytesIn: 0 }, caller: nobody },
+      task.context,
+      {
+        log: { logLevel: 'trace', write: onLog },
+        fetch: (_, request, signal) => {
+          if (!host) throw new Error('nothing is fetched for this task');
+          return host.fetch(request, signal);
+        },
+      },
+      parts,
+    );
+    const loaded = { service: task.context.service, plugin, shipped: true, parts };
+    const timers: NodeJS.Timeout[] = [];
+    const over = new Promise<never>((_, reject) => {
+      const expire = () => {
+        scope.abort('deadline');
+        const late = () => reject(new PoolError('helper_timeout', 'the task ran past its time'));
+        timers.push(setTimeout(late, graceMs));
+      };
+      // Nobody's breakpoint is to end a call.
+      if (!isInspected()) timers.push(setTimeout(expire, task.timeoutMs ?? options.timeoutMs));
+      gone.listen(() => {
+        scope.abort('gone');
+        reject(new PoolError('shutting_down', 'the call was given up'));
+      });
+    });
+    try {
+      const value = await Promise.race([callPlugin(loaded, task, scope, options), over]);
+      return { ok: true, value, ms: 0 };
+    } finally {
+      for (const timer of timers) clearTimeout(timer);
+      scope.end();
+    }
+  }
+
+  async function preview({ bytes, maxBytes }: PreviewTask): Promise<BytesAnswer> {
+    const { body, type } = await makePreview(await options.engine, bytes, options.limits, { maxBytes });
+    return { kind: 'bytes', bytes: body, type };
+  }
+
+  async function run(task: Task, host: TaskHost | undefined, gone: Ending): Promise<TaskOutcome> {
+    const began = performance.now();
+    try {
+      if (task.kind === 'call') return await call(task, host, gone);
+      const value = task.kind === 'judge' ? judge(task) : await preview(task);
+      return { ok: true, value, ms: performance.now() - began };
+    } catch (error) {
+      if (error instanceof PoolError) throw error;
+      onThrown(error);
+      const refusal = refusalIn(error);
+      const failed = { ok: false as const, ...readThrown(error), ms: performance.now() - began };
+      return refusal ? { ...failed, refusal } : failed;
+    }
+  }
+
+  return {
+    turn() {
+      const gone = new Ending();
+      return {
+        expect: async () => undefined,
+        run: (task, host) => run(task, host, gone),
+        leave: () => gone.end(),
+      };
+    },
+  };
+}
+
+const nobody = {
+  tenant: {
+    id: 'test',
+    name: 'test',
+    weight: 1,
+    limits: { rate: null, burst: null, monthly_quota: null, in_flight: null },
+  },
+  keyId: 'test',
+  scopes: null,
+};

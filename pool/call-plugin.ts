@@ -1,0 +1,57 @@
+import { asSchema } from '../schemas/json-schema.js';
+import { type BytesAnswer, makeAnswer, toBytes } from './answer.js';
+import type { CallScope } from './context/call-scope.js';
+import { HandlerContext } from './context/handler-context.js';
+import { guard } from './fault-guard.js';
+import type { Image, ImageEngine, ImageLimits } from './image/engine.js';
+import { freshBytes } from './image/operation.js';
+import type { LoadedPlugin } from './plugin-module.js';
+import type { CallTask, FileBytes } from './task.js';
+
+export interface CallOptions {
+  engine: Promise<ImageEngine>;
+  limits: ImageLimits;
+  /** Bytes of JSON that a handler may answer with. */
+  maxJsonBytes: number;
+}
+
+const noFiles: NonNullable<CallTask['files']> = {};
+
+/** Calls one of a plugin's functions with the files opened that it takes, and makes the answer of what it returns. */
+export async function callPlugin(
+  { service, plugin, shipped, parts }: LoadedPlugin,
+  { does, input, files = noFiles }: CallTask,
+  scope: CallScope,
+  { engine, limits, maxJsonBytes }: CallOptions,
+): Promise<BytesAnswer> {
+  const open = async ({ bytes }: FileBytes): Promise<Image> => (await engine).open(bytes, limits);
+  const context = new HandlerContext(scope, parts);
+  if (plugin.files) {
+    const kinds = asSchema(plugin.files);
+    const opened: Record<string, unknown> = {};
+    for (const [field, file] of Object.entries(files)) {
+      if (!Object.hasOwn(kinds, field)) continue;
+      opened[field] = asSchema(kinds[field]).kind === 'image' ? await open(file) : file;
+    }
+    context.files = opened;
+  }
+  const picture = plugin.source === 'image' ? files.file : undefined;
+  if (picture) context.image = await open(picture);
+  const handle = async () => {
+    const called = plugin[does];
+    return typeof called === 'function' ? called.call(plugin, input, context) : undefined;
+  };
+  const result = await (shipped ? handle() : guard({ name: service, hide: parts.redactor?.text }, handle));
+  const answer = toBytes(makeAnswer(result, maxJsonBytes));
+  return { ...answer, bytes: ownBytes(answer, shipped) };
+}
+
+/**
+ * Bytes that may be moved to the main thread: JSON's are, and a picture's that a shipped plugin drew. Any others are copied, for a
+ * plugin may keep what it answers with, such as a picture that it drew once, and moved memory would be gone from its next answer.
+ */
+function ownBytes({ kind, bytes }: BytesAnswer, shipped: boolean): Uint8Array<ArrayBuffer> {
+  const mine = kind === 'json' || (shipped && freshBytes.delete(bytes));
+  const alone = mine && bytes.byteLength === bytes.buffer.byteLength;
+  return alone ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes);
+}

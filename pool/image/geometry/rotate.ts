@@ -1,0 +1,101 @@
+import type { Raster } from '../raster.js';
+
+/** A turn by any angle, and the size of the picture that it gives. */
+export interface Rotation {
+  /** Clockwise. */
+  degrees: number;
+  /** Pixels. */
+  width: number;
+  height: number;
+}
+
+/** So much of a pixel may be lost at an edge: what is right of it comes of sines that are not quite 0. */
+const slack = 1e-6;
+
+/** The smallest picture that holds all of one of this size turned around its middle. */
+export function rotatedSize({ width, height }: { width: number; height: number }, degrees: number) {
+  const { cos, sin } = directionOf(degrees);
+  return {
+    width: Math.max(1, Math.ceil(width * Math.abs(cos) + height * Math.abs(sin) - slack)),
+    height: Math.max(1, Math.ceil(width * Math.abs(sin) + height * Math.abs(cos) - slack)),
+  };
+}
+
+/**
+ * Every frame turned around its middle, on white where `opaque` and transparent around otherwise. Bilinear, as libvips turns by
+ * default, on premultiplied values, so that what is transparent lends no colour. Own code so that both engines give the
+ * same pixels.
+ */
+export function rotateRaster(raster: Raster, { degrees, width, height }: Rotation, opaque: boolean): Raster {
+  const { cos, sin } = directionOf(degrees);
+  const { width: w, height: h, frames } = raster;
+  const channels = opaque ? raster.channels : 4;
+  const data = Buffer.alloc(width * height * channels * frames, opaque ? 255 : 0);
+  const put = opaque ? putOnWhite : putOnNothing;
+  for (let frame = 0, to = 0; frame < frames; frame++) {
+    for (let y = 0; y < height; y++) {
+      // Where the row's first pixel comes from: middle to middle, with pixels' middles at halves.
+      let sourceX = cos * (0.5 - width / 2) + sin * (y + 0.5 - height / 2) + w / 2 - 0.5;
+      let sourceY = -sin * (0.5 - width / 2) + cos * (y + 0.5 - height / 2) + h / 2 - 0.5;
+      for (let x = 0; x < width; x++, to += channels, sourceX += cos, sourceY -= sin) {
+        if (sourceX <= -1 || sourceY <= -1 || sourceX >= w || sourceY >= h) continue;
+        sample(raster, frame, sourceX, sourceY, data, to, put);
+      }
+    }
+  }
+  return { data, width, height, channels, frames };
+}
+
+/** Writes a pixel of this opacity, 0 to 1, whose colours are premultiplied by it. */
+type Put = (data: Uint8Array, to: number, red: number, green: number, blue: number, alpha: number) => void;
+
+/** The four pixels around a place, by their nearness; those outside weigh nothing. Spelt out, since a loop takes twice the time. */
+function sample(source: Raster, frame: number, x: number, y: number, data: Uint8Array, to: number, put: Put) {
+  const { data: from, width, height, channels } = source;
+  const left = Math.floor(x);
+  const top = Math.floor(y);
+  const west = left < 0 ? 0 : left + 1 - x;
+  const east = left + 1 < width ? x - left : 0;
+  const north = top < 0 ? 0 : top + 1 - y;
+  const south = top + 1 < height ? y - top : 0;
+  const firstRow = (frame * height + Math.max(top, 0)) * width;
+  const secondRow = (frame * height + Math.min(top + 1, height - 1)) * width;
+  const second = Math.min(left + 1, width - 1);
+  const first = Math.max(left, 0);
+  const a = (firstRow + first) * channels;
+  const b = (firstRow + second) * channels;
+  const c = (secondRow + first) * channels;
+  const d = (secondRow + second) * channels;
+  const clear = channels === 4;
+  const atA = north * west * (clear ? (from[a + 3] as number) / 255 : 1);
+  const atB = north * east * (clear ? (from[b + 3] as number) / 255 : 1);
+  const atC = south * west * (clear ? (from[c + 3] as number) / 255 : 1);
+  const atD = south * east * (clear ? (from[d + 3] as number) / 255 : 1);
+  const mix = (channel: number) =>
+    (from[a + channel] as number) * atA +
+    (from[b + channel] as number) * atB +
+    (from[c + channel] as number) * atC +
+    (from[d + channel] as number) * atD;
+  put(data, to, mix(0), mix(1), mix(2), atA + atB + atC + atD);
+}
+
+/** On what is white and opaque already, of three channels or four. */
+function putOnWhite(data: Uint8Array, to: number, red: number, green: number, blue: number, alpha: number) {
+  const white = 255 * (1 - alpha);
+  data[to] = Math.min(255, red + white + 0.5);
+  data[to + 1] = Math.min(255, green + white + 0.5);
+  data[to + 2] = Math.min(255, blue + white + 0.5);
+}
+
+function putOnNothing(data: Uint8Array, to: number, red: number, green: number, blue: number, alpha: number) {
+  if (alpha === 0) return;
+  data[to] = Math.min(255, red / alpha + 0.5);
+  data[to + 1] = Math.min(255, green / alpha + 0.5);
+  data[to + 2] = Math.min(255, blue / alpha + 0.5);
+  data[to + 3] = Math.min(255, alpha * 255 + 0.5);
+}
+
+function directionOf(degrees: number): { cos: number; sin: number } {
+  const angle = (degrees * Math.PI) / 180;
+  return { cos: Math.cos(angle), sin: Math.sin(angle) };
+}

@@ -1,0 +1,127 @@
+import { codedError } from '../coded-error.js';
+import type {
+  CompositeOptions,
+  CropOptions,
+  EncodeOptions,
+  Fit,
+  ImageFormat,
+  ResizeOptions,
+} from './engine.js';
+import type { Rectangle } from './geometry/crop.js';
+
+/** The longest side that may be asked for: what a WebP can be. */
+const longestSide = 16_383;
+const fits: readonly Fit[] = ['cover', 'inside', 'fill'];
+const formats: readonly ImageFormat[] = ['png', 'jpg', 'webp'];
+
+type Problem = { field: string; problem: string };
+
+export function judgeResize(options: ResizeOptions): ResizeOptions & { fit: Fit } {
+  checkNames('resize', options, ['width', 'height', 'fit']);
+  const { width, height, fit = 'cover' } = options;
+  if (width === undefined && height === undefined) {
+    throw new TypeError('resize: needs width, height or both');
+  }
+  if (!fits.includes(fit)) throw new TypeError(`resize: fit must be ${list(fits)}, but is ${show(fit)}`);
+  const given = Object.entries({ width, height }).filter(([, value]) => value !== undefined);
+  refuse(
+    'resize',
+    given.map(([name, value]) => range('resize', name, value, 1, longestSide)),
+  );
+  return { width, height, fit };
+}
+
+/** A rectangle inside a picture of this size. */
+export function judgeCrop(options: CropOptions, size: { width: number; height: number }): Rectangle {
+  checkNames('crop', options, ['left', 'top', 'width', 'height']);
+  const { left, top, width, height } = options;
+  const picture = `the picture is ${size.width} × ${size.height}`;
+  refuse('crop', [
+    range('crop', 'left', left, 0, size.width - 1, picture),
+    range('crop', 'top', top, 0, size.height - 1, picture),
+  ]);
+  refuse('crop', [
+    range('crop', 'width', width, 1, size.width - left, `${picture} and left is ${left}`),
+    range('crop', 'height', height, 1, size.height - top, `${picture} and top is ${top}`),
+  ]);
+  return { left, top, width, height };
+}
+
+/** Degrees from 0 up to 360. */
+export function judgeRotate(degrees: number): number {
+  if (typeof degrees !== 'number' || !Number.isFinite(degrees)) {
+    throw new TypeError(`rotate: degrees must be a finite number, but is ${show(degrees)}`);
+  }
+  const turned = ((degrees % 360) + 360) % 360;
+  return turned === 0 ? 0 : turned;
+}
+
+export function judgeComposite(options: CompositeOptions): { left: number; top: number } {
+  checkNames('composite', options, ['left', 'top']);
+  const { left = 0, top = 0 } = options;
+  for (const [name, value] of Object.entries({ left, top })) {
+    if (Number.isSafeInteger(value)) continue;
+    throw new TypeError(`composite: ${name} must be a whole number, but is ${show(value)}`);
+  }
+  return { left, top };
+}
+
+export function judgeEncode(format: ImageFormat, options: EncodeOptions): EncodeOptions {
+  if (!formats.includes(format)) {
+    throw new TypeError(`encode: format must be ${list(formats)}, but is ${show(format)}`);
+  }
+  checkNames('encode', options, ['quality']);
+  const { quality } = options;
+  if (quality === undefined) return {};
+  const found = range('encode', 'quality', quality, 1, 100);
+  const png = { field: 'quality', problem: 'is for jpg and webp; a png has none' };
+  refuse('encode', [found ?? (format === 'png' ? png : undefined)]);
+  return { quality };
+}
+
+/** A TypeError for what is no whole number; a problem for one out of the range. */
+function range(
+  operation: string,
+  field: string,
+  value: unknown,
+  least: number,
+  most: number,
+  why?: string,
+): Problem | undefined {
+  const wanted = `must be a whole number from ${least} to ${most}${why ? ` (${why})` : ''}`;
+  if (!Number.isInteger(value)) {
+    throw new TypeError(`${operation}: ${field} ${wanted}, but is ${show(value)}`);
+  }
+  const number = value as number;
+  return number >= least && number <= most ? undefined : { field, problem: `${wanted}, but is ${number}` };
+}
+
+/** The same as `invalidInput` of the plugins' interface, for several options at once. */
+function refuse(operation: string, found: readonly (Problem | undefined)[]): void {
+  const details = found.filter((problem) => problem !== undefined);
+  if (details.length === 0) return;
+  const message = details.map(({ field, problem }) => `${field} ${problem}`).join('; ');
+  throw codedError('invalid_input', `${operation}: ${message}`, { details });
+}
+
+/** A misspelt option would be passed over in silence, and the picture be another than its author thinks. */
+function checkNames(operation: string, options: unknown, names: readonly string[]): void {
+  if (typeof options !== 'object' || options === null) {
+    throw new TypeError(`${operation}: takes an object of ${list(names)}, but got ${show(options)}`);
+  }
+  const unknown = Object.keys(options).find((name) => !names.includes(name));
+  if (unknown === undefined) return;
+  throw new TypeError(`${operation}: has no option ${show(unknown)}; there is ${list(names)}`);
+}
+
+function list(names: readonly string[]): string {
+  return names.length === 1
+    ? (names[0] as string)
+    : `${names.slice(0, -1).join(', ')} or ${names[names.length - 1]}`;
+}
+
+function show(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return value === undefined ? 'missing' : `of type ${Array.isArray(value) ? 'array' : typeof value}`;
+}

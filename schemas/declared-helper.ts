@@ -1,0 +1,87 @@
+import { asSchema, isObject, type JsonSchema } from './json-schema.js';
+
+/** A file that a helper takes: uploaded in a multipart field, or named by its url in a parameter. */
+export interface FileField {
+  /** The multipart field, and the name under which the handler finds it in `context.files`. */
+  field: string;
+  /** The parameter that holds a url in its place. */
+  parameter: string;
+  /** `image`: the gateway looks at its header and opens it; `bytes`: it is handed on as it came. */
+  kind: 'image' | 'bytes';
+  required: boolean;
+  /** Media types that are taken; any where absent. */
+  types?: readonly string[];
+  /** Bytes at most, where that is less than the gateway takes. */
+  maxBytes?: number;
+  description?: string;
+}
+
+/** A value that a helper takes from the environment. */
+export interface ConfigField {
+  name: string;
+  /** The variable. */
+  env: string;
+  /** Never shown. */
+  secret: boolean;
+  required: boolean;
+  default?: string;
+  description?: string;
+}
+
+export interface HelperExample {
+  summary?: string;
+  input: Record<string, unknown>;
+}
+
+/** What a plugin says of its helper, in plain data: all that answers, pages and tools are made from, on whatever thread it was read. */
+export interface DeclaredHelper {
+  /** One sentence. */
+  summary: string;
+  description?: string;
+  input: JsonSchema;
+  /** Schema of an answer's `data`. */
+  output?: JsonSchema;
+  examples: readonly HelperExample[];
+  files: readonly FileField[];
+  config: readonly ConfigField[];
+  runs: 'inline' | 'pool';
+  /** Milliseconds of its own deadline. */
+  timeoutMs?: number;
+  /** What a dry run answers: the name of the operation, what a real run does, or what the plugin's own function says. */
+  dryrun: 'operation' | 'run' | 'own';
+  /** Whether there is something to be made before the first call. */
+  setup: boolean;
+}
+
+/** The picture of a helper with `source: 'image'`, which is `context.image`. */
+export const sourceField: FileField = { field: 'file', parameter: 'url', kind: 'image', required: true };
+
+/** The data of a plugin's default export that is a declaration, as `checkDeclaration` says. */
+export function describeDeclaration(value: unknown): DeclaredHelper {
+  const declaration = asSchema(value);
+  const { summary, description, input, output, examples, source, files, config, runs, timeoutMs, dryrun } =
+    declaration;
+  return {
+    summary: String(summary),
+    ...(typeof description === 'string' ? { description } : {}),
+    input: asSchema(input),
+    ...(isObject(output) ? { output } : {}),
+    examples: Array.isArray(examples) ? examples : [],
+    files: [...(source === 'image' ? [sourceField] : []), ...Object.entries(asSchema(files)).map(fileOf)],
+    config: Object.entries(asSchema(config)).map(configOf),
+    runs: runs === 'inline' ? 'inline' : 'pool',
+    ...(typeof timeoutMs === 'number' ? { timeoutMs } : {}),
+    dryrun: dryrun === undefined ? 'operation' : dryrun === 'run' ? 'run' : 'own',
+    setup: declaration.setup !== undefined,
+  };
+}
+
+function fileOf([name, value]: [string, unknown]): FileField {
+  const { kind, required, ...others } = asSchema(value) as Partial<FileField>;
+  return { ...others, field: name, parameter: name, kind: kind ?? 'image', required: required === true };
+}
+
+function configOf([name, value]: [string, unknown]): ConfigField {
+  const { env, secret, required, ...others } = asSchema(value) as Partial<ConfigField>;
+  return { ...others, name, env: env ?? name, secret: secret === true, required: required === true };
+}

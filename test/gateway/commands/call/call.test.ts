@@ -1,0 +1,216 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { pino } from 'pino';
+import { runCall } from '../../../../gateway/commands/call/call.js';
+import { createInput } from '../../../../gateway/commands/call/read-file.js';
+import { loadConfig } from '../../../../gateway/config.js';
+import type { LocalHelpers } from '../../../../gateway/local/local-helpers.js';
+import { openLocalHelpers } from '../../../../gateway/local/open-local.js';
+import { fixture } from '../../../fixtures.js';
+
+const picture = fileURLToPath(new URL('../../../../../plugins/media/example.jpg', import.meta.url));
+
+describe('call', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'call-'));
+  const config = loadConfig({
+    HELPER_POOL_THREADS: '1',
+    HELPER_MAX_TEXT_BYTES: '2000',
+    HELPER_PLUGINS: fixture('plugins/agents'),
+  });
+  const log: string[] = [];
+  const logger = pino({ level: 'error' }, { write: (line) => void log.push(line) });
+  let local: LocalHelpers;
+
+  before(async () => {
+    local = await openLocalHelpers(config, pino({ level: 'silent' }));
+  });
+  after(async () => {
+    await local.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** Runs it with this on standard input; `isTTY` says that a person looks at both streams. */
+  async function run(
+    words: string[],
+    { stdin = '' as string | Readable, isTTY = false, signal = new AbortController().signal } = {},
+  ) {
+    const out: Uint8Array[] = [];
+    let stderr = '';
+    const code = await runCall(words, {
+      local,
+      most: 3,
+      input: createInput(
+        typeof stdin === 'string' ? Readable.from([Buffer.from(stdin)]) : stdin,
+        config.maxImageBytes,
+      ),
+      screen: {
+        stdout: { write: (data) => out.push(Buffer.from(data as string)), isTTY },
+        stderr: { write: (text) => (stderr += text), isTTY },
+      },
+      logger,
+      signal,
+    });
+    const bytes = Buffer.concat(out);
+    return { code, bytes, stdout: bytes.toString(), stderr };
+  }
+
+  it('prints data as JSON, and for people in lines', async () => {
+    const words = ['text/remove-stopwords', '--text', 'the cat'];
+    expect(await run(words)).to.include({ code: 0, stdout: '{"text":" cat"}\n', stderr: '' });
+    expect((await run(words, { isTTY: true })).stdout).to.equal('{\n  "text": " cat"\n}\n');
+  });
+
+  it('prints the whole envelope, errors too', async () => {
+    const { stdout } = await run(['text/remove-stopwords', '--text', '-', '--json'], { stdin: 'the cat\n' });
+    expect(JSON.parse(stdout)).to.deep.include({ ok: true, data: { text: ' cat\n' } });
+    const refused = await run(['text/remove-stopwords', '--txt', 'x', '--json']);
+    expect(refused.code).to.equal(1);
+    expect(
+      JSON.parse(refused.stdout).error.details.map(({ field }: { field: string }) => field),
+    ).to.have.members(['text', 'txt']);
+  });
+
+  it('tells people every problem in a line', async () => {
+    const { code, stderr } = await run(['media/add-border', '--width', 'abc', '--widht', '3', picture]);
+    expect(code).to.equal(1);
+    expect(stderr.trimEnd().split('\n')).to.have.length(2);
+    expect(stderr)
+      .to.match(/^Error: width must be an integer/)
+      .and.to.contain('did you mean "width"?');
+  });
+
+  it('writes a picture to standard output, to a file, and to no terminal', async () => {
+    const words = ['media/add-border', '--width', '9', picture];
+    const png = [137, 80, 78, 71];
+    expect([...(await run(words)).bytes.subarray(0, 4)]).to.deep.equal(png);
+    expect([...(await run([...words, '--out', '-'])).bytes.subarray(0, 4)]).to.deep.equal(png);
+    const out = join(folder, 'one.png');
+    expect(await run([...words, '--out', out], { isTTY: true })).to.include({ code: 0, stdout: '' });
+    expect([...readFileSync(out).subarray(0, 4)]).to.deep.equal(png);
+    const shown = await run(words, { isTTY: true });
+    expect([shown.code, shown.stdout]).to.deep.equal([1, '']);
+    expect(shown.stderr).to.contain('--out FILE');
+  });
+
+  it('works on many files, and one that is bad costs the others nothing', async () => {
+    const bad = join(folder, 'bad.jpg');
+    writeFileSync(bad, 'no picture');
+    const outDir = join(folder, 'out');
+    const words = ['media/add-border', bad, picture, join(folder, 'none.jpg'), picture, '--out-dir', outDir];
+    const { code, stdout } = await run(words);
+    expect(code).to.equal(1);
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines.map(({ ok }) => ok).sort()).to.deep.equal([false, false, true, true]);
+    expect(lines.find(({ file }) => file === bad).error.code).to.equal('bad_image');
+    expect(readdirSync(outDir).sort()).to.deep.equal(['example-2.png', 'example.png']);
+  });
+
+  it('shows one line of progress on a terminal', async () => {
+    const words = ['media/add-border', picture, picture, '--out-dir', join(folder, 'watched')];
+    const { code, stdout, stderr } = await run(words, { isTTY: true });
+    expect([code, stdout]).to.deep.equal([0, '']);
+    expect(stderr).to.match(/2 of 2 files, [\d.]+ a second\n$/);
+  });
+
+  it('never writes over a source', async () => {
+    const own = join(folder, 'own.png');
+    expect((await run(['media/add-border', picture, '--out', own])).code).to.equal(0);
+    const before = readFileSync(own);
+    const { code, stderr } = await run(['media/add-border', own, '--out-dir', folder]);
+    expect([code, Buffer.compare(before, readFileSync(own))]).to.deep.equal([1, 0]);
+    expect(stderr).to.contain('out-dir must be another folder');
+  });
+
+  it('takes its bounds and its places from those of HTTP', async () => {
+    const long = await run(['text/remove-stopwords', '--text', 'x'.repeat(3000), '--json']);
+    expect(JSON.parse(long.stdout).error.code).to.equal('too_large');
+    const file = await run(['text/remove-stopwords', '--text', 'x', picture]);
+    expect(file.stderr).to.contain('file is not taken by this helper');
+    // A value whose name was left out, and no file that is missing.
+    const nameless = await run(['text/remove-stopwords', 'the cat']);
+    expect(nameless.stderr)
+      .to.contain('(--NAME VALUE), but here is "the cat"')
+      .and.to.contain('text is required');
+    const twice = await run(['text/diff-two-strings', '--a', '-', '--b', '-'], { stdin: 'x' });
+    expect(twice.stderr).to.contain(
+      'b is to be read from standard input, which a has been read from already',
+    );
+    expect((await run(['media/add-border', picture, picture, '--out', 'x'])).stderr).to.contain('--out-dir');
+  });
+
+  it('reads no more than any call may bring', async () => {
+    const endless = () =>
+      Readable.from(
+        (function* () {
+          for (;;) yield Buffer.alloc(1_000_000);
+        })(),
+      );
+    const text = await run(['text/remove-stopwords', '--text', '-'], { stdin: endless() });
+    expect(text.stderr).to.contain('too_large');
+    expect((await run(['media/add-border', '-'], { stdin: endless() })).stderr).to.contain('too_large');
+  });
+
+  it('tells why a place cannot be written to', async () => {
+    const file = join(folder, 'a-file');
+    writeFileSync(file, '');
+    const tell = async (...words: string[]) => {
+      const { code, stderr } = await run(['media/add-border', picture, ...words]);
+      return [code, stderr.trim()];
+    };
+    expect(await tell('--out-dir', file)).to.deep.equal([
+      1,
+      `Error: out-dir cannot be written to: ${file} is no folder`,
+    ]);
+    expect(await tell('--out', join(folder, 'none', 'x.png'))).to.deep.equal([
+      1,
+      `Error: out cannot be written to: there is no folder ${join(folder, 'none')}`,
+    ]);
+    expect((await tell('--out', folder))[1]).to.contain(`${folder} is a folder`);
+  });
+
+  it('takes --help and --json before the helper too', async () => {
+    expect((await run(['--help', 'media/add-border'])).stdout).to.contain('--width VALUE');
+    const { stdout } = await run(['--json', 'text/remove-stopwords', '--text', 'the']);
+    expect(JSON.parse(stdout)).to.have.property('ok', true);
+  });
+
+  it('logs the reason of a fault, which the answer does not tell', async () => {
+    const { code, stderr } = await run(['broken']);
+    expect([code, stderr]).to.deep.equal([
+      1,
+      'Error: The helper failed. This is a fault here, not in your request. (internal)\n',
+    ]);
+    expect(JSON.parse(log.join('')).err.message).to.equal('secret reason');
+  });
+
+  it('ends with 2 where there is no such helper, and names the nearest', async () => {
+    const unknown = await run(['media/add-bordr']);
+    expect([unknown.code, unknown.stdout]).to.deep.equal([2, '']);
+    expect(unknown.stderr).to.contain('did you mean "media/add-border"?');
+    expect((await run([])).code).to.equal(2);
+    const { code, stdout } = await run(['x', '--json']);
+    expect([code, JSON.parse(stdout).error.code]).to.deep.equal([2, 'not_found']);
+  });
+
+  it('explains each helper', async () => {
+    const { code, stdout } = await run(['media/add-watermark', '--help']);
+    expect(code).to.equal(0);
+    for (const { name } of local.registry.get('media/add-watermark')?.parameters.properties ?? []) {
+      expect(stdout).to.contain(`--${name}`);
+    }
+    expect((await run(['--help'])).stdout).to.contain('media/add-border');
+  });
+
+  it('begins no file once it is interrupted', async () => {
+    const words = ['media/add-border', picture, picture, '--out-dir', join(folder, 'interrupted')];
+    const { code, stdout } = await run(words, { signal: AbortSignal.abort() });
+    expect([code, stdout, existsSync(join(folder, 'interrupted'))]).to.deep.equal([130, '', false]);
+  });
+});

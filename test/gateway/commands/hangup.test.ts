@@ -1,0 +1,83 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { type GatewayProcess, startGatewayProcess } from '../gateway-process.js';
+import { answering } from '../helpers/reload-world.js';
+
+describe('serve at SIGHUP', () => {
+  let folder: string;
+  let gateway: GatewayProcess;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'hangup-'));
+    await writeFile(join(folder, 'say.mjs'), answering(1));
+    await writeFile(join(folder, 'here.mjs'), answering(1, "runs: 'inline'"));
+    gateway = await startGatewayProcess({
+      HELPER_PLUGINS: folder,
+      HELPER_DATA_DIR: join(folder, '.data'),
+      LOG_LEVEL: 'info',
+    });
+  });
+
+  after(async () => {
+    await gateway.stop('SIGKILL');
+    await rm(folder, { recursive: true });
+  });
+
+  /** Sends signals and waits for the line that says that as many reloads, or one for all, are done. */
+  async function reload(signals = 1): Promise<Record<string, unknown>> {
+    const before = gateway.written().length;
+    for (let sent = 0; sent < signals; sent += 1) gateway.child.kill('SIGHUP');
+    for (;;) {
+      const line = gateway
+        .written()
+        .slice(before)
+        .split('\n')
+        .find((text) => text.includes('"plugins reloaded"'));
+      if (line?.endsWith('}')) return JSON.parse(line);
+      await new Promise((resolve) => gateway.child.stdout?.once('data', resolve));
+    }
+  }
+
+  async function call(id: string): Promise<unknown> {
+    const response = await fetch(`${gateway.url}/${id}?ak=${gateway.first_key?.key}`);
+    const { data } = (await response.json()) as { data?: { value: unknown } };
+    return data?.value ?? response.status;
+  }
+
+  it('loads every helper anew, inline ones too, and logs what changed', async () => {
+    expect([await call('say'), await call('here')]).to.deep.equal([1, 1]);
+    await writeFile(join(folder, 'say.mjs'), answering(2));
+    await writeFile(join(folder, 'here.mjs'), answering(2, "runs: 'inline'"));
+    await writeFile(join(folder, 'new.mjs'), answering('new'));
+    expect(await reload()).to.deep.include({ added: ['new'], reloaded: ['here', 'say'], failed: 0 });
+    expect([await call('say'), await call('here'), await call('new')]).to.deep.equal([2, 2, 'new']);
+  });
+
+  it('answers calls of the package’s helpers all the while', async () => {
+    const reloading = reload(3);
+    const calls = Array.from({ length: 40 }, async () => {
+      const text = 'the word '.repeat(2_000);
+      const body = JSON.stringify({ text });
+      const headers = { 'content-type': 'application/json' };
+      const url = `${gateway.url}/text/remove-stopwords?ak=${gateway.first_key?.key}`;
+      return (await fetch(url, { method: 'POST', headers, body })).status;
+    });
+    expect(new Set(await Promise.all(calls))).to.deep.equal(new Set([200]));
+    await reloading;
+  });
+
+  it('goes on with what it has where a file is broken, and names it', async () => {
+    await writeFile(join(folder, 'say.mjs'), 'export default 7;');
+    expect(await reload()).to.include({ failed: 1 });
+    expect(gateway.written()).to.include(join(folder, 'say.mjs')).and.include('must be a helper declaration');
+    expect([await call('say'), await call('new')]).to.deep.equal([2, 'new']);
+  });
+
+  it('removes what is gone', async () => {
+    await rm(join(folder, 'new.mjs'));
+    expect(await reload()).to.deep.include({ removed: ['new'] });
+    expect(await call('new')).to.equal(404);
+  });
+});

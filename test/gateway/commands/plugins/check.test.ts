@@ -1,0 +1,106 @@
+import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { builtinPlugins } from '../../../../gateway/helpers/package-paths.js';
+import { fixture } from '../../../fixtures.js';
+import { runCommand, startGatewayProcess } from '../../gateway-process.js';
+
+const check = (...args: string[]) => runCommand(['plugins', 'check', ...args], {});
+
+describe('plugins check', () => {
+  it('lists the plugins of the folder, and no others', async () => {
+    const { code, stdout } = await check(fixture('plugins/good'), '--json');
+    expect(code).to.equal(0);
+    const { data } = JSON.parse(stdout);
+    const ids = data.plugins.map(({ id }: { id: string }) => id);
+    expect(ids).to.have.members(['hello', 'team/size', 'team/typed', 'text']);
+  });
+
+  it('says that a route is taken by a helper of the package', async () => {
+    const { code, stderr } = await check(fixture('plugins/bad/taken'));
+    expect(code).to.equal(1);
+    expect(stderr).to.match(/the route \/text\/remove-stopwords is taken by .*remove-stopwords/);
+    const { stdout } = await check(fixture('plugins/bad/taken'), '--json');
+    expect(JSON.parse(stdout).error.details).to.have.length(1);
+  });
+
+  it('takes the package’s own folder for no twin of itself, linked or not', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'plugins-'));
+    await symlink(builtinPlugins, join(folder, 'link'));
+    for (const path of [builtinPlugins, join(folder, 'link')]) {
+      const { code, stdout } = await check(path);
+      expect(code).to.equal(0);
+      expect(stdout).to.match(/^4 plugins are fine/);
+    }
+    await rm(folder, { recursive: true });
+  });
+
+  it('knows no twin in a folder that is served already', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'plugins-'));
+    await cp(fixture('plugins/good'), folder, { recursive: true });
+    const { code } = await runCommand(['plugins', 'check', folder], { HELPER_PLUGINS: folder });
+    await rm(folder, { recursive: true });
+    expect(code).to.equal(0);
+  });
+
+  it('prints its result alone on standard output, whatever a plugin prints', async () => {
+    const { stdout, stderr } = await check(fixture('plugins/printing'), '--json');
+    expect(JSON.parse(stdout).ok).to.equal(true);
+    for (const how of ['by log', 'by info', 'by write', 'later']) expect(stderr).to.include(`printed ${how}`);
+    expect((await check(fixture('plugins/printing'))).stdout).to.match(/^1 plugin is fine:\n.*\n$/);
+  });
+
+  it('ends, whatever a plugin keeps open', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'plugins-'));
+    const code = `setInterval(() => {}, 1000);
+      export default { summary: 'x', input: { type: 'object' }, handler: () => ({}) };`;
+    await writeFile(join(folder, 'open.mjs'), code);
+    expect((await check(folder)).code).to.equal(0);
+    await writeFile(join(folder, 'bad.mjs'), 'export default 1;');
+    expect((await check(folder)).code).to.equal(1);
+    await rm(folder, { recursive: true });
+  });
+
+  it('tells what each needs, and sets nothing up', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'plugins-'));
+    const code = `export default { summary: 'x', input: { type: 'object' }, timeoutMs: 500, handler: () => ({}),
+      files: { logo: { kind: 'image', required: true } }, setup: () => { throw 1; },
+      config: { key: { env: 'NEEDS_KEY', required: true, secret: true }, host: { env: 'NEEDS_HOST' } } };`;
+    await writeFile(join(folder, 'needs.mjs'), code);
+    const env = { NEEDS_HOST: 'secret-value' };
+    const { stdout } = await runCommand(['plugins', 'check', folder], env);
+    expect(stdout).to.match(/\/needs +pool +x\n +files: logo \(image, required\)\n/);
+    expect(stdout)
+      .to.include('NEEDS_KEY (required, not set), NEEDS_HOST (set)')
+      .and.not.include('secret-value');
+    await writeFile(
+      join(folder, 'needs.mjs'),
+      code.replace('timeoutMs: 500', "output: { type: 'object', a: 1 }"),
+    );
+    const faulty = await runCommand(['plugins', 'check', folder], {});
+    await rm(folder, { recursive: true });
+    expect(faulty.code).to.equal(1);
+    expect(faulty.stderr).to.include('output.a');
+  });
+
+  it('says of a folder that does not exist that it does not', async () => {
+    const { code, stderr } = await check(fixture('plugins/nowhere'));
+    expect(code).to.equal(1);
+    expect(stderr).to.include('does not exist');
+  });
+});
+
+describe('serve --json', () => {
+  it('prints JSON alone on standard output, whatever a plugin prints', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'helper-gateway-'));
+    // Each line is parsed: what is not JSON fails the start.
+    const gateway = await startGatewayProcess({
+      HELPER_DATA_DIR: dataDir,
+      HELPER_PLUGINS: fixture('plugins/printing'),
+    });
+    expect(gateway.written()).to.include('printed by log');
+    expect(await gateway.stop()).to.equal(0);
+    await rm(dataDir, { recursive: true });
+  });
+});

@@ -1,0 +1,50 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { choosePlace } from '../../../../gateway/commands/plugins/new/choose-place.js';
+
+describe('choosePlace', () => {
+  const cwd = realpathSync(mkdtempSync(join(tmpdir(), 'place-')));
+  mkdirSync(join(cwd, 'made', 'text'), { recursive: true });
+  writeFileSync(join(cwd, 'made', 'tsconfig.json'), '{"paths": {"helper-gateway/testing": []}}');
+  mkdirSync(join(cwd, 'old', 'text'), { recursive: true });
+  after(() => rmSync(cwd, { recursive: true }));
+
+  const choose = (path: string, options: { dir?: string; known?: string[] } = {}) =>
+    choosePlace(path, { known: [], cwd, ...options });
+
+  it('takes the first part that is not there for the folder', () => {
+    expect(choose('helpers/text/shout')).to.deep.equal({ dir: join(cwd, 'helpers'), route: 'text/shout' });
+  });
+
+  it('takes the deepest folder that is there', () => {
+    expect(choose(join(cwd, 'text/shout'))).to.deep.equal({ dir: cwd, route: 'text/shout' });
+    expect(choose('old/a/b')).to.deep.equal({ dir: join(cwd, 'old'), route: 'a/b' });
+    expect(choose('shout')).to.deep.equal({ dir: cwd, route: 'shout' });
+  });
+
+  it('knows a folder of plugins again by what was written to it, or because it is served', () => {
+    expect(choose('made/text/shout')).to.deep.equal({ dir: join(cwd, 'made'), route: 'text/shout' });
+    expect(choose('old/text/shout', { known: ['old'] }).route).to.equal('text/shout');
+  });
+
+  it('takes the folder that was named', () => {
+    expect(choose('old/text/shout', { dir: 'old' }).route).to.equal('text/shout');
+    expect(() => choose('x/shout', { dir: 'old' }))
+      .to.throw()
+      .with.nested.property('details[0].problem');
+  });
+
+  it('reads a file’s name as its route', () => {
+    expect(choose('helpers/shout.mjs').route).to.equal('shout');
+  });
+
+  it('refuses what can be no route', () => {
+    for (const path of ['helpers/Upper', 'helpers/a b', 'helpers/docs/x', 'helpers/_x']) {
+      expect(() => choose(path), path)
+        .to.throw()
+        .with.property('code', 'invalid_input');
+    }
+  });
+});

@@ -1,0 +1,120 @@
+/** Compiled, never run: what a handler gets for a schema. */
+import type { ValueOf } from '../../../gateway/helper.js';
+import type { Equal, Expect } from './equal.js';
+
+type Plain = [
+  Expect<Equal<ValueOf<{ type: 'string'; maxLength: 5 }>, string>>,
+  Expect<Equal<ValueOf<{ type: 'integer' }>, number>>,
+  Expect<Equal<ValueOf<{ type: 'boolean' }>, boolean>>,
+  Expect<Equal<ValueOf<{ type: 'null' }>, null>>,
+  Expect<Equal<ValueOf<{ type: readonly ['number', 'string'] }>, number | string>>,
+  Expect<Equal<ValueOf<{ type: 'string'; nullable: true }>, string | null>>,
+  Expect<Equal<ValueOf<{ const: 'circle' }>, 'circle'>>,
+  Expect<Equal<ValueOf<{ enum: readonly ['a', 2, null] }>, 'a' | 2 | null>>,
+  Expect<Equal<ValueOf<{ type: 'string'; enum: readonly string[] }>, string>>,
+  Expect<Equal<ValueOf<{ description: 'Anything.' }>, unknown>>,
+  Expect<Equal<ValueOf<true>, unknown>>,
+  Expect<Equal<ValueOf<false>, never>>,
+];
+
+type NormalForms = [
+  Expect<Equal<ValueOf<{ type: 'string'; color: true }>, `#${string}`>>,
+  Expect<Equal<ValueOf<{ type: readonly ['number', 'string']; fraction: true }>, number>>,
+  Expect<Equal<ValueOf<{ type: 'string'; choice: { png: []; jpg: ['jpeg'] } }>, 'png' | 'jpg'>>,
+  Expect<Equal<ValueOf<{ type: 'string'; drawable: true }>, string>>,
+];
+
+type Lists = [
+  Expect<Equal<ValueOf<{ type: 'array'; items: { type: 'string' } }>, string[]>>,
+  Expect<Equal<ValueOf<{ type: 'array' }>, unknown[]>>,
+  Expect<
+    Equal<
+      ValueOf<{ type: 'array'; items: readonly [{ type: 'string' }, { type: 'integer' }] }>,
+      [string, number]
+    >
+  >,
+  Expect<
+    Equal<
+      ValueOf<{
+        type: 'array';
+        items: { type: 'object'; properties: { k: { type: 'string' } }; required: ['k'] };
+      }>,
+      { k: string }[]
+    >
+  >,
+];
+
+type Nested = ValueOf<{
+  type: 'object';
+  properties: {
+    q: { type: 'integer'; default: 80 };
+    width: { type: 'number' };
+    inner: { type: 'object'; properties: { on: { type: 'boolean' } }; required: readonly ['on'] };
+  };
+  required: readonly ['width'];
+}>;
+type Objects = [
+  Expect<Equal<Nested, { q: number; width: number; inner?: { on: boolean } }>>,
+  Expect<Equal<ValueOf<{ type: 'object' }>, Record<string, unknown>>>,
+  Expect<
+    Equal<ValueOf<{ type: 'object'; additionalProperties: { type: 'number' } }>, Record<string, number>>
+  >,
+];
+
+type Shapes = ValueOf<{
+  oneOf: readonly [
+    {
+      type: 'object';
+      properties: { kind: { const: 'circle' }; r: { type: 'number' } };
+      required: readonly ['kind', 'r'];
+    },
+    {
+      type: 'object';
+      properties: { kind: { const: 'square' }; side: { type: 'number' } };
+      required: readonly ['kind', 'side'];
+    },
+  ];
+}>;
+type OneOfTwo = ValueOf<{
+  type: 'object';
+  properties: { a: { type: 'string' }; b: { type: 'number' } };
+  anyOf: readonly [{ required: readonly ['a'] }, { required: readonly ['b'] }];
+}>;
+type Beside = ValueOf<{
+  type: 'object';
+  properties: { name: { type: 'string' } };
+  required: readonly ['name'];
+  allOf: readonly [{ properties: { age: { type: 'integer' } } }, { $ref: '#/definitions/named' }];
+  definitions: { named: { properties: { nick: { type: 'string' } }; required: readonly ['nick'] } };
+}>;
+type Alternatives = [
+  Expect<Equal<Shapes, { kind: 'circle'; r: number } | { kind: 'square'; side: number }>>,
+  Expect<Equal<ValueOf<{ anyOf: readonly [{ type: 'string' }, { type: 'integer' }] }>, string | number>>,
+  Expect<Equal<OneOfTwo, { a: string; b?: number } | { a?: string; b: number }>>,
+  Expect<Equal<Beside, { name: string; age?: number; nick: string }>>,
+];
+
+type Tree = ValueOf<{
+  type: 'object';
+  properties: {
+    root: { $ref: '#/$defs/node' };
+    lost: { $ref: '#/$defs/gone' };
+    loop: { $ref: '#/$defs/loop' };
+  };
+  required: readonly ['root', 'lost', 'loop'];
+  $defs: {
+    node: {
+      type: 'object';
+      properties: { text: { type: 'string' }; children: { type: 'array'; items: { $ref: '#/$defs/node' } } };
+      required: readonly ['text', 'children'];
+    };
+    loop: { $ref: '#/$defs/loop' };
+  };
+}>;
+type References = [
+  Expect<Equal<Tree['root']['children'][0]['children'][0]['text'], string>>,
+  Expect<Equal<Tree['lost'], unknown>>,
+  Expect<Equal<Tree['loop'], unknown>>,
+];
+
+export type Values = [Plain, NormalForms, Lists, Objects, Alternatives, References];

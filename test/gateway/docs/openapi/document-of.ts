@@ -1,0 +1,35 @@
+import { openApiDocument } from '../../../../gateway/docs/openapi/document.js';
+import { loadRegistry } from '../../../../gateway/helpers/load-registry.js';
+import { builtinPlugins } from '../../../../gateway/helpers/package-paths.js';
+import { createVocabulary } from '../../../../schemas/vocabulary/vocabulary.js';
+import { fixture } from '../../../fixtures.js';
+
+/** Folders of plugins with every kind of schema and answer. */
+export const fixtureFolders = ['openapi', 'alternatives', 'good', 'pool', 'results'].map((name) =>
+  fixture(`plugins/${name}`),
+);
+
+type Content = Record<
+  string,
+  { schema: Record<string, unknown>; examples?: Record<string, { value: unknown }> }
+>;
+
+/** As much of an operation as tests look at. */
+export interface Operation {
+  operationId: string;
+  parameters: { name: string; required: boolean; schema?: unknown; content?: Content }[];
+  requestBody: { required: boolean; content: Content };
+  responses: Record<string, { content?: Content; headers?: object; $ref?: string }>;
+}
+
+/** The document of the shipped plugins and of those in these folders. */
+export async function documentOf(folders: string[]) {
+  const registry = await loadRegistry([builtinPlugins, ...folders], createVocabulary());
+  const document = openApiDocument(registry, { version: '1.0.0' });
+  const operation = (method: 'get' | 'post', path: string): Operation => {
+    const item = document.paths[path] as Record<string, Operation> | undefined;
+    if (item?.[method] === undefined) throw new Error(`no ${method} of ${path}`);
+    return item[method];
+  };
+  return { document, operation };
+}

@@ -1,0 +1,65 @@
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { fixture } from '../../../fixtures.js';
+import { startTestGateway, type TestGateway } from '../../harness.js';
+import { launchChromium, requireChromium } from '../../site/chromium.js';
+
+/** A gateway and a Chromium, for the tests of the suite around. */
+export interface InPlayground {
+  readonly gateway: TestGateway;
+  /** What scripts and policies of the pages complained of. */
+  readonly faults: string[];
+  /** A page at this path, in a context of its own where it has options; with the key typed in where it is a helper's. */
+  open(path: string, options?: BrowserContextOptions): Promise<Page>;
+}
+
+/** Opens both before the tests of the suite around and closes them after; skips these where there is no Chromium. */
+export function inPlayground(): InPlayground {
+  let browser: Browser;
+  let gateway: TestGateway;
+  /** One for most: what is loaded once is in its cache, and a page of it starts in half the time. */
+  let shared: BrowserContext;
+  const opened: (BrowserContext | Page)[] = [];
+  const faults: string[] = [];
+
+  before(async function () {
+    requireChromium.call(this);
+    gateway = await startTestGateway({ HELPER_PLUGINS: fixture('plugins/playground'), HELPER_RATE: '1000' });
+    browser = await launchChromium();
+    shared = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
+  });
+  afterEach(() => Promise.all(opened.splice(0).map((each) => each.close())));
+  after(async () => {
+    await browser?.close();
+    await gateway?.close();
+  });
+
+  return {
+    get gateway() {
+      return gateway;
+    },
+    faults,
+    async open(path, options) {
+      const context = options ? await browser.newContext(options) : shared;
+      context.setDefaultTimeout(10_000);
+      const page = await context.newPage();
+      opened.push(options ? context : page);
+      page.on('pageerror', (error) => faults.push(error.message));
+      page.on('console', (message) => {
+        // A refused or lost call is a result like any other, though the browser calls it an error.
+        if (message.type() !== 'error' || message.text().startsWith('Failed to load resource')) return;
+        faults.push(message.text());
+      });
+      await page.goto(gateway.url + path);
+      if (path.includes('helper=')) await page.getByLabel('API key').fill(gateway.key);
+      return page;
+    },
+  };
+}
+
+/** Sends by the keyboard and waits for the answer; gives its line of status. */
+export async function press(page: Page): Promise<string> {
+  await page.locator('#status').evaluate((line: { replaceChildren(): void }) => line.replaceChildren());
+  await page.getByRole('button', { name: 'Send' }).press('Enter');
+  await page.locator('#status .state').waitFor();
+  return (await page.locator('#status').textContent()) ?? '';
+}

@@ -1,0 +1,162 @@
+import { spawnSync } from 'node:child_process';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { skipWithout } from '../../../needs.js';
+import { browserModule } from './browser-module.js';
+
+interface Request {
+  url: string;
+  input: Record<string, unknown>;
+  files: { field: string; name: string }[];
+  answer: { kind: 'data' } | { kind: 'file'; extension: string };
+}
+interface Snippets {
+  snippet(language: 'curl' | 'fetch' | 'python', request: Request, key?: string): string;
+}
+
+const url = 'http://127.0.0.1:8080/text/shout';
+/** Without U+0000, which no command line and no file name can hold, and whole characters alone. */
+const text = fc.string({ unit: 'binary' }).filter((each) => !each.includes('\0'));
+const awkward = fc.oneof(
+  text,
+  fc.constantFrom("it's", '"$KEY"', '`id`', '\\', '@file', '<x;type=y', `$\{1}`, '\u2028', '\n'),
+);
+const value = fc.oneof(
+  awkward,
+  fc.integer(),
+  fc.boolean(),
+  fc.constant(null),
+  fc.array(awkward),
+  fc.dictionary(awkward, awkward),
+);
+const name = fc.stringMatching(/^[a-z_-]{1,8}$/);
+const input = fc.dictionary(name, value, { noNullPrototype: true });
+const requests: Request[] = fc
+  .sample(input, { numRuns: 60, seed: 7 })
+  .map((each): Request => ({ url, input: each, files: [], answer: { kind: 'data' } }));
+const uploads = fc.sample(input, { numRuns: 30, seed: 9 }).map(
+  (each): Request => ({
+    url,
+    input: each,
+    files: [{ field: 'file', name: 'a, "b";c.png' }],
+    answer: { kind: 'file', extension: 'png' },
+  }),
+);
+
+function texts(each: Request): string[][] {
+  return Object.entries(each.input).map(([key, member]) => [
+    key,
+    typeof member === 'string' ? member : JSON.stringify(member),
+  ]);
+}
+
+describe('the request that the playground shows', () => {
+  let snippet: Snippets['snippet'];
+  before(async () => {
+    ({ snippet } = await browserModule<Snippets>('snippets.js'));
+  });
+
+  it('has the key’s variable where nothing else is said, and what is said else', () => {
+    const request = requests[0] as Request;
+    expect(snippet('curl', request)).to.include('"Authorization: Bearer $KEY"');
+    expect(snippet('fetch', request)).to.include('process.env.KEY');
+    expect(snippet('python', request)).to.include('os.environ["KEY"]');
+    for (const language of ['curl', 'fetch', 'python'] as const) {
+      expect(snippet(language, request, '••••'))
+        .to.include('Bearer ••••')
+        .and.not.include('KEY');
+    }
+  });
+
+  it('comes through a shell as it was meant, whatever the values', () => {
+    const script = [
+      'curl() { printf "%s\\0" "$@"; printf "\\1\\0"; }',
+      ...[...requests, ...uploads].map((each) => snippet('curl', each)),
+    ].join('\n');
+    const { stdout, status } = spawnSync('sh', ['-c', script], {
+      encoding: 'utf8',
+      env: { KEY: 'hg_secret' },
+    });
+    expect(status).to.equal(0);
+    const calls = stdout
+      .split('\x01\0')
+      .slice(0, -1)
+      .map((call) => call.split('\0').slice(0, -1));
+    expect(calls).to.deep.equal([
+      ...requests.map((each) => [
+        url,
+        ...['-H', 'Authorization: Bearer hg_secret', '-H', 'Content-Type: application/json'],
+        ...['-d', JSON.stringify(each.input)],
+      ]),
+      ...uploads.map((each) => [
+        url,
+        ...['-H', 'Authorization: Bearer hg_secret', '-F', 'file=@"a, \\"b\\";c.png"'],
+        ...texts(each).flatMap(([key, member]) => ['--form-string', `${key}=${member}`]),
+        ...['-o', 'result.png'],
+      ]),
+    ]);
+  });
+
+  it('is JavaScript that makes the call, whatever the values', async () => {
+    const AsyncFunction = (async () => undefined).constructor as FunctionConstructor;
+    for (const each of [...requests, ...uploads]) {
+      const code = snippet('fetch', each).replaceAll(/^import .*$/gm, '');
+      const sent: [string, RequestInit][] = [];
+      const answer = { ok: true, json: () => ({}), arrayBuffer: () => new ArrayBuffer(0) };
+      const scope = {
+        fetch: (to: string, init: RequestInit) => sent.push([to, init]) && answer,
+        process: { env: { KEY: 'hg_secret' } },
+        console: { log: () => undefined },
+        openAsBlob: (file: string) => new Blob([file]),
+        writeFile: () => undefined,
+      };
+      await new AsyncFunction(...Object.keys(scope), code)(...Object.values(scope));
+      const [to, init] = sent[0] as [string, RequestInit];
+      expect(to).to.equal(url);
+      expect(new Headers(init.headers).get('authorization')).to.equal('Bearer hg_secret');
+      if (each.files.length === 0) expect(JSON.parse(init.body as string)).to.deep.equal(each.input);
+      else {
+        const { file, ...fields } = Object.fromEntries(init.body as FormData);
+        expect((file as File).name).to.equal('a, "b";c.png');
+        expect(fields).to.deep.equal(Object.fromEntries(texts(each)));
+      }
+    }
+  });
+
+  it('is Python that makes the call, whatever the values', function () {
+    const runner = [
+      'import json, sys, types, builtins',
+      'calls = []',
+      'class Answer:',
+      '    content = b""',
+      '    def json(self): return None',
+      '    def raise_for_status(self): pass',
+      'def post(url, **given):',
+      '    calls.append({"url": url, **given}); return Answer()',
+      'sys.modules["requests"] = types.SimpleNamespace(post=post)',
+      'class Opened(str):',
+      '    def write(self, content): pass',
+      'quiet = {"open": lambda name, mode: Opened(name), "print": lambda *given: None}',
+      'for code in json.load(sys.stdin): exec(code, dict(quiet))',
+      'json.dump(calls, sys.stdout)',
+    ].join('\n');
+    const codes = [...requests, ...uploads].map((each) => snippet('python', each));
+    const { stdout, stderr, error } = spawnSync('python3', ['-c', runner], {
+      encoding: 'utf8',
+      input: JSON.stringify(codes),
+      env: { PATH: process.env.PATH, KEY: 'hg_secret' },
+    });
+    if (error) skipWithout(this, 'python3');
+    expect(stderr).to.equal('');
+    const headers = { Authorization: 'Bearer hg_secret' };
+    expect(JSON.parse(stdout)).to.deep.equal([
+      ...requests.map((each) => ({ url, headers, json: each.input })),
+      ...uploads.map((each) => ({
+        url,
+        headers,
+        files: { file: 'a, "b";c.png' },
+        ...(texts(each).length > 0 ? { data: Object.fromEntries(texts(each)) } : {}),
+      })),
+    ]);
+  });
+});

@@ -1,0 +1,96 @@
+import { expect } from 'chai';
+import type { HelperShelf } from '../../../gateway/helpers/live-registry.js';
+import { startTestGateway, type TestGateway } from '../harness.js';
+
+const pages = ['/', '/?helper=text/diff-two-strings', '/docs', '/openapi.json'];
+
+describe('docs: pages and documents', () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await startTestGateway();
+  });
+  after(() => gateway?.close());
+  const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+    gateway.call(path, { key: null, headers, method });
+
+  it('need no key, and are asked for again each time, for nothing where they are the same', async () => {
+    for (const path of pages) {
+      const { status, headers, bytes } = await get(path);
+      expect(status).to.equal(200);
+      expect(headers.get('cache-control')).to.equal('no-cache');
+      expect(bytes.length).to.be.above(100);
+      const again = await get(path, {
+        'if-none-match': headers.get('etag') ?? '',
+        // What fetch would say of itself is that it wants it all.
+        'cache-control': 'max-age=0',
+      });
+      expect(again.status).to.equal(304);
+      expect(again.bytes).to.have.length(0);
+    }
+  });
+
+  it('answer HEAD without a body, and other methods with 405', async () => {
+    for (const path of pages) {
+      const head = await get(path, {}, 'HEAD');
+      expect(head.status).to.equal(200);
+      expect(head.bytes).to.have.length(0);
+      const posted = await get(path, {}, 'POST');
+      expect(posted.status).to.equal(405);
+      expect(posted.headers.get('allow')).to.equal('GET, HEAD, OPTIONS');
+    }
+  });
+
+  it('have files that may be kept for ever, whatever they are compressed with', async () => {
+    const page = new TextDecoder().decode((await get('/docs')).bytes);
+    const paths = [...page.matchAll(/(?:src|href)="(\/docs\/assets\/[^"]+)"/g)].map(([, path]) => path ?? '');
+    expect(paths).to.have.length(5);
+    for (const path of paths) {
+      const files = await Promise.all(
+        ['identity', 'gzip', 'br'].map((encoding) => get(path, { 'accept-encoding': encoding })),
+      );
+      const [plain, ...others] = files;
+      expect(plain?.headers.get('cache-control')).to.include('immutable');
+      expect(plain?.headers.get('content-encoding')).to.equal(null);
+      for (const other of others)
+        expect(Buffer.compare(other.bytes, plain?.bytes ?? Buffer.alloc(0))).to.equal(0);
+      expect(new Set(files.map(({ headers }) => headers.get('etag'))).size).to.be.oneOf([1, 3]);
+    }
+    const bundle = paths.find((path) => path.endsWith('bundle.js')) ?? '';
+    expect((await get(bundle, { 'accept-encoding': 'br' })).headers.get('content-encoding')).to.equal('br');
+    expect((await get(bundle.replace(/assets\/\w+/, 'assets/000000000000'))).status).to.equal(404);
+  });
+
+  it('let nothing in from elsewhere, and nothing inline', async () => {
+    for (const page of pages.slice(0, 3)) {
+      const { headers, bytes } = await get(page);
+      const policy = headers.get('content-security-policy') ?? '';
+      expect(policy).to.include("default-src 'none'").and.include("frame-ancestors 'none'");
+      expect(policy).not.to.match(/unsafe|https?:|\*/);
+      expect(new TextDecoder().decode(bytes), page).not.to.match(/<style|style=|<script>/);
+    }
+  });
+
+  it('have the document written anew when the helpers have changed', async () => {
+    const before = await get('/openapi.json');
+    const { registry } = gateway.gateway as unknown as { registry: HelperShelf };
+    const all = new Map(registry);
+    registry.replaceAll(new Map([...all].filter(([id]) => id !== 'text/diff-two-strings')));
+    const after = await get('/openapi.json');
+    registry.replaceAll(all);
+    expect(before.json.paths).to.have.property('/text/diff-two-strings');
+    expect(after.json.paths).not.to.have.property('/text/diff-two-strings');
+    expect(after.headers.get('etag')).not.to.equal(before.headers.get('etag'));
+    expect((await get('/openapi.json')).headers.get('etag')).to.equal(before.headers.get('etag'));
+  });
+});
+
+describe('docs: with HELPER_DOCS=off', () => {
+  it('are not served', async () => {
+    const gateway = await startTestGateway({ HELPER_DOCS: 'off' });
+    try {
+      for (const path of pages) expect((await gateway.call(path, { key: null })).status).to.equal(404);
+    } finally {
+      await gateway.close();
+    }
+  });
+});

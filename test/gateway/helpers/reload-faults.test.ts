@@ -1,0 +1,91 @@
+import { rm } from 'node:fs/promises';
+import { expect } from 'chai';
+import { answering, createReloadWorld, type ReloadWorld } from './reload-world.js';
+
+describe('a reload of a plugin that cannot be loaded', () => {
+  let world: ReloadWorld;
+
+  before(async () => {
+    world = await createReloadWorld({ importMs: 1_000 });
+    await world.write('shout.mjs', answering('good'));
+    await world.write('other.mjs', answering(0));
+    await world.reload();
+  });
+
+  after(() => world.close());
+
+  const faults: [string, string, RegExp][] = [
+    ['syntax', 'export default {\n  summary: "x"\n  input: {} }', /SyntaxError: .*line 3/],
+    ['a throw', '\nthrow new Error("no database");', /Error: no database \(.*shout\.mjs:2:7\)/],
+    ['no export', 'export const x = 1;', /has no default export/],
+    ['no declaration', 'export default 7;', /must be a helper declaration/],
+    ['no handler', answering(0).replace('handler', 'handle'), /handler must be a function/],
+    ['a schema', answering(0).replace("'object'", "'objekt'"), /input\.type/],
+    ['an example', answering(0, 'examples: [{ input: { a: 1 } }]'), /example 1 is refused/],
+    ['what is no data', answering(0, 'examples: [{ input: { a: () => 1 } }]'), /must be data/],
+    ['an import', `import './nowhere.mjs';\n${answering(0)}`, /nowhere\.mjs/],
+    ['its configuration', answering(0, "config: { k: { env: 'NOWHERE', required: true } }"), /NOWHERE/],
+    [
+      'its setup',
+      answering(0, 'setup() { throw new Error("no server"); }'),
+      /setup failed: Error: no server/,
+    ],
+    ['an exit', 'process.exit(3);', /ended its thread, exit code 3/],
+    ['a loop', 'for (;;);', /did not finish within 2000 ms/],
+    ['a wait', 'await new Promise(() => {});\nexport default {};', /did not (?:finish|settle) within/],
+  ];
+  for (const [index, [name, source, reason]] of faults.entries()) {
+    it(`keeps its last good version, says why, and loads the others: ${name}`, async () => {
+      await world.write('shout.mjs', source);
+      await world.write('other.mjs', answering(index + 1));
+      const report = await world.reload('shout.mjs', 'other.mjs');
+      expect(report.reloaded).to.deep.equal(['other']);
+      expect(report.problems.map(({ file }) => file)).to.deep.equal([world.path('shout.mjs')]);
+      expect(report.problems[0]?.reason).to.match(reason);
+      expect(world.shelf.problems()).to.deep.equal(report.problems);
+      expect(await world.call('shout')).to.equal('good');
+      expect(await world.call('other')).to.equal(index + 1);
+    });
+  }
+
+  it('tells it once, and again where the file is saved again', async () => {
+    await world.write('shout.mjs', 'export default 7;');
+    await world.reload('shout.mjs');
+    expect((await world.reload('other.mjs')).problems).to.deep.equal([]);
+    expect(world.shelf.problems()).to.have.length(1);
+    expect((await world.reload('shout.mjs')).problems).to.have.length(1);
+  });
+
+  it('takes the version that is mended, and forgets the problem', async () => {
+    await world.write('shout.mjs', answering('mended'));
+    expect((await world.reload('shout.mjs')).reloaded).to.deep.equal(['shout']);
+    expect(world.shelf.problems()).to.deep.equal([]);
+    expect(await world.call('shout')).to.equal('mended');
+  });
+
+  it('tells of a route that is taken, and gives it to the other when it is free', async () => {
+    await world.write('shout/index.mjs', answering('rival'));
+    const { problems } = await world.reload('shout/index.mjs');
+    expect(problems[0]?.reason).to.match(/the route \/shout is taken by/);
+    const [loser, winner] = [problems[0]?.file ?? '', /by (.*)$/.exec(problems[0]?.reason ?? '')?.[1] ?? ''];
+    await rm(winner);
+    await world.reload(winner.slice(world.folder.length + 1));
+    expect(world.shelf.problems()).to.deep.equal([]);
+    expect(world.shelf.get('shout')?.file).to.equal(loser);
+  });
+
+  it('that was never good has no helper, and gets one when it is', async () => {
+    await world.write('late.mjs', 'export default 7;');
+    expect((await world.reload('late.mjs')).added).to.deep.equal([]);
+    await world.write('late.mjs', answering('late'));
+    expect((await world.reload('late.mjs')).added).to.deep.equal(['late']);
+  });
+
+  it('goes with its file, though it could not be loaded', async () => {
+    await world.write('late.mjs', 'export default 7;');
+    await world.reload('late.mjs');
+    await rm(world.path('late.mjs'));
+    expect((await world.reload('late.mjs')).removed).to.deep.equal(['late']);
+    expect(world.shelf.problems()).to.deep.equal([]);
+  });
+});

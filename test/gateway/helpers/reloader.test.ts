@@ -1,0 +1,103 @@
+import { expect } from 'chai';
+import type { Reload, ReloadReport } from '../../../gateway/helpers/reload.js';
+import { createReloader } from '../../../gateway/helpers/reloader.js';
+
+const report: ReloadReport = { added: [], reloaded: [], removed: [], problems: [], ms: 0 };
+
+/** A reload that ends when it is told to, or is given up. */
+function controlled() {
+  const asked: (string[] | 'all')[] = [];
+  const waiting: ((error?: Error) => void)[] = [];
+  const reload: Reload = (changed, signal) => {
+    asked.push(changed ? [...changed] : 'all');
+    return new Promise((resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason));
+      waiting.push((error) => (error ? reject(error) : resolve(report)));
+    });
+  };
+  return { asked, reload, end: (error?: Error) => waiting.shift()?.(error) };
+}
+
+function make(patienceMs: number) {
+  const { asked, reload, end } = controlled();
+  const failures: unknown[] = [];
+  let reports = 0;
+  const reloader = createReloader({
+    reload,
+    patienceMs,
+    onReport: () => {
+      reports += 1;
+    },
+    onFailure: (error) => failures.push(error),
+  });
+  return { asked, end, failures, reloader, reports: () => reports };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('a reloader', () => {
+  it('does one after another, and together what was wished meanwhile', async () => {
+    const { asked, end, reloader, reports } = make(60_000);
+    const first = reloader.reload(['a']);
+    const others = [reloader.reload(['b']), reloader.reload(['c', 'b'])];
+    expect(asked).to.deep.equal([['a']]);
+    end();
+    await turn();
+    expect(asked).to.deep.equal([['a'], ['c', 'b']]);
+    end();
+    await Promise.all([first, ...others]);
+    expect(reports()).to.equal(2);
+  });
+
+  it('takes everything for more than any files', async () => {
+    const { asked, end, reloader } = make(60_000);
+    void reloader.reload(['a']);
+    void reloader.reload(['b']);
+    const all = reloader.reload();
+    end();
+    await turn();
+    expect(asked.at(-1)).to.equal('all');
+    end();
+    await all;
+  });
+
+  it('tells a failure, and tries what it missed with the next wish', async () => {
+    const { asked, end, failures, reloader } = make(60_000);
+    const first = reloader.reload(['a']);
+    end(new Error('no threads'));
+    await first;
+    expect(failures).to.have.length(1);
+    const second = reloader.reload(['b']);
+    expect(asked.at(-1)).to.have.members(['a', 'b']);
+    end();
+    await second;
+  });
+
+  it('has one that takes too long give way to a newer wish, but not the next one too', async () => {
+    const { asked, end, failures, reloader } = make(0);
+    const first = reloader.reload(['loops']);
+    void reloader.reload(['mended']);
+    while (asked.length < 2) await turn();
+    expect(asked).to.deep.equal([['loops'], ['mended', 'loops']]);
+    void reloader.reload(['again']);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(asked).to.have.length(2);
+    end();
+    end();
+    await turn();
+    end();
+    await first;
+    expect(failures).to.deep.equal([]);
+  });
+
+  it('gives up what is under way when it closes, and takes no more wishes', async () => {
+    const { asked, failures, reloader } = make(60_000);
+    const first = reloader.reload(['a']);
+    void reloader.reload(['b']);
+    await reloader.close();
+    await first;
+    await reloader.reload(['c']);
+    expect(asked).to.deep.equal([['a']]);
+    expect(failures).to.deep.equal([]);
+  });
+});

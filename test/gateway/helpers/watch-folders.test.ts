@@ -1,0 +1,80 @@
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { watchFolders } from '../../../gateway/helpers/watch-folders.js';
+
+for (const [how, pollMs] of [
+  ['that tells of changes', undefined],
+  ['that is looked at again and again', 20],
+] as const) {
+  describe(`a watched folder ${how}`, () => {
+    let folder: string;
+    let watcher: { close(): Promise<void> };
+    let told: Set<string>;
+    let heard: () => void = () => undefined;
+
+    beforeEach(async () => {
+      told = new Set();
+      folder = await mkdtemp(join(tmpdir(), 'watched-'));
+      await mkdir(join(folder, 'text/_shared'), { recursive: true });
+      await mkdir(join(folder, 'node_modules/x'), { recursive: true });
+      await writeFile(join(folder, 'text/old.mjs'), '1');
+      watcher = await watchFolders([folder], {
+        pollMs,
+        onError: (error) => expect.fail(error.message),
+        onChange(files) {
+          for (const file of files) told.add(file.slice(folder.length + 1));
+          heard();
+        },
+      });
+    });
+
+    afterEach(async () => {
+      await watcher.close();
+      await rm(folder, { recursive: true });
+    });
+
+    async function until(...names: string[]): Promise<void> {
+      while (!names.every((name) => told.has(name))) {
+        await new Promise<void>((resolve) => {
+          heard = resolve;
+        });
+      }
+    }
+
+    const write = (name: string, text = '12345') => writeFile(join(folder, name), text);
+
+    it('tells of new, changed and deleted files, however deep', async () => {
+      await write('new.mjs');
+      await write('text/old.mjs');
+      await write('text/_shared/words.json');
+      await until('new.mjs', 'text/old.mjs', 'text/_shared/words.json');
+      told.clear();
+      await rm(join(folder, 'new.mjs'));
+      await until('new.mjs');
+    });
+
+    it('tells of a file that an editor has written beside it and put into its place', async () => {
+      await write('text/.old.mjs.swp');
+      await rename(join(folder, 'text/.old.mjs.swp'), join(folder, 'text/old.mjs'));
+      await until('text/old.mjs');
+    });
+
+    it('tells nothing of what is nobody’s plugin', async () => {
+      for (const name of ['node_modules/x/index.js', 'text/old.mjs~', 'text/.#old.mjs', 'out.log', '4913']) {
+        await write(name);
+      }
+      await write('last.mjs');
+      await until('last.mjs');
+      expect([...told]).to.deep.equal(['last.mjs']);
+    });
+
+    it('waits for the text of a file that was emptied', async () => {
+      await write('text/old.mjs', '');
+      setTimeout(() => void write('text/old.mjs', 'export default 1;'), 60);
+      await until('text/old.mjs');
+      expect(await readFile(join(folder, 'text/old.mjs'), 'utf8')).to.equal('export default 1;');
+    });
+  });
+}

@@ -1,0 +1,132 @@
+import { request } from 'node:http';
+import { expect } from 'chai';
+import { fixture } from '../../fixtures.js';
+import { startTestGateway, type TestGateway } from '../harness.js';
+
+const accept = 'application/json, text/event-stream';
+
+function rpc(method: string, params: Record<string, unknown> = {}): Record<string, unknown> {
+  return { jsonrpc: '2.0', id: 1, method, params };
+}
+
+describe('POST /mcp', () => {
+  let api: TestGateway;
+
+  before(async () => {
+    api = await startTestGateway({
+      HELPER_PLUGINS: fixture('plugins/agents'),
+      HELPER_API_URL: 'https://api.example.com',
+      HELPER_CORS_ORIGINS: 'https://app.example.com',
+    });
+  });
+
+  after(() => api.close());
+
+  async function post(body: unknown, headers: Record<string, string> = {}, key: string | null = api.key) {
+    const authorization: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };
+    const answer = await api.call('/mcp', {
+      key: null,
+      method: 'POST',
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+      headers: { accept, 'content-type': 'application/json', ...authorization, ...headers },
+    });
+    const text = new TextDecoder().decode(answer.bytes);
+    const data = /^data: (.*)$/m.exec(text)?.[1];
+    return { ...answer, message: data ? JSON.parse(data) : answer.json };
+  }
+
+  /** With a Host of its own, which fetch does not let one set. */
+  function statusBy(headers: Record<string, string>): Promise<number | undefined> {
+    const authorization = `Bearer ${api.key}`;
+    const own = { accept, 'content-type': 'application/json', authorization, ...headers };
+    return new Promise((resolve, reject) => {
+      const sent = request(`${api.url}/mcp`, { method: 'POST', headers: own }, (response) => {
+        response.resume().on('end', () => resolve(response.statusCode));
+      });
+      sent.on('error', reject).end(JSON.stringify(rpc('tools/list')));
+    });
+  }
+
+  it('wants a key, as everywhere', async () => {
+    const { status, headers, json } = await post(rpc('tools/list'), {}, null);
+    expect([status, json.error.code]).to.deep.equal([401, 'key_missing']);
+    expect(headers.get('www-authenticate')).to.match(/^Bearer/);
+    expect((await post(rpc('tools/list'), {}, 'nonsense')).json.error.code).to.equal('key_invalid');
+  });
+
+  it('takes it in the query too', async () => {
+    const answer = await api.call('/mcp', {
+      method: 'POST',
+      body: rpc('tools/list'),
+      headers: { accept },
+    });
+    expect(answer.status).to.equal(200);
+  });
+
+  it('is the only method', async () => {
+    for (const method of ['GET', 'DELETE', 'PUT']) {
+      const { status, headers } = await api.call('/mcp', { method });
+      expect([status, headers.get('allow')], method).to.deep.equal([405, 'POST']);
+    }
+  });
+
+  it('is refused for a foreign host or page, before the key is looked at', async () => {
+    expect(await statusBy({ host: 'evil.example' })).to.equal(403);
+    expect(await statusBy({ host: 'evil.example', authorization: '' })).to.equal(403);
+    expect(await statusBy({ origin: 'http://evil.example' })).to.equal(403);
+    expect(await statusBy({ host: 'api.example.com', origin: 'https://app.example.com' })).to.equal(200);
+    expect(await statusBy({ host: 'localhost:1', origin: 'http://localhost:1' })).to.equal(200);
+  });
+
+  it('takes one message of JSON', async () => {
+    const bad = async (body: unknown, headers = {}) => {
+      const { status, message } = await post(body, headers);
+      return [status, message.error.code];
+    };
+    expect(await bad('{"jsonrpc":')).to.deep.equal([400, -32700]);
+    expect(await bad('')).to.deep.equal([400, -32700]);
+    expect(await bad([rpc('tools/list')])).to.deep.equal([400, -32600]);
+    expect(await bad('7')).to.deep.equal([400, -32600]);
+    expect(await bad('a=1', { 'content-type': 'text/plain' })).to.deep.equal([415, 'unsupported_media_type']);
+    const { status, message } = await post('7', { 'content-encoding': 'gzip' });
+    expect([status, message.error.message]).to.deep.equal([415, 'Send application/json, not compressed.']);
+    expect(await bad('x'.repeat(2_000_000))).to.deep.equal([413, 'too_large']);
+  });
+
+  it('answers in the protocol that it is spoken to', async () => {
+    const initialize = rpc('initialize', {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'test', version: '1' },
+    });
+    const { message } = await post(initialize);
+    expect(message.result.protocolVersion).to.equal('2025-11-25');
+    expect(message.result.capabilities).to.deep.equal({ tools: { listChanged: false } });
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'server/discover' };
+    const discovered = await post(rpc('server/discover', { _meta }), modern);
+    expect(discovered.message.result.supportedVersions).to.include('2026-07-28');
+  });
+
+  it('leads no client to a sign-in that is not there', async () => {
+    const { status, json } = await api.call('/.well-known/oauth-protected-resource', { key: null });
+    expect([status, json.error.code]).to.deep.equal([404, 'not_found']);
+  });
+
+  it('is logged as a call of the helper, with what came of it', async () => {
+    await post(rpc('tools/call', { name: 'file', arguments: { bytes: -1 } }));
+    const line = api.log.findLast(({ msg }) => msg === 'call');
+    expect(line).to.include({
+      path: '/mcp',
+      service: 'file',
+      status: 200,
+      code: 'invalid_input',
+      tenant: 'demo',
+    });
+    expect(JSON.stringify(api.log)).not.to.include(api.key);
+  });
+});

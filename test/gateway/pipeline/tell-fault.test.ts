@@ -1,0 +1,45 @@
+import { expect } from 'chai';
+import { GatewayError } from '../../../gateway/errors.js';
+import { faultTeller } from '../../../gateway/pipeline/tell-fault.js';
+
+const stack = `TypeError: no
+    at helper (file:///other/lib.mjs:1:2)
+    at dep (file:///p/node_modules/x/index.js:1:1)
+    at handler (file:///p/text/shout.mjs:3:11)
+    at call (file:///gateway/pool/call-plugin.js:26:54)`;
+const fault = new GatewayError('internal', {
+  cause: { ok: false, name: 'TypeError', message: 'no', stack, causes: [{ message: 'disk full' }] },
+});
+
+const from = (remoteAddress: string | undefined, headers = {}) =>
+  ({ headers, socket: { remoteAddress } }) as never;
+const tell = faultTeller(['/p']);
+
+describe('a fault', () => {
+  for (const peer of ['127.0.0.1', '127.8.8.8', '::1', '::ffff:127.0.0.1']) {
+    it(`is told in full to a caller on this host: ${peer}`, () => {
+      const told = tell(fault, from(peer));
+      expect(told.message).to.equal(
+        'The helper failed: TypeError: no; caused by disk full (/p/text/shout.mjs:3:11)',
+      );
+      expect(told).to.include({ code: 'internal', cause: fault.cause });
+    });
+  }
+
+  for (const [who, request] of [
+    ['another host', from('192.168.1.7')],
+    ['another host by IPv6', from('::ffff:10.0.0.1')],
+    ['nobody any more', from(undefined)],
+    ['whoever stands behind a proxy', from('127.0.0.1', { 'x-forwarded-for': '8.8.8.8' })],
+    ['whoever stands behind another proxy', from('127.0.0.1', { forwarded: 'for=8.8.8.8' })],
+  ] as const) {
+    it(`is not told to ${who}`, () => {
+      expect(tell(fault, request).message).to.equal(fault.message);
+    });
+  }
+
+  it('that is none is told as it is', () => {
+    const error = new GatewayError('not_found');
+    expect(tell(error, from('127.0.0.1'))).to.equal(error);
+  });
+});

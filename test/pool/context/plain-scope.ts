@@ -1,0 +1,25 @@
+import { CallScope } from '../../../pool/context/call-scope.js';
+import type { CallIds } from '../../../pool/context/log-parts.js';
+import type { Fetched, FetchRequest, LogLine } from '../../../pool/context/messages.js';
+import { createRedactor } from '../../../pool/context/secrets.js';
+
+/** A call for which requests and lines are kept; each request is answered by `answer`. */
+export class PlainScope extends CallScope {
+  readonly requests: FetchRequest[] = [];
+  readonly lines: LogLine[];
+  answer: (request: FetchRequest) => Promise<Fetched> = () => new Promise(() => {});
+
+  constructor(
+    ids: CallIds = { service: 'some', request_id: 'r' },
+    { level = 'info', secrets = [] }: { level?: string; secrets?: string[] } = {},
+  ) {
+    const lines: LogLine[] = [];
+    super(ids, { logLevel: level, write: (line) => lines.push(line) }, createRedactor(secrets));
+    this.lines = lines;
+  }
+
+  protected override ask(request: FetchRequest): Promise<Fetched> {
+    this.requests.push(request);
+    return this.answer(request);
+  }
+}

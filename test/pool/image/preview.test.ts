@@ -1,0 +1,71 @@
+import { expect } from 'chai';
+import sharp from 'sharp';
+import type { ImageEngine } from '../../../pool/image/engine.js';
+import { makePreview } from '../../../pool/image/preview.js';
+import { example } from './contract/examples.js';
+import { makeEngine } from './engines.js';
+import { limits, paint, toSharp } from './pictures.js';
+
+const noise = (channels: 3 | 4) =>
+  paint(300, 200, (x, y) =>
+    [(x * 97) ^ (y * 61), x * y * 7, (x * 13) ^ (y * 31), x < 150 ? 255 : 0]
+      .slice(0, channels)
+      .map((v) => v & 255),
+  );
+
+for (const name of ['sharp', 'jimp'] as const) {
+  describe(`makePreview with ${name}`, () => {
+    let engine: ImageEngine;
+    before(async () => {
+      engine = await makeEngine(name);
+    });
+
+    async function preview(bytes: Uint8Array, maxBytes: number) {
+      const { body, type } = await makePreview(engine, bytes, limits, { maxBytes });
+      expect(body.byteLength).to.be.at.most(maxBytes);
+      const { width, height } = await sharp(body).metadata();
+      return { type, width, height, bytes: body.byteLength };
+    }
+
+    it('keeps the size of what fits', async () => {
+      expect(await preview(await example(), 1_000_000)).to.include({
+        type: 'image/jpeg',
+        width: 480,
+        height: 320,
+      });
+    });
+
+    for (const maxBytes of [20_000, 5_000, 1_200]) {
+      it(`shrinks to ${maxBytes} bytes, not much further, and keeps the proportions`, async () => {
+        const { type, width, height, bytes } = await preview(
+          await toSharp(noise(3)).png().toBuffer(),
+          maxBytes,
+        );
+        expect(type).to.equal('image/jpeg');
+        expect(width / height).to.be.closeTo(1.5, 0.15);
+        expect(bytes).to.be.greaterThan(maxBytes / 4);
+      });
+    }
+
+    it('is a webp where the picture is transparent', async () => {
+      const { type, width } = await preview(await toSharp(noise(4)).png().toBuffer(), 5_000);
+      expect(type).to.equal('image/webp');
+      expect(width).to.be.lessThan(300);
+    });
+
+    it('says so where not even a pixel fits', async () => {
+      const error = await makePreview(engine, await example(), limits, { maxBytes: 10 }).catch(
+        (caught) => caught,
+      );
+      expect(error).to.be.instanceOf(RangeError);
+      expect(error.message).to.include('10 bytes');
+    });
+
+    it('refuses what the engine refuses', async () => {
+      const error = await makePreview(engine, Buffer.from('text'), limits, { maxBytes: 1000 }).catch(
+        (caught) => caught,
+      );
+      expect(error).to.include({ code: 'bad_image' });
+    });
+  });
+}

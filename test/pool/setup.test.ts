@@ -1,0 +1,110 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { expect } from 'chai';
+import { createPool, type Pool } from '../../pool/pool.js';
+import { fixture } from '../fixtures.js';
+import { rejection } from '../gateway/source/raw-server.js';
+import { workerSettings } from './worker-settings.js';
+
+const url = pathToFileURL(fixture('plugins/setup/counts.mjs')).href;
+const service = 'counts';
+
+interface PoolSettings {
+  threads?: number;
+  config?: Record<string, string>;
+  onDemand?: boolean;
+}
+
+describe('what a plugin sets up', () => {
+  let folder: string;
+  let file: string;
+  let pool: Pool;
+  let faults: string[];
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'helper-gateway-'));
+    file = join(folder, 'said');
+    faults = [];
+  });
+  afterEach(async () => {
+    delete process.env.TEST_SETUP_BROKEN;
+    await pool.close();
+    await rm(folder, { recursive: true });
+  });
+
+  function poolOf({ threads = 1, config = {}, onDemand = false }: PoolSettings = {}): Pool {
+    const module = { service, url, setup: true, config: { file, ...config }, secrets: Object.values(config) };
+    pool = createPool({
+      threads,
+      queue: 9,
+      worker: {
+        ...workerSettings,
+        engine: 'jimp',
+        ...(onDemand ? { hooks: { onDemand: () => module } } : { plugins: Promise.resolve([module]) }),
+      },
+      onFault: ({ message }) => faults.push(message),
+    });
+    return pool;
+  }
+
+  const said = async () => (await readFile(file, 'utf8')).trim().split('\n');
+
+  async function counted(input = {}): Promise<unknown> {
+    const context = { service, request_id: 'r' };
+    const task = { kind: 'call', plugin: url, does: 'handler', input, context } as const;
+    const outcome = await pool.turn({ tenant: 'a', weight: 1, most: null }).run(task);
+    return (
+      outcome.ok &&
+      'bytes' in outcome.value &&
+      JSON.parse(Buffer.from(outcome.value.bytes).toString()).counted
+    );
+  }
+
+  it('is there once a thread, and let go when the thread is closed', async () => {
+    await poolOf({ threads: 2 }).start();
+    expect(await said()).to.deep.equal(['up', 'up']);
+    expect([await counted(), await counted()]).to.deep.equal([1, 2]);
+    await pool.close();
+    expect(await said()).to.deep.equal(['up', 'up', 'down', 'down']);
+  });
+
+  it('is made again in the thread that replaces another', async () => {
+    await poolOf().start();
+    await counted();
+    expect((await rejection(counted({ exit: true }))).code).to.equal('internal');
+    expect(await counted()).to.equal(1);
+    expect(await said()).to.deep.equal(['up', 'up']);
+  });
+
+  it('stops the start at once where that fails, with the file and the reason, but no secret', async () => {
+    const { message } = await rejection(poolOf({ config: { fails: 'a-password' } }).start());
+    expect(message).to.match(/counts\.mjs: setup failed: RangeError: cannot sign in with \[secret\]$/);
+    expect(await said()).to.deep.equal(['up']);
+    expect(faults).to.deep.equal([]);
+  });
+
+  it('is tried again, and no call waits for it, where it fails in a thread that replaces another', async () => {
+    await poolOf().start();
+    process.env.TEST_SETUP_BROKEN = '1';
+    await rejection(counted({ exit: true }));
+    while (!faults.some((fault) => fault.includes('broken for now'))) await setImmediate();
+    expect([pool.stats().threads, pool.missing()]).to.deep.equal([0, ['counts']]);
+    delete process.env.TEST_SETUP_BROKEN;
+    expect(await counted()).to.equal(1);
+  });
+
+  it('may wait for the first call', async () => {
+    await poolOf({ onDemand: true }).start();
+    expect([await counted(), await counted()]).to.deep.equal([1, 2]);
+    expect(await said()).to.deep.equal(['up']);
+  });
+
+  it('fails that call alone where it waits for one', async () => {
+    await poolOf({ onDemand: true, config: { fails: 'a-password' } }).start();
+    expect((await rejection(counted())).message).to.match(/counts\.mjs: setup failed/);
+    expect((await rejection(counted())).message).to.match(/counts\.mjs: setup failed/);
+  });
+});

@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import { pathToFileURL } from 'node:url';
+import { expect } from 'chai';
+import { createThreads, type Threads } from '../../pool/threads.js';
+import { fixture } from '../fixtures.js';
+import { rejection } from '../gateway/source/raw-server.js';
+import { callTask } from './call-task.js';
+import { workerSettings } from './worker-settings.js';
+
+const url = pathToFileURL(fixture('plugins/setup/counts.mjs')).href;
+
+describe('a thread that replaces another', () => {
+  let threads: Threads;
+
+  afterEach(async () => {
+    delete process.env.TEST_SETUP_HANGS;
+    await threads.close();
+  });
+
+  it('is given up where a setup never settles, and another takes its place', async () => {
+    const told = new EventTarget();
+    threads = createThreads({
+      count: 1,
+      settings: {
+        ...workerSettings,
+        engine: 'jimp',
+        plugins: Promise.resolve([{ service: 'counts', url, setup: true, config: {} }]),
+      },
+      onReady: () => told.dispatchEvent(new Event('ready')),
+      onFault: ({ message }) => {
+        if (message.includes('did not settle')) told.dispatchEvent(new Event('gave up'));
+      },
+      setupLimit: () => 500,
+    });
+    await threads.start();
+    process.env.TEST_SETUP_HANGS = '1';
+    const gaveUp = once(told, 'gave up');
+    await rejection(threads.run({ ...callTask('counts'), plugin: url, input: { exit: true } }));
+    await gaveUp;
+    expect([threads.ready(), threads.missing()]).to.deep.equal([0, ['counts']]);
+    delete process.env.TEST_SETUP_HANGS;
+    await once(told, 'ready');
+    expect(threads.ready()).to.equal(1);
+  });
+});
