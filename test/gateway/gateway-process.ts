@@ -1,9 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
+import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { type Child, startChild } from './child.js';
 
-const bin = fileURLToPath(new URL('../../../gateway/bin.cjs', import.meta.url));
+/** The product's command. */
+export const bin = fileURLToPath(new URL('../../../gateway/bin.cjs', import.meta.url));
 
 /** What `serve --json` says once it serves. */
 export interface Started {
@@ -13,10 +13,8 @@ export interface Started {
 }
 
 /** A gateway in a process of its own, as people run it. */
-export interface GatewayProcess extends Started {
+export interface GatewayProcess extends Started, Pick<Child, 'written' | 'until' | 'ended'> {
   child: ChildProcess;
-  /** What it has written so far, on both streams. */
-  written(): string;
   /** Sends a signal and waits for the end; gives the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
@@ -36,40 +34,27 @@ function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 
 /** Starts a gateway and waits until it serves; rejects with what it printed where it ends instead. */
 export async function startGatewayProcess(env: NodeJS.ProcessEnv): Promise<GatewayProcess> {
-  const child = spawn(process.execPath, [bin, 'serve', '--json'], {
-    env: environment(env),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let errors = '';
-  let output = '';
-  child.stderr.on('data', (chunk) => {
-    errors += chunk;
-    output += chunk;
-  });
-  child.stdout.on('data', (chunk) => {
-    output += chunk;
-  });
-  const lines = createInterface({ input: child.stdout });
-  const started = await new Promise<Started>((resolve, reject) => {
-    lines.on('line', (line) => {
-      const { ok, data } = JSON.parse(line) as { ok?: boolean; data?: Started };
-      if (ok && data) resolve(data);
-    });
-    child.once('exit', (code) => reject(new Error(`ended with ${code}: ${errors}`)));
-  });
+  const child = startChild(process.execPath, [bin, 'serve', '--json'], { env: environment(env) });
+  const started = await child.until(() => startedIn(child.stdout()));
+  const { process: own, written, until, ended } = child;
   return {
     ...started,
-    child,
-    written: () => output,
-    async stop(signal = 'SIGTERM') {
-      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
-      // When all that it wrote has come, too.
-      const ended = once(child, 'close');
-      child.kill(signal);
-      const [code] = await ended;
-      return code as number | null;
+    child: own,
+    written,
+    until,
+    ended,
+    stop(signal = 'SIGTERM') {
+      own.kill(signal);
+      return ended;
     },
   };
+}
+
+/** The line of `serve --json` among those that are whole; throws where one is no JSON. */
+export function startedIn(stdout: string): Started | undefined {
+  const lines = stdout.split('\n').slice(0, -1);
+  const parsed = lines.map((line) => JSON.parse(line) as { ok?: boolean; data?: Started });
+  return parsed.find(({ ok }) => ok)?.data;
 }
 
 /** Runs one command to its end. */
@@ -77,18 +62,7 @@ export async function runCommand(
   args: string[],
   env: Record<string, string>,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [bin, ...args], {
-    env: environment(env),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.on('data', (chunk) => {
-    stdout += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    stderr += chunk;
-  });
-  const [code] = await once(child, 'close');
-  return { code: code as number | null, stdout, stderr };
+  const child = startChild(process.execPath, [bin, ...args], { env: environment(env) });
+  const code = await child.ended;
+  return { code, stdout: child.stdout(), stderr: child.stderr() };
 }

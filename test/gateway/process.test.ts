@@ -1,30 +1,22 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { fixture } from '../fixtures.js';
-import { runCommand, startGatewayProcess } from './gateway-process.js';
-
-const bin = fileURLToPath(new URL('../../../gateway/bin.cjs', import.meta.url));
+import { startChild } from './child.js';
+import { bin, runCommand, startGatewayProcess } from './gateway-process.js';
 
 /** All that `serve` writes for people, from its start to its end. */
 async function startForPeople(env: Record<string, string>): Promise<string> {
-  const child = spawn(process.execPath, [bin, 'serve'], {
+  const child = startChild(process.execPath, [bin, 'serve'], {
     env: { PATH: process.env.PATH, PORT: '0', CONNECT_PORT: '0', HELPER_DRAIN_MS: '0', ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
   });
-  let written = '';
-  child.stdout.on('data', (chunk) => {
-    if (written === '') child.kill();
-    written += chunk;
-  });
-  await once(child, 'close');
-  return written;
+  await child.until(() => child.stdout() !== '');
+  child.process.kill();
+  await child.ended;
+  return child.stdout();
 }
 
 const picture = new URL('../../../plugins/media/example.jpg', import.meta.url);

@@ -1,12 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { outliveReader } from '../../../gateway/commands/closed-pipe.js';
 import { createSqliteDatabase, type TestDatabase } from '../databases.js';
-
-const bin = fileURLToPath(new URL('../../../../gateway/bin.cjs', import.meta.url));
+import { bin } from '../gateway-process.js';
 
 describe('a command whose reader has gone', () => {
   let database: TestDatabase;

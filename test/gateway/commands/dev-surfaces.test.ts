@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import type { Browser } from 'playwright-core';
+import { bin } from '../gateway-process.js';
 import { modernAgent } from '../mcp/agents.js';
 import { launchChromium, requireChromium } from '../site/chromium.js';
-import { bin, type DevProcess, startDev } from './dev-process.js';
+import { type DevProcess, startDev } from './dev-process.js';
 
 const run = promisify(execFile);
 
@@ -39,7 +40,7 @@ describe('one file dropped into the folder of a running gateway', () => {
     dev = await startDev();
     await dev.save('text/shout.ts', shout, /added text\/shout in \d+ ms/);
   });
-  after(() => dev.end());
+  after(() => dev?.end());
 
   it('answers GET and POST', async () => {
     const query = new URLSearchParams({ ...input, ak: dev.key });
@@ -89,11 +90,12 @@ describe('one file dropped into the folder of a running gateway', () => {
       const page = await browser.newPage();
       await page.goto(`${dev.url}/`);
       await page.getByRole('link', { name: 'text/shout' }).click();
-      await page.getByLabel(/^text/).fill('hello');
-      await page.getByLabel(/^tone/).selectOption('louder');
-      await page.getByLabel(/key/i).fill(dev.key);
+      await page.getByRole('heading', { name: 'text/shout' }).waitFor();
+      await page.getByRole('textbox', { name: 'text', exact: true }).fill('hello');
+      await page.getByRole('combobox', { name: 'tone', exact: true }).selectOption('louder');
+      await page.getByLabel('API key').fill(dev.key);
       await page.getByRole('button', { name: 'Send' }).click();
-      await page.getByText('"HELLO!!!"').waitFor();
+      await page.locator('#answer').getByText('"HELLO!!!"').waitFor();
     });
   });
 });

@@ -29,15 +29,8 @@ describe('serve at SIGHUP', () => {
   async function reload(signals = 1): Promise<Record<string, unknown>> {
     const before = gateway.written().length;
     for (let sent = 0; sent < signals; sent += 1) gateway.child.kill('SIGHUP');
-    for (;;) {
-      const line = gateway
-        .written()
-        .slice(before)
-        .split('\n')
-        .find((text) => text.includes('"plugins reloaded"'));
-      if (line?.endsWith('}')) return JSON.parse(line);
-      await new Promise((resolve) => gateway.child.stdout?.once('data', resolve));
-    }
+    const lines = () => gateway.written().slice(before).split('\n').slice(0, -1);
+    return JSON.parse(await gateway.until(() => lines().find((line) => line.includes('"plugins reloaded"'))));
   }
 
   async function call(id: string): Promise<unknown> {

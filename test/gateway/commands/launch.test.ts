@@ -1,14 +1,11 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import sharp from 'sharp';
+import { startChild } from '../child.js';
+import { bin } from '../gateway-process.js';
 
-const bin = fileURLToPath(new URL('../../../../gateway/bin.cjs', import.meta.url));
 const calls = 40;
 
 describe('a gateway that works on pictures', function () {
@@ -20,7 +17,7 @@ describe('a gateway that works on pictures', function () {
   after(() => rm(dataDir, { recursive: true }));
 
   it('does not collect its whole heap for each of them', async () => {
-    const child = spawn(process.execPath, ['--trace-gc', bin, 'serve', '--json'], {
+    const child = startChild(process.execPath, ['--trace-gc', bin, 'serve', '--json'], {
       env: {
         PATH: process.env.PATH,
         PORT: '0',
@@ -30,20 +27,10 @@ describe('a gateway that works on pictures', function () {
         HELPER_DRAIN_MS: '0',
         LOG_LEVEL: 'warn',
       },
-      stdio: ['ignore', 'pipe', 'inherit'],
     });
-    const collections = new Map<string, number>();
-    const started = new Promise<{ url: string; first_key: { key: string } }>((resolve) => {
-      createInterface({ input: child.stdout }).on('line', (line) => {
-        // Of each thread; not those of V8's clock, "(reduce)", of which there are more the longer this takes.
-        const [, thread] = /\[(\d+:0x[\da-f]+)\].* Mark-Compact \d/.exec(line) ?? [];
-        if (thread) collections.set(thread, (collections.get(thread) ?? 0) + 1);
-        // V8 writes as its buffer fills, so that half a line of its may stand before.
-        const [report] = /\{"ok":true.*/.exec(line) ?? [];
-        if (report) resolve(JSON.parse(report).data);
-      });
-    });
-    const { url, first_key } = await started;
+    // V8 writes as its buffer fills, so that half a line of its may stand before.
+    const [report] = await child.until(() => /\{"ok":true.*(?=\n)/.exec(child.stdout()));
+    const { url, first_key } = JSON.parse(report).data;
     const picture = await sharp({ create: { width: 1500, height: 1500, channels: 3, background: '#888' } })
       .jpeg()
       .toBuffer();
@@ -57,8 +44,13 @@ describe('a gateway that works on pictures', function () {
       expect(response.status).to.equal(200);
       await response.arrayBuffer();
     }
-    child.kill('SIGTERM');
-    await once(child, 'close');
+    child.process.kill('SIGTERM');
+    await child.ended;
+    // Of each thread; not those of V8's clock, "(reduce)", of which there are more the longer this takes.
+    const collections = new Map<string, number>();
+    for (const [, thread = ''] of child.stdout().matchAll(/\[(\d+:0x[\da-f]+)\].* Mark-Compact \d/g)) {
+      collections.set(thread, (collections.get(thread) ?? 0) + 1);
+    }
     expect(collections).to.not.have.property('size', 0);
     expect(Math.max(...collections.values())).to.be.lessThan(calls / 4);
   });

@@ -1,11 +1,8 @@
-import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect } from 'chai';
 import { fixture } from '../../fixtures.js';
-import { runCommand } from '../gateway-process.js';
-
-const bin = fileURLToPath(new URL('../../../../gateway/bin.cjs', import.meta.url));
+import { bin, runCommand } from '../gateway-process.js';
 
 describe('helper-gateway mcp', () => {
   it('speaks to the official client, whatever plugins print', async () => {
@@ -15,9 +12,12 @@ describe('helper-gateway mcp', () => {
       env: { ...(process.env as Record<string, string>), HELPER_PLUGINS: fixture('plugins/printing') },
       stderr: 'pipe',
     });
-    let printed = '';
-    transport.stderr?.on('data', (chunk) => {
-      printed += chunk;
+    const printed = new Promise<void>((resolve) => {
+      let text = '';
+      transport.stderr?.on('data', (chunk) => {
+        text += chunk;
+        if (text.includes('printed by log')) resolve();
+      });
     });
     const client = new Client({ name: 'test', version: '1' });
     await client.connect(transport);
@@ -27,8 +27,8 @@ describe('helper-gateway mcp', () => {
       arguments: arguments_,
     });
     expect(structuredContent).to.deep.equal({ diff: '@@ -1 +1 @@\n-one\n+two' });
+    await printed;
     await client.close();
-    expect(printed).to.include('printed by log');
   });
 
   it('ends well with its standard input', async () => {

@@ -18,7 +18,7 @@ function start(then: string) {
     await new Promise((resolve) => setTimeout(resolve, 50));
     const log = () => { for (let n = 0; n < ${lines}; n += 1) logger.info({ n, text: 'x'.repeat(300) }); };
     ${then}`;
-  return spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['ignore', 'pipe', 'pipe'] });
+  return spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'pipe' });
 }
 
 async function loggedBefore(then: string): Promise<{ code: number; logged: number[] }> {
@@ -52,9 +52,9 @@ describe('a log that is written once a turn', () => {
 
   it('lets the process go on where its reader has gone', async () => {
     const child = start(
-      "log(); setTimeout(() => { log(); setTimeout(() => console.error('alive'), 50); }, 200);",
+      "log(); process.stdin.once('end', () => { log(); setTimeout(() => console.error('alive'), 50); }).resume();",
     );
-    child.stdout.once('data', () => child.stdout.destroy());
+    child.stdout.once('data', () => child.stdout.destroy()).once('close', () => child.stdin.end());
     let text = '';
     child.stderr.setEncoding('utf8').on('data', (piece: string) => (text += piece));
     const [code] = await once(child, 'close');

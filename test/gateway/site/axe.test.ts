@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { expect } from 'chai';
+import { follow } from './arrive.js';
 import { inChromium } from './in-chromium.js';
 import { sampleUsage } from './sample-usage.js';
 
@@ -48,7 +49,7 @@ describe('site: to people who cannot see the pages, or not well', function () {
       await look('sign-in');
       await page.getByLabel('E-mail').fill('nobody@example.com');
       await page.getByLabel('Password').fill('not the password');
-      await page.getByRole('button', { name: 'Sign in' }).click();
+      await follow(page.getByRole('button', { name: 'Sign in' }));
       await look('sign-in refused');
       await chromium.signIn(page);
       const base = `/tenants/${tenant}`;
@@ -77,21 +78,21 @@ describe('site: to people who cannot see the pages, or not well', function () {
         await look(`${path} on a phone`);
       }
       await page.getByLabel('For whom').fill('Ada');
-      await page.getByRole('button', { name: 'Create invitation link' }).click();
+      await follow(page.getByRole('button', { name: 'Create invitation link' }));
       await look('invitation shown');
       const link = (await page.locator('#link').textContent()) ?? '';
       await page.goto(`${site.url}${base}/members`);
       await look('members with an invitation');
       await page.goto(`${site.url}${base}`);
       await page.getByLabel('Expires').fill('2020-01-01');
-      await page.getByRole('button', { name: 'Issue key' }).click();
+      await follow(page.getByRole('button', { name: 'Issue key' }));
       await look('key refused');
       await page.getByLabel('Expires').fill('');
-      await page.getByRole('button', { name: 'Issue key' }).click();
+      await follow(page.getByRole('button', { name: 'Issue key' }));
       await look('key shown');
       await page.goto(link);
       await look('invitation, signed in');
-      await page.getByRole('button', { name: 'Sign out' }).click();
+      await follow(page.getByRole('button', { name: 'Sign out' }));
       await page.goto(link);
       await look('invitation');
       await context.close();

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { arrive, follow } from './arrive.js';
 import { inChromium } from './in-chromium.js';
 import { sampleUsage } from './sample-usage.js';
 
@@ -12,12 +13,12 @@ describe('site: in a browser', function () {
     const { site } = chromium;
     const [operatorContext, operator] = await chromium.openPage();
     await chromium.signIn(operator);
-    await operator.getByRole('link', { name: 'Create the first one' }).click();
+    await follow(operator.getByRole('link', { name: 'Create the first one' }));
     await operator.getByLabel('Name').fill('acme');
-    await operator.getByRole('button', { name: 'Create tenant' }).click();
-    await operator.getByRole('link', { name: 'Members' }).click();
+    await follow(operator.getByRole('button', { name: 'Create tenant' }));
+    await follow(operator.getByRole('link', { name: 'Members' }));
     await operator.getByLabel('For whom').fill('Ada');
-    await operator.getByRole('button', { name: 'Create invitation link' }).click();
+    await follow(operator.getByRole('button', { name: 'Create invitation link' }));
     const link = (await operator.locator('#link').textContent()) ?? '';
     // A reload shows the list below, and not the link again.
     await operator.reload();
@@ -32,13 +33,13 @@ describe('site: in a browser', function () {
     await page.getByLabel('E-mail').fill('ada@acme.example');
     await page.getByLabel('New password', { exact: true }).fill('correct horse battery');
     await page.getByLabel('New password again').fill('correct horse battery');
-    await page.getByRole('button', { name: 'Create account and join' }).click();
+    await follow(page.getByRole('button', { name: 'Create account and join' }));
     await page.getByText('No keys yet').waitFor();
     expect(await page.getByRole('navigation', { name: 'Site' }).textContent()).to.equal('acme');
 
     await page.getByLabel('Label').fill('billing');
     await page.getByLabel('text/*').check();
-    await page.getByRole('button', { name: 'Issue key' }).click();
+    await follow(page.getByRole('button', { name: 'Issue key' }));
     const first = (await page.locator('#key').textContent()) ?? '';
     await page.getByRole('button', { name: 'Copy API key' }).click();
     await page.getByText('Copied').first().waitFor();
@@ -52,29 +53,30 @@ describe('site: in a browser', function () {
     expect(await page.content()).not.to.include(first);
 
     await page.getByLabel('In 1 hour').check();
-    await page.getByRole('button', { name: 'Rotate key' }).click();
+    await follow(page.getByRole('button', { name: 'Rotate key' }));
     const second = (await page.locator('#key').textContent()) ?? '';
     expect(second).not.to.equal(first);
     expect([await state(first), await state(second)]).to.deep.equal(['active', 'active']);
-    await page.getByRole('link', { name: 'I have copied it' }).click();
-    await page.getByRole('button', { name: 'End the grace now' }).click();
+    await follow(page.getByRole('link', { name: 'I have copied it' }));
+    await follow(page.getByRole('button', { name: 'End the grace now' }));
     await page.getByText('The grace has ended').waitFor();
     expect([await state(first), await state(second)]).to.deep.equal(['expired', 'active']);
 
     const { id } = await site.admin.tenant('acme');
-    await page.getByRole('link', { name: 'Usage' }).click();
+    await follow(page.getByRole('link', { name: 'Usage' }));
     await page.getByText('No calls in the last 30 days').waitFor();
     site.usage.set(id, sampleUsage(page.url().split('/').at(-1) ?? '', 3));
     await page.reload();
     expect(await page.locator('.plot rect').count()).to.equal(12);
     expect(await page.getByRole('row').count()).to.equal(13);
     await page.locator('.plot rect').first().hover();
+    await page.locator('.tip:visible').waitFor();
     expect(await page.locator('.tip').textContent()).to.match(/^\d{4}-\d\d-\d\d · \w+\/[\w-]+ · \d+ calls$/);
 
-    await page.getByRole('link', { name: 'Keys', exact: true }).click();
-    await page.getByRole('link', { name: 'billing' }).click();
-    await page.getByRole('link', { name: 'Revoke key…' }).click();
-    await page.getByRole('button', { name: 'Revoke for good' }).click();
+    await follow(page.getByRole('link', { name: 'Keys', exact: true }));
+    await follow(page.getByRole('link', { name: 'billing' }));
+    await follow(page.getByRole('link', { name: 'Revoke key…' }));
+    await follow(page.getByRole('button', { name: 'Revoke for good' }));
     await page.getByText('The key was revoked').waitFor();
     expect(await state(second)).to.equal('revoked');
     await Promise.all([context.close(), operatorContext.close()]);
@@ -87,11 +89,10 @@ describe('site: in a browser', function () {
     const [context, page] = await chromium.openPage();
     await chromium.signIn(page);
     await page.goto(`${site.url}/tenants/backwards`);
-    await page.getByRole('button', { name: 'Issue key' }).click();
+    await follow(page.getByRole('button', { name: 'Issue key' }));
     const key = (await page.locator('#key').textContent()) ?? '';
-    await page.getByRole('link', { name: 'I have copied it' }).click();
+    await follow(page.getByRole('link', { name: 'I have copied it' }));
     await page.goBack();
-    await page.waitForLoadState();
     expect((await site.admin.listKeys('backwards')).keys).to.have.length(1);
     await page.reload();
     expect(await page.content()).not.to.include(key);
@@ -114,6 +115,7 @@ describe('site: in a browser', function () {
       }
       throw new Error(`no way to ${text} with the Tab key`);
     }
+    const enter = () => arrive(page, () => page.keyboard.press('Enter'));
     await page.keyboard.press('Tab');
     expect(await focused()).to.equal('Skip to content');
     await page.keyboard.press('Enter');
@@ -121,31 +123,25 @@ describe('site: in a browser', function () {
     await page.keyboard.type(site.operator.email);
     await tabTo('Password');
     await page.keyboard.type(site.operator.password);
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await enter();
     await tabTo('Tenants');
-    await page.keyboard.press('Enter');
-    await page.getByLabel('Name').waitFor();
+    await enter();
     await tabTo('Name');
     await page.keyboard.type('by-keyboard');
-    await page.keyboard.press('Enter');
-    await page.getByText('No keys yet').waitFor();
+    await enter();
     await tabTo('Label');
     await page.keyboard.type('typed');
     await tabTo('text/*');
     await page.keyboard.press('Space');
     await tabTo('Issue key');
-    await page.keyboard.press('Enter');
-    await page.locator('#key').waitFor();
+    await enter();
     const key = (await page.locator('#key').textContent()) ?? '';
     await tabTo('I have copied it');
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Rotate' }).waitFor();
+    await enter();
     await tabTo('Revoke key…');
-    await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Revoke for good' }).waitFor();
+    await enter();
     await tabTo('Revoke for good');
-    await page.keyboard.press('Enter');
+    await enter();
     await page.getByText('The key was revoked').waitFor();
     expect(await state(key)).to.equal('revoked');
     await context.close();
@@ -185,7 +181,7 @@ describe('site: in a browser', function () {
     const [context, page] = await chromium.openPage({ javaScriptEnabled: false });
     await chromium.signIn(page);
     await page.goto(`${site.url}/tenants/no-script`);
-    await page.getByRole('button', { name: 'Issue key' }).click();
+    await follow(page.getByRole('button', { name: 'Issue key' }));
     expect(await page.getByRole('button', { name: 'Copy' }).count()).to.equal(0);
     expect(await state((await page.locator('#key').textContent()) ?? '')).to.equal('active');
     await context.close();

@@ -1,4 +1,5 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { follow } from './arrive.js';
 import { launchChromium, requireChromium } from './chromium.js';
 import { openTestSite, type TestSite } from './test-site.js';
 
@@ -47,7 +48,7 @@ export function inChromium(): SiteInChromium {
       await page.goto(`${site.url}/sign-in`);
       await page.getByLabel('E-mail').fill(site.operator.email);
       await page.getByLabel('Password').fill(site.operator.password);
-      await page.getByRole('button', { name: 'Sign in' }).click();
+      await follow(page.getByRole('button', { name: 'Sign in' }));
       await page.getByRole('heading', { name: 'Overview' }).waitFor();
     },
   };

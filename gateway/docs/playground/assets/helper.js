@@ -32,6 +32,7 @@ export function startHelper(form, key) {
   });
   form.addEventListener('input', () => showSnippet(form));
   showSnippet(form);
+  form.closest('[inert]').inert = false;
   return {
     key: () => byId('key').value,
     addressChanged: address.read,

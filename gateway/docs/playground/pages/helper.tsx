@@ -38,7 +38,8 @@ export function HelperPage({ helper, assets, limits, keySite, origin }: HelperPa
           Trying it on this page needs JavaScript. Without it: <code>{plainCurl(helper, origin)}</code>
         </p>
       </noscript>
-      <div class="bench">
+      {/* Until the script is there: it would begin with an empty form, and a press before it would be lost. */}
+      <div class="bench" inert>
         <HelperForm helper={helper} assets={assets} keySite={keySite} />
         <div class="outcome">
           <section class="panel" id="result" aria-labelledby="result-title">

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { describeAccess } from './axe.js';
 import { describeFaults } from './faults.js';
-import { inPlayground, press } from './in-playground.js';
+import { copied, inPlayground, press } from './in-playground.js';
 import { describeVisits } from './visits.js';
 
 const run = promisify(execFile);
@@ -105,8 +105,7 @@ describe('playground: in a browser', function () {
     await page.getByLabel('text').fill('the cat & the dog');
     await page.getByLabel('also').fill('dog, cat');
     await press(page);
-    await page.getByRole('button', { name: 'Copy link' }).click();
-    const link = String(await page.evaluate('navigator.clipboard.readText()'));
+    const link = await copied(page.getByRole('button', { name: 'Copy link' }));
     expect(link).to.match(/#text=the%20cat%20%26%20the%20dog&also=dog%2C%20cat$/);
     await page.getByLabel('text').fill('another');
     await page.waitForURL(/#text=another/);
@@ -129,21 +128,20 @@ describe('playground: in a browser', function () {
     );
     const folder = mkdtempSync(join(tmpdir(), 'helper-gateway-'));
     const env = { PATH: process.env.PATH, KEY: chromium.gateway.key };
-    const copied = async (tab: string) => {
+    const copiedAs = async (tab: string) => {
       await page.getByRole('tab', { name: tab }).click();
       expect(await page.locator('#snippet').textContent())
         .to.include('••••')
         .and.not.include('KEY');
-      await page.getByRole('button', { name: 'Copy', exact: true }).click();
-      return String(await page.evaluate('navigator.clipboard.readText()'));
+      return copied(page.locator('#copy-snippet'));
     };
     const answerOf = async (program: string, args: string[]) =>
       (await run(program, args, { cwd: folder, env })).stdout;
     const answers = new Map([
-      ['curl', await answerOf('sh', ['-c', await copied('curl')])],
-      ['fetch', await answerOf(process.execPath, ['--input-type=module', '-e', await copied('fetch')])],
+      ['curl', await answerOf('sh', ['-c', await copiedAs('curl')])],
+      ['fetch', await answerOf(process.execPath, ['--input-type=module', '-e', await copiedAs('fetch')])],
     ]);
-    expect(await copied('Python')).to.include('os.environ["KEY"]');
+    expect(await copiedAs('Python')).to.include('os.environ["KEY"]');
     rmSync(folder, { recursive: true });
     for (const [name, answer] of answers) expect(answer, name).to.match(/"cat\\?" {2}\$HOME/);
     await page.getByRole('tab', { name: 'Python' }).press('ArrowRight');

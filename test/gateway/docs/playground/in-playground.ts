@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { fixture } from '../../../fixtures.js';
 import { startTestGateway, type TestGateway } from '../../harness.js';
 import { launchChromium, requireChromium } from '../../site/chromium.js';
@@ -40,7 +40,6 @@ export function inPlayground(): InPlayground {
     faults,
     async open(path, options) {
       const context = options ? await browser.newContext(options) : shared;
-      context.setDefaultTimeout(10_000);
       const page = await context.newPage();
       opened.push(options ? context : page);
       page.on('pageerror', (error) => faults.push(error.message));
@@ -62,4 +61,16 @@ export async function press(page: Page): Promise<string> {
   await page.getByRole('button', { name: 'Send' }).press('Enter');
   await page.locator('#status .state').waitFor();
   return (await page.locator('#status').textContent()) ?? '';
+}
+
+/** Presses a button that copies; gives what it copied. */
+export async function copied(button: Locator): Promise<string> {
+  const page = button.page();
+  await page.evaluate('navigator.clipboard.writeText("")');
+  await button.click();
+  // The button is pressed before the browser has written.
+  for (;;) {
+    const text = String(await page.evaluate('navigator.clipboard.readText()'));
+    if (text !== '') return text;
+  }
 }

@@ -24,6 +24,29 @@ export function describeVisits(chromium: InPlayground): void {
     expect(await page.getByLabel('text').inputValue()).to.equal('the cat');
   });
 
+  it('takes nothing from who is faster than its scripts, as it would be lost', async () => {
+    const page = await chromium.open('/');
+    let release = () => {};
+    const wanted = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/playground.js', async (route) => {
+      await wanted;
+      await route.continue();
+    });
+    await page.goto(`${chromium.gateway.url}/?helper=all/page`, { waitUntil: 'commit' });
+    const key = page.getByLabel('API key');
+    await key.waitFor();
+    await key.focus();
+    await page.keyboard.type('early');
+    expect(await key.inputValue()).to.equal('');
+    release();
+    await page.waitForLoadState();
+    await key.focus();
+    await page.keyboard.type(chromium.gateway.key);
+    expect(await press(page)).to.include('200 ok');
+  });
+
   it('follows a change of its helper while helpers are written, with key and values as they were', async () => {
     const page = await chromium.open('/');
     await page.route(/helper=/, async (route) => {
