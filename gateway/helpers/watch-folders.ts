@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { watch } from 'chokidar';
+import { untoldIn } from './untold-files.js';
 
 export interface WatchOptions {
   /** Told of the files that have changed, once they are still. */
@@ -27,9 +28,10 @@ export async function watchFolders(
   const changed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let latest = 0;
+  const ignored = (path: string) => !folders.includes(path) && passing.test(basename(path));
   const watcher = watch([...folders], {
     ignoreInitial: true,
-    ignored: (path) => !folders.includes(path) && passing.test(basename(path)),
+    ignored,
     ...(pollMs === undefined ? {} : { usePolling: true, interval: pollMs, binaryInterval: pollMs }),
   });
 
@@ -40,17 +42,21 @@ export async function watchFolders(
     if (!watcher.closed) onChange(files);
   }
 
+  function add(path: string): void {
+    const now = Date.now();
+    if (changed.size === 0) latest = now + latestMs;
+    changed.add(path);
+    clearTimeout(timer);
+    timer = setTimeout(tell, Math.min(stillMs, latest - now));
+  }
+
   await new Promise<void>((resolve) => {
     watcher.once('ready', resolve);
     watcher.on('error', (error) => onError(error as Error));
     watcher.on('all', (event, path) => {
       // A folder is what lies in it, which is told by itself.
-      if (event.endsWith('Dir')) return;
-      const now = Date.now();
-      if (changed.size === 0) latest = now + latestMs;
-      changed.add(path);
-      clearTimeout(timer);
-      timer = setTimeout(tell, Math.min(stillMs, latest - now));
+      if (!event.endsWith('Dir')) add(path);
+      else if (event === 'addDir') void untoldIn(watcher, path, { ignored, add });
     });
   });
   return {

@@ -1,4 +1,6 @@
+import fs from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -68,6 +70,32 @@ for (const [how, pollMs] of [
       await write('last.mjs');
       await until('last.mjs');
       expect([...told]).to.deep.equal(['last.mjs']);
+    });
+
+    it('tells of what comes into a new folder just before that is watched', async () => {
+      const name = pollMs === undefined ? 'watch' : 'watchFile';
+      const original = fs[name];
+      const late = (...given: unknown[]) => {
+        if (given[0] === join(folder, 'fresh') && !fs.existsSync(join(folder, 'fresh/late.mjs'))) {
+          fs.mkdirSync(join(folder, 'fresh/deep/est'), { recursive: true });
+          fs.writeFileSync(join(folder, 'fresh/deep/est/late.mjs'), '1');
+          fs.writeFileSync(join(folder, 'fresh/late.mjs'), '1');
+        }
+        return Reflect.apply(original, fs, given);
+      };
+      Object.assign(fs, { [name]: late });
+      syncBuiltinESMExports();
+      try {
+        await mkdir(join(folder, 'fresh'));
+        await until('fresh/late.mjs', 'fresh/deep/est/late.mjs');
+      } finally {
+        Object.assign(fs, { [name]: original });
+        syncBuiltinESMExports();
+      }
+      told.clear();
+      await write('fresh/deep/est/late.mjs', '123456');
+      await write('fresh/late.mjs', '123456');
+      await until('fresh/late.mjs', 'fresh/deep/est/late.mjs');
     });
 
     it('waits for the text of a file that was emptied', async () => {
