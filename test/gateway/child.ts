@@ -16,14 +16,17 @@ export interface Child {
 
 /** Where a hook ran out of time, nobody but this knows of what it started, and the tests would never end. */
 const living = new Set<ChildProcess>();
+let isOver = false;
 if (typeof after === 'function') {
   after(() => {
+    isOver = true;
     for (const child of living) child.kill('SIGKILL');
   });
 }
 
 /** Starts a process; nothing is its standard input unless `options` say otherwise. */
 export function startChild(command: string, args: string[], options: SpawnOptions = {}): Child {
+  if (isOver) throw new Error('the tests are over');
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
   const news = new EventEmitter().setMaxListeners(0);
   const said = { stdout: '', stderr: '', written: '' };

@@ -82,7 +82,8 @@ export async function startHaproxy({
   const ready = async (at: number) => {
     const up = new RegExp(`^gateways,gateway${at},.*,UP,`, 'm');
     while (!up.test(await ask(stats, 'show stat'))) {
-      if (child.exitCode !== null) throw new Error(`haproxy ended with ${child.exitCode}`);
+      const end = child.exitCode ?? child.signalCode;
+      if (end !== null) throw new Error(`haproxy ended with ${end}`);
       await sleep(50);
     }
   };

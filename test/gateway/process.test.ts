@@ -21,7 +21,9 @@ async function startForPeople(env: Record<string, string>): Promise<string> {
 
 const picture = new URL('../../../plugins/media/example.jpg', import.meta.url);
 
-describe('the gateway as a process', () => {
+describe('the gateway as a process', function () {
+  // Up to three starts in one test.
+  this.timeout(120_000);
   let env: Record<string, string>;
 
   beforeEach(async () => {
