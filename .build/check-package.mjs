@@ -92,7 +92,7 @@ try {
   run('npx', ['--no', 'attw', tarball, '--profile', 'esm-only', '--no-emoji', '--format', 'ascii']);
   const installed = join(folder, 'empty');
   mkdirSync(installed);
-  run('npm', ['install', '--no-audit', '--no-fund', tarball], installed);
+  run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball], installed);
   await use(installed);
   console.log('the package works as it is packed');
 } finally {

@@ -1,4 +1,4 @@
-// Runs the tests that were built in four processes side by side: most of them wait for another process, a clock or a lock, and
+// Runs the tests that were built in five processes side by side: most of them wait for another process, a clock or a lock, and
 // two cores can do more meanwhile. With arguments ("npm test -- --grep usage") it is one mocha that is given them.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,23 +14,30 @@ const mocha = join(dirname(createRequire(import.meta.url).resolve('mocha/package
 const noDatabase = { TEST_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' };
 
 /**
- * What may use PostgreSQL is in one part: its connections and its advisory lock are the same for all schemas, so tests in two
- * processes would wait for each other. What waits most of its time for a gateway, a browser or a balancer that it started is in
- * another, and so are reloads, of which there are hundreds where all are asked for. A file belongs to the first part that takes it.
+ * What may use PostgreSQL or Redis is in one part: their connections and PostgreSQL's advisory lock are the same for all schemas, so
+ * tests in two processes would wait for each other. The others are such that all take about as long: the slowest is how long the tests
+ * take. A file belongs to the first part that takes it.
  */
 const parts = [
   {
-    name: 'of processes',
+    name: 'with a database',
     takes:
-      /^gateway[/\\](process|drain|inline|rolling-restart|site[/\\](axe|browser)|docs[/\\](reference|playground)[/\\]browser|docs[/\\]openapi[/\\](client|redocly)|commands[/\\](signals|dev(-surfaces)?|hangup|mcp|completion[/\\][\w-]+|plugins[/\\][\w-]+|openapi|launch|write-by-turn|lower-encoders))\.test\.js$/,
+      /^gateway[/\\](cluster|limits|(database|keys|limits|usage)[/\\].*|site[/\\]accounts([/\\].*)?|commands[/\\](keys|no-database))\.test\.js$/,
+    env: {},
+  },
+  {
+    name: 'of the site, of browsers and of what authors are given',
+    takes:
+      /^gateway[/\\](site[/\\].*|docs[/\\](.*[/\\]browser|openapi[/\\](client|redocly))|commands[/\\](completion|plugins)[/\\].*)\.test\.js$/,
     env: noDatabase,
   },
   {
-    name: 'with a database',
-    takes: /^gateway[/\\](cluster|commands|database|keys|limits|site|usage)(\.test\.js$|[/\\])/,
-    env: {},
+    name: 'of processes',
+    takes: /^gateway[/\\](process|drain|inline|rolling-restart|commands[/\\].*)\.test\.js$/,
+    env: noDatabase,
   },
-  { name: 'of reloads', takes: /^gateway[/\\]helpers[/\\]reload/, env: noDatabase },
+  // There are hundreds of reloads where all are asked for.
+  { name: 'of attacks and reloads', takes: /^gateway[/\\](attack|helpers[/\\]reload)/, env: noDatabase },
   { name: 'all others', takes: /./, env: noDatabase },
 ];
 

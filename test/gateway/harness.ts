@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { loadConfig } from '../../gateway/config.js';
 import { type Gateway, startGateway } from '../../gateway/gateway.js';
+import './site/quick-passwords.js';
 
 /** A real gateway on a free port with an embedded database of its own. */
 export interface TestGateway {

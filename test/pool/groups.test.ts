@@ -23,7 +23,7 @@ describe('groups of threads', () => {
     pool = createPool({
       threads: 1,
       queue: 9,
-      worker: { ...workerSettings, lean: true, engine: 'jimp', plugins: known() },
+      worker: { ...workerSettings, plugins: known() },
     });
     await pool.start();
   });

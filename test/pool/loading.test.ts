@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { importPlugin } from '../../pool/plugin-module.js';
 import { createPool, type Pool } from '../../pool/pool.js';
 import { fixture } from '../fixtures.js';
+import { workerSettings } from './worker-settings.js';
 
 const module = (service: string) => ({
   service,
@@ -26,12 +27,9 @@ describe('a pool’s plugins', () => {
       threads,
       queue: 9,
       worker: {
+        ...workerSettings,
         plugins: Promise.resolve([{ ...module(service), shipped }]),
-        engine: 'sharp',
-        limits: { maxPixels: 1e6, maxFrames: 10 },
-        fonts: [],
         taskTimeoutMs,
-        maxJsonBytes: 1e6,
       },
       onFault: ({ message }) => faults.push(message),
     });

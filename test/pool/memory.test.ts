@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { createPool, type Pool } from '../../pool/pool.js';
 import { callTask } from './call-task.js';
+import { workerSettings } from './worker-settings.js';
 
 describe('memory outside the heap', function () {
   this.timeout(60_000);
@@ -12,13 +13,7 @@ describe('memory outside the heap', function () {
     pool = createPool({
       threads: 1,
       queue: 9,
-      worker: {
-        engine: 'sharp',
-        limits: { maxPixels: 1, maxFrames: 1 },
-        fonts: [],
-        taskTimeoutMs: 50_000,
-        maxJsonBytes: 1e6,
-      },
+      worker: { ...workerSettings, taskTimeoutMs: 50_000 },
       onFault: ({ message }) => faults.push(message),
     });
     await pool.start();

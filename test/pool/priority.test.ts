@@ -34,7 +34,7 @@ describe('worker threads', () => {
     const pool = createPool({
       threads: 2,
       queue: 9,
-      worker: workerSettings,
+      worker: { ...workerSettings, engine: 'auto', lean: false },
     });
     await pool.start();
     const after = niceValues();

@@ -42,7 +42,6 @@ describe('what a plugin sets up', () => {
       queue: 9,
       worker: {
         ...workerSettings,
-        engine: 'jimp',
         ...(onDemand ? { hooks: { onDemand: () => module } } : { plugins: Promise.resolve([module]) }),
       },
       onFault: ({ message }) => faults.push(message),

@@ -23,7 +23,6 @@ describe('a thread that replaces another', () => {
       count: 1,
       settings: {
         ...workerSettings,
-        engine: 'jimp',
         plugins: Promise.resolve([{ service: 'counts', url, setup: true, config: {} }]),
       },
       onReady: () => told.dispatchEvent(new Event('ready')),

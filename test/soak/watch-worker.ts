@@ -2,13 +2,15 @@ import { Agent, get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { waitedMs } from './process-facts.js';
-import type { HealthSample, WatchOrder } from './watch.js';
+import type { HealthSample, WatchMessage, WatchOrder } from './watch.js';
 
 const { url, pid, control, everyMs } = workerData as WatchOrder;
 const samples: HealthSample[] = [];
 let watching = true;
-parentPort?.once('message', () => {
-  watching = false;
+let wanted = false;
+parentPort?.on('message', (message: WatchMessage) => {
+  watching = message !== 'stop';
+  wanted = true;
 });
 
 /** Milliseconds until the whole answer was there; infinite where there was none. */
@@ -32,6 +34,10 @@ while (watching) {
   const waited = waitedMs(pid);
   const [ms, controlMs] = await Promise.all([ask(`${url}/healthz`, agents[0]), ask(control, agents[1])]);
   samples.push({ ms, controlMs, waitedMs: waitedMs(pid) - waited });
+  if (watching && wanted) {
+    wanted = false;
+    parentPort?.postMessage(samples.splice(0));
+  }
   await sleep(Math.max(1, everyMs - (performance.now() - began)));
 }
 parentPort?.postMessage(samples);

@@ -21,6 +21,9 @@ export interface HealthSample {
   waitedMs: number;
 }
 
+/** Asks for the samples since the last such message. */
+export type WatchMessage = 'lap' | 'stop';
+
 /** What was seen of `/healthz`. */
 export interface HealthSeen {
   samples: number;
@@ -29,24 +32,35 @@ export interface HealthSeen {
   maxExcessMs: number;
 }
 
+/** Tells what was seen since it was asked last; a thread for each of many short watches would cost more than they do. */
+export interface HealthWatch {
+  lap(): Promise<HealthSeen>;
+  stop(): Promise<HealthSeen>;
+}
+
 /** Asks a world's gateway for `/healthz` again and again from a thread of its own, which the attacker's work does not hold up. */
 export async function watchHealth(
   { url, pid, source }: Pick<World, 'url' | 'pid' | 'source'>,
   everyMs: number,
-): Promise<{ stop(): Promise<HealthSeen> }> {
+): Promise<HealthWatch> {
   const order: WatchOrder = { url, pid, control: `${source}/ping`, everyMs };
   const worker = new Worker(new URL('./watch-worker.js', import.meta.url), { workerData: order });
   await once(worker, 'message');
+  async function ask(message: WatchMessage): Promise<HealthSeen> {
+    worker.postMessage(message);
+    const [samples] = (await once(worker, 'message')) as [HealthSample[]];
+    return {
+      samples: samples.length,
+      maxMs: Math.max(0, ...samples.map(({ ms }) => ms)),
+      maxExcessMs: Math.max(0, ...samples.map(excess)),
+    };
+  }
   return {
+    lap: () => ask('lap'),
     async stop() {
-      worker.postMessage('stop');
-      const [samples] = (await once(worker, 'message')) as [HealthSample[]];
+      const seen = await ask('stop');
       await worker.terminate();
-      return {
-        samples: samples.length,
-        maxMs: Math.max(0, ...samples.map(({ ms }) => ms)),
-        maxExcessMs: Math.max(0, ...samples.map(excess)),
-      };
+      return seen;
     },
   };
 }

@@ -2,8 +2,10 @@ import { mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { expect } from 'chai';
+import { openAdmin } from '../../../gateway/commands/open-admin.js';
 import { connect, createPostgresDatabase, requirePostgres } from '../databases.js';
 import { runCommand } from '../gateway-process.js';
+import { run } from './terminal.js';
 
 const lines = [
   ['tenants', 'create', 'acme'],
@@ -11,6 +13,21 @@ const lines = [
   ['keys', 'revoke', 'key_4fGhJ2kLm9Qr'],
   ['operator', 'reset'],
 ];
+
+/** A command in this process, with what it opens by its variables; `runCommand` starts a Node for each. */
+async function runHere(args: string[], env: Record<string, string>) {
+  const before = Object.keys(env).map((name) => [name, process.env[name]] as const);
+  Object.assign(process.env, env);
+  try {
+    const { exitCode: code, stdout, stderr } = await run(openAdmin, ...args);
+    return { code, stdout, stderr };
+  } finally {
+    for (const [name, value] of before) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  }
+}
 
 describe('commands where there is no gateway database', () => {
   let folder: string;
@@ -32,7 +49,7 @@ describe('commands where there is no gateway database', () => {
   });
 
   it('say so as not_found with --json', async () => {
-    const ran = await runCommand(['tenants', 'list', '--json'], { HELPER_DATA_DIR: folder });
+    const ran = await runHere(['tenants', 'list', '--json'], { HELPER_DATA_DIR: folder });
     expect(ran).to.include({ code: 1, stderr: '' });
     const { ok, error } = JSON.parse(ran.stdout);
     expect([ok, error.code]).to.deep.equal([false, 'not_found']);
@@ -41,7 +58,7 @@ describe('commands where there is no gateway database', () => {
 
   it('take an empty file for none, and leave it empty', async () => {
     await writeFile(join(folder, 'gateway.db'), '');
-    const ran = await runCommand(['tenants', 'list'], { HELPER_DATA_DIR: folder });
+    const ran = await runHere(['tenants', 'list'], { HELPER_DATA_DIR: folder });
     expect(ran).to.include({ code: 1, stdout: '' });
     expect(ran.stderr).to.include(`no gateway database at ${folder}/gateway.db`);
   });
@@ -50,7 +67,7 @@ describe('commands where there is no gateway database', () => {
     // As root tests may look everywhere, but nobody gets through a circle.
     const data = join(folder, 'data');
     await symlink(data, data);
-    const ran = await runCommand(['tenants', 'list'], { HELPER_DATA_DIR: data });
+    const ran = await runHere(['tenants', 'list'], { HELPER_DATA_DIR: data });
     expect(ran).to.include({ code: 1, stdout: '' });
     expect(ran.stderr).to.match(/^Error: The database .*gateway\.db cannot be opened: ELOOP/);
   });
@@ -60,7 +77,7 @@ describe('commands where there is no gateway database', () => {
     expect(ran.stderr).to.equal(
       'Error: The configuration is not valid: PORT must be a whole number from 0 to 65535; 0 takes any free port; "HELPER_RAET" is not a variable of this gateway; did you mean "HELPER_RATE"?\n',
     );
-    const asked = await runCommand(['tenants', 'list', '--json'], { PORT: 'many' });
+    const asked = await runHere(['tenants', 'list', '--json'], { PORT: 'many' });
     expect(JSON.parse(asked.stdout).error).to.deep.equal({
       code: 'invalid_input',
       message:
@@ -84,7 +101,7 @@ describe('commands where PostgreSQL holds no gateway', () => {
     url.password = 'hunter2';
     try {
       for (let time = 0; time < 2; time += 1) {
-        const ran = await runCommand(['tenants', 'list'], { DATABASE_URL: url.href });
+        const ran = await runHere(['tenants', 'list'], { DATABASE_URL: url.href });
         expect(ran).to.include({ code: 1, stdout: '' });
         expect(ran.stderr)
           .to.match(
@@ -94,7 +111,7 @@ describe('commands where PostgreSQL holds no gateway', () => {
           .and.not.include('hunter2');
       }
       await database.connect();
-      expect(await runCommand(['tenants', 'list'], { DATABASE_URL: url.href })).to.include({ code: 0 });
+      expect(await runHere(['tenants', 'list'], { DATABASE_URL: url.href })).to.include({ code: 0 });
     } finally {
       await database.drop();
     }

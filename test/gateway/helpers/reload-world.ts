@@ -31,7 +31,6 @@ export interface WorldOptions {
   shipped?: Helper[];
 }
 
-const lean = { ...workerSettings, lean: true, engine: 'jimp' } as const;
 const never = new AbortController().signal;
 
 /** The source of a plugin that answers with this. */
@@ -43,7 +42,7 @@ export function answering(value: unknown, more = ''): string {
 export async function createReloadWorld(options: WorldOptions = {}): Promise<ReloadWorld> {
   const { env = {}, importMs = 2_000, together = false, shipped = [] } = options;
   const folder = await mkdtemp(join(tmpdir(), 'plugins-'));
-  const pool = createPool({ threads: 1, queue: 50, worker: lean });
+  const pool = createPool({ threads: 1, queue: 50, worker: workerSettings });
   await pool.start();
   const shelf = new HelperShelf(shipped.map((helper) => [helper.id, { ...helper, group: pool.first }]));
   const reload = createReload({

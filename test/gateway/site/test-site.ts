@@ -8,6 +8,7 @@ import { createSiteApp } from '../../../gateway/site/app.js';
 import { createSiteDatabase, type SiteDatabase } from '../../../gateway/site/database.js';
 import type { SiteOptions, UsageRow } from '../../../gateway/site/options.js';
 import { createSqliteDatabase, type OpenedStore, type TestDatabase } from '../databases.js';
+import './quick-passwords.js';
 
 export const operatorToken = 'operator-token-for-tests-of-32-characters';
 

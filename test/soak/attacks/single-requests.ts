@@ -13,16 +13,17 @@ export const singleRequests = (mostMs = 50): Scenario => ({
   name: 'must hold: one request of up to 10 MB',
   async attack(world, { tally, scale }) {
     const client = createClient(world.url, 1);
+    const health = await watchHealth(world, 4);
     for (const { name, call } of costlyBodies(world.key)) {
       for (let times = 0; times < scale.calls && world.alive(); times += 1) {
         const sizeMb = Buffer.byteLength(call.body ?? '') / 1024 ** 2;
         const before = factsOf(world.pid);
         resetPeak(world.pid);
-        const health = await watchHealth(world, 4);
+        await health.lap();
         const { status } = await client.call(call);
         tally.count(status);
         await sleep(20);
-        const { maxExcessMs } = await health.stop();
+        const { maxExcessMs } = await health.lap();
         if (!world.alive()) tally.fault(`${name}: the gateway ended`);
         if (maxExcessMs > mostMs)
           tally.fault(`${name}: the main thread was held up for ${maxExcessMs.toFixed(0)} ms`);
@@ -33,6 +34,7 @@ export const singleRequests = (mostMs = 50): Scenario => ({
         if (status >= 500) tally.fault(`${name}: answered ${status}`);
       }
     }
+    await health.stop();
     client.close();
   },
 });
