@@ -24,6 +24,14 @@ export function describeVisits(chromium: InPlayground): void {
     expect(await page.getByLabel('text').inputValue()).to.equal('the cat');
   });
 
+  it('takes a key that somebody wrote into the address out of it, and keeps the values', async () => {
+    const page = await chromium.open('/?helper=text/remove-stopwords&ak=hg_typed#text=the+cat');
+    await page.getByRole('button', { name: 'Copy link' }).click();
+    const link = String(await page.evaluate('navigator.clipboard.readText()'));
+    expect(link).to.match(/\/\?helper=text\/remove-stopwords#text=the%20cat$/);
+    expect(page.url()).not.to.include('hg_typed');
+  });
+
   it('follows a change of its helper while helpers are written, with key and values as they were', async () => {
     const page = await chromium.open('/');
     await page.route(/helper=/, async (route) => {
