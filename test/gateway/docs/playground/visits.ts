@@ -32,6 +32,20 @@ export function describeVisits(chromium: InPlayground): void {
     expect(page.url()).not.to.include('hg_typed');
   });
 
+  it('copies by plain http from another machine too, where browsers offer less', async () => {
+    const page = await chromium.open('/?helper=text/remove-stopwords#text=the%20cat');
+    await page.evaluate(
+      'Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true })',
+    );
+    const button = page.getByRole('button', { name: 'Copy', exact: true });
+    await button.press('Enter');
+    // The button says so for a moment only.
+    expect(await page.locator('p.hidden[role=status]').textContent()).to.equal('Copied');
+    expect(await page.evaluate('document.activeElement.id')).to.equal('copy-snippet');
+    await page.evaluate('delete navigator.clipboard');
+    expect(await page.evaluate('navigator.clipboard.readText()')).to.match(/^curl .*"text":"the cat"/s);
+  });
+
   it('follows a change of its helper while helpers are written, with key and values as they were', async () => {
     const page = await chromium.open('/');
     await page.route(/helper=/, async (route) => {
