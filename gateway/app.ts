@@ -105,7 +105,7 @@ function createRouter(parts: AppParts, limitsOf: LimitsOf, agents: CallMiddlewar
       .to(runHelper(helper, parts.inline));
     router.register(pathsOf(helper.id), ['GET', 'POST'], route(helper, answer), { name: helper.id });
   }
-  router.register(toolsPath, toolsMethods, agents);
+  router.register(toolsPath, [...toolsMethods], agents);
   for (const { path, methods, handle } of parts.docs) router.register(path, [...methods], handle);
   return router;
 }

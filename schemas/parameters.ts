@@ -2,7 +2,7 @@ import type { Ajv } from 'ajv';
 import { checkNamed } from './check-named.js';
 import type { FileField } from './declared-helper.js';
 import { boundProblems, type FieldProblem } from './field-problem.js';
-import { asSchema, type JsonSchema } from './json-schema.js';
+import { asSchema, followReference, type JsonSchema, typesOf } from './json-schema.js';
 import { didYouMean } from './nearest.js';
 import { type Coerce, createCoerce } from './parameters/coerce.js';
 import { type CompiledSchema, compileSchema, type Judge } from './parameters/compile-schema.js';
@@ -84,6 +84,7 @@ function createChecker(
   });
   const known = new Map(properties.map(({ name, schema }) => [name, schema]));
   const names = [...known.keys()];
+  const wholes = names.filter((name) => holdsOthers(followReference(asSchema(known.get(name)), declared)));
   const closedProperties = asSchema(closed.properties);
   const coercers = new Map<string, Coerce>(
     names.map((name) => [
@@ -100,7 +101,7 @@ function createChecker(
     const { values, judged, unknown, unknownCount } = checkNamed(input, {
       schemas: known,
       take: (schema, value) => copyParameter(schema, value, declared),
-      unknown: (name) => unknownParameter(name, names, files),
+      unknown: (name) => unknownParameter(name, { names, wholes, files }),
       judge: dryrun ? judgeDryrun : judge,
     });
     const has = (name: string) => Object.hasOwn(input, name);
@@ -137,9 +138,26 @@ function isTextForFile(input: Record<string, unknown>, files: readonly FileField
   return files.some(({ field, parameter }) => field !== parameter && Object.hasOwn(input, field));
 }
 
-function unknownParameter(name: string, names: readonly string[], files: readonly FileField[]): string {
+/** Whether values of this schema are lists or objects, as far as it says. */
+function holdsOthers(schema: JsonSchema): boolean {
+  const types = typesOf(schema);
+  return types.length === 0 || types.includes('object') || types.includes('array');
+}
+
+function unknownParameter(
+  name: string,
+  {
+    names,
+    wholes,
+    files,
+  }: { names: readonly string[]; wholes: readonly string[]; files: readonly FileField[] },
+): string {
   if (files.some(({ field }) => field === name)) {
     return `must be uploaded as a file, in a multipart/form-data body (curl: -F ${name}=@photo.jpg)`;
+  }
+  const whole = wholes.find((each) => name.startsWith(`${each}.`) || name.startsWith(`${each}[`));
+  if (whole !== undefined) {
+    return `is not a parameter of this helper; what is inside "${whole}" is sent within it, as one JSON value`;
   }
   const hint = didYouMean(name, names);
   return `is not a parameter of this helper${hint === '' ? `; it takes ${names.join(', ')}` : hint}`;

@@ -99,6 +99,13 @@ describe('checking parameters', () => {
     expect(check({ text: 'a', zzz: 1 }, real).problems[0]?.problem).to.contain('it takes text, width, color');
   });
 
+  it('says where a part of a list or an object belongs, and not what else it may be meant for', () => {
+    const said = (name: string) => check({ text: 'a', [name]: 1 }, real).problems[0]?.problem;
+    expect(said('keep[]')).to.contain('what is inside "keep" is sent within it, as one JSON value');
+    expect(said('keep.0')).to.equal(said('keep[]'));
+    expect(said('width.x')).to.contain('did you mean "width"?');
+  });
+
   it('refuses an upload that the helper does not take', () => {
     expect(check({ text: 'a' }, { dryrun: false, uploaded: ['file'] }).problems[0]?.field).to.equal('file');
   });

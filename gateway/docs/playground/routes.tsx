@@ -3,13 +3,13 @@ import type { LiveRegistry } from '../../helpers/live-registry.js';
 import { makeAsset, sendAsset } from '../../http/assets.js';
 import type { CallContext } from '../../pipeline/state.js';
 import type { DocRoute } from '../doc-route.js';
+import { protect } from '../protect.js';
 import { loadAssets } from './assets.js';
 import type { PluginProblem, ShownLimits } from './page.js';
 import { renderDocument } from './pages/document.js';
 import { HelperPage } from './pages/helper.js';
 import { HelperList } from './pages/index.js';
 import { UnknownHelper } from './pages/unknown.js';
-import { protect } from './protect.js';
 
 const type = 'text/html; charset=utf-8';
 

@@ -1,3 +1,4 @@
+import { METHODS } from 'node:http';
 import type { Answer } from '../../../pool/answer.js';
 import { after, type Now } from '../../after.js';
 import { GatewayError } from '../../errors.js';
@@ -9,8 +10,8 @@ import { calledTool, type Message } from './message.js';
 
 export const toolsPath = '/mcp';
 
-/** Methods that are answered there, if only to be told that there is POST alone. */
-export const toolsMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+/** Methods that are answered there, if only to be told that there is POST alone: all that can be read. */
+export const toolsMethods: readonly string[] = METHODS;
 
 /** Has messages answered by these stages. There is no session that could be listened to or ended. */
 export function toolsEndpoint(answer: (call: HttpCall) => Now<Answer>): CallMiddleware {

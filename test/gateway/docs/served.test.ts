@@ -66,6 +66,10 @@ describe('docs: pages and documents', () => {
       const policy = headers.get('content-security-policy') ?? '';
       expect(policy).to.include("default-src 'none'").and.include("frame-ancestors 'none'");
       expect(policy).not.to.match(/unsafe|https?:|\*/);
+      // What a key is typed into is framed by nobody and shares nothing with a page that opened it.
+      expect(headers.get('x-frame-options')).to.equal('DENY');
+      expect(headers.get('cross-origin-opener-policy')).to.equal('same-origin');
+      expect(headers.get('referrer-policy')).to.equal('no-referrer');
       expect(new TextDecoder().decode(bytes), page).not.to.match(/<style|style=|<script>/);
     }
   });

@@ -64,7 +64,7 @@ describe('POST /mcp', () => {
   });
 
   it('is the only method', async () => {
-    for (const method of ['GET', 'DELETE', 'PUT']) {
+    for (const method of ['GET', 'DELETE', 'PUT', 'PROPFIND']) {
       const { status, headers } = await api.call('/mcp', { method });
       expect([status, headers.get('allow')], method).to.deep.equal([405, 'POST']);
     }

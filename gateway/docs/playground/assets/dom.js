@@ -44,9 +44,23 @@ export function announce(text) {
 /** Copies where the browser lets it; says on the button how it went. */
 export async function copyFrom(button, text) {
   try {
-    await navigator.clipboard.writeText(text);
+    if (navigator.clipboard) await navigator.clipboard.writeText(text);
+    else copyOldWay(text);
     sayOn(button, 'Copied');
   } catch {
     sayOn(button, 'Not allowed here');
   }
+}
+
+/** By plain http from another machine browsers have no `navigator.clipboard`. */
+function copyOldWay(text) {
+  const before = document.activeElement;
+  const area = el('textarea', { class: 'hidden', readonly: true, 'aria-hidden': 'true', tabindex: -1 });
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  const isCopied = document.execCommand('copy');
+  area.remove();
+  before?.focus();
+  if (!isCopied) throw new Error('the browser does not copy');
 }

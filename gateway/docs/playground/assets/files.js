@@ -70,8 +70,15 @@ function enableField(field) {
   field.addEventListener('dragover', () => drop.classList.add('over'));
   for (const name of ['dragleave', 'drop']) field.addEventListener(name, () => drop.classList.remove('over'));
   field.addEventListener('drop', (event) => {
-    const [file] = event.dataTransfer?.files ?? [];
-    if (file) choose(field, file);
+    const { files = [] } = event.dataTransfer ?? {};
+    if (files.length > 0) choose(field, files[0], files.length);
+  });
+  const url = field.querySelector('[data-url]');
+  url.addEventListener('input', () => {
+    const file = chosen.get(field);
+    if (!file || url.value.trim() === '') return;
+    choose(field, undefined);
+    announce(`${file.name} removed`);
   });
 }
 
@@ -86,7 +93,8 @@ async function takeSample(field, button) {
   }
 }
 
-function choose(field, file) {
+/** `of` is the number of files that came, of which a field takes one. */
+function choose(field, file, of = 1) {
   const line = field.querySelector('[data-chosen]');
   line.hidden = file === undefined;
   const input = field.querySelector('input[type=file]');
@@ -95,11 +103,11 @@ function choose(field, file) {
     input.value = '';
   } else {
     chosen.set(field, file);
-    line.firstElementChild.textContent = amount(file.size);
+    line.firstElementChild.textContent = `${of > 1 ? `the first of ${of} files, ` : ''}${amount(file.size)}`;
     // Only one of the two can be sent.
     field.querySelector('[data-url]').value = '';
     if (input.files[0] !== file) {
-      announce(`${file.name} chosen`);
+      announce(`${file.name} chosen${of > 1 ? `, the first of ${of} files` : ''}`);
       // The browser's own field would go on saying that none is.
       const here = new DataTransfer();
       here.items.add(file);
@@ -111,7 +119,7 @@ function choose(field, file) {
 
 /** Bytes in the unit that fits. */
 export function amount(bytes) {
-  if (bytes < 1024) return `${bytes} bytes`;
+  if (bytes < 1024) return bytes === 1 ? '1 byte' : `${bytes} bytes`;
   const [size, unit] = bytes < 1024 ** 2 ? [bytes / 1024, 'KB'] : [bytes / 1024 ** 2, 'MB'];
   return `${size.toLocaleString('en', { maximumFractionDigits: 1 })} ${unit}`;
 }

@@ -11,9 +11,16 @@ let shown;
 let visits = 0;
 
 function start() {
-  shown = here();
   const form = byId('try');
+  if (form) keepHelperAlone(form);
+  shown = here();
   page = form ? startHelper(form, key) : undefined;
+}
+
+/** Whatever else stands in the address, a key above all, is in no link that is copied from here. */
+function keepHelperAlone({ dataset }) {
+  const search = `?helper=${dataset.service}`;
+  if (location.search !== search) history.replaceState(null, '', `/${search}${location.hash}`);
 }
 
 function here() {

@@ -25,12 +25,14 @@ function curl(request, key = '$KEY') {
     lines.push(`-H 'Content-Type: application/json'`, `-d ${shell(JSON.stringify(input))}`);
   }
   const file = fileFor(request);
-  if (file !== undefined) lines.push(`-o ${shell(file)}`);
+  // Else an error would be written into the file, as if it were the picture.
+  if (file !== undefined) lines.push('--fail-with-body', `-o ${shell(file)}`);
   return lines.join(' \\\n  ');
 }
 
-/** Of the characters in a name, curl gives `,`, `;` and `"` a meaning, unless the name is in quotes. */
+/** Of the characters in a name, curl gives `,`, `;` and `"` a meaning, unless the name is in quotes; `-` alone is its standard input. */
 function formFile(name) {
+  if (name === '-') return './-';
   return /[,;"\\]/.test(name) ? `"${name.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"` : name;
 }
 
@@ -93,8 +95,17 @@ function python(request, key = '{os.environ["KEY"]}') {
   }
   lines.push(')');
   if (file === undefined) lines.push('print(response.json())');
-  else lines.push('response.raise_for_status()', `open(${double(file)}, "wb").write(response.content)`);
+  else lines.push(...savedByPython(file));
   return lines.join('\n');
+}
+
+/** Its own `raise_for_status` would not tell what the gateway says is wrong. */
+function savedByPython(file) {
+  return [
+    'if not response.ok:',
+    '    raise SystemExit(response.text)',
+    `open(${double(file)}, "wb").write(response.content)`,
+  ];
 }
 
 /** The parameters as texts of a form; what is a list or an object is its JSON. */

@@ -5,7 +5,9 @@ const decimal = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 /** What a text stands for. One that fits none of the types stays text: the gateway says what is wrong with it. */
 export function scalarOf(text, types) {
   const plain = text.trim();
-  if ((types.includes('number') || types.includes('integer')) && decimal.test(plain)) return Number(plain);
+  // JSON has no number as large as 1e999: it would be sent as null.
+  const isNumber = decimal.test(plain) && Number.isFinite(Number(plain));
+  if ((types.includes('number') || types.includes('integer')) && isNumber) return Number(plain);
   if (types.includes('boolean') && (plain === 'true' || plain === 'false')) return plain === 'true';
   if (types.includes('null') && plain === 'null') return null;
   return text;

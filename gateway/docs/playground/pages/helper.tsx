@@ -1,8 +1,9 @@
 import type { Helper } from '../../../helpers/registry.js';
 import type { Assets } from '../assets.js';
 import type { ShownLimits } from '../page.js';
-import { Errors, Limits, Parameters } from './facts.js';
+import { Errors, Limits } from './facts.js';
 import { HelperForm } from './form.js';
+import { Parameters } from './parameters.js';
 
 interface HelperPageProps {
   helper: Helper;
@@ -34,9 +35,12 @@ export function HelperPage({ helper, assets, limits, keySite, origin }: HelperPa
       </h1>
       <p class="lead">{declaration.summary}</p>
       <noscript>
-        <p class="notice warn">
-          Trying it on this page needs JavaScript. Without it: <code>{plainCurl(helper, origin)}</code>
-        </p>
+        <div class="notice warn plain-call">
+          <p>Trying it on this page needs JavaScript. Without it:</p>
+          <pre>
+            <code>{plainCurl(helper, origin)}</code>
+          </pre>
+        </div>
       </noscript>
       {/* Until the script is there: it would begin with an empty form, and a press before it would be lost. */}
       <div class="bench" inert>
@@ -113,13 +117,15 @@ function Request() {
 function plainCurl({ id, declaration }: Helper, origin: string): string {
   const { files, examples } = declaration;
   const input = examples[0]?.input ?? {};
-  const head = `curl -H "Authorization: Bearer $KEY" ${origin}/${id}`;
-  if (files.length === 0) {
-    return `${head} -H 'Content-Type: application/json' -d '${quoted(input)}'`;
-  }
+  // The host is what the visitor's request said.
+  const head = [`curl '${quoted(`${origin}/${id}`)}'`, `-H "Authorization: Bearer $KEY"`];
   const required = files.filter((file) => file.required).map(({ field }) => `-F ${field}=@FILE`);
   const texts = Object.entries(input).map(([name, value]) => `--form-string '${name}=${quoted(value)}'`);
-  return [head, ...required, ...texts, '-o result'].join(' ');
+  const lines =
+    files.length === 0
+      ? [...head, `-H 'Content-Type: application/json'`, `-d '${quoted(input)}'`]
+      : [...head, ...required, ...texts, '--fail-with-body', '-o result'];
+  return lines.join(' \\\n  ');
 }
 
 /** A value as text between a shell's single quotes. */

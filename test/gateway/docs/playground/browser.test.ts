@@ -6,7 +6,9 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { describeAccess } from './axe.js';
 import { describeFaults } from './faults.js';
+import { describeFiles } from './files.js';
 import { copied, inPlayground, press } from './in-playground.js';
+import { describeScreens } from './screens.js';
 import { describeVisits } from './visits.js';
 
 const run = promisify(execFile);
@@ -148,32 +150,6 @@ describe('playground: in a browser', function () {
     expect(await page.getByRole('tab', { selected: true }).textContent()).to.equal('curl');
   });
 
-  it('takes a file that is dropped on its field or pasted, and lets it go again', async () => {
-    const page = await chromium.open('/?helper=all/controls');
-    const drop = `(() => {
-      const data = new DataTransfer();
-      data.items.add(new File(['a,b'], 'table.csv', { type: 'text/csv' }));
-      const event = new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true });
-      document.querySelector('[data-file="table"] .drop').dispatchEvent(event);
-    })()`;
-    await page.evaluate(drop);
-    await page.getByLabel('title').fill('x');
-    await page.getByLabel('text', { exact: true }).fill('one\ntwo');
-    await page.getByLabel('size.width').fill('1');
-    expect(await page.locator('#snippet').textContent()).to.include('-F table=@table.csv');
-    await press(page);
-    const { data } = JSON.parse((await page.locator('.view.json').textContent()) ?? '');
-    expect([data.files, data.text]).to.deep.equal([['table'], 'one\ntwo']);
-    await page.getByRole('button', { name: 'Remove table' }).click();
-    expect(await page.locator('#snippet').textContent()).not.to.include('table.csv');
-    await page.evaluate(`(() => {
-      const clipboardData = new DataTransfer();
-      clipboardData.items.add(new File(['…'], 'image.png', { type: 'image/png' }));
-      document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
-    })()`);
-    expect(await page.locator('#snippet').textContent()).to.include('-F logo=@image.png');
-  });
-
   it('never renders what a helper gives as a page', async () => {
     const page = await chromium.open('/?helper=all/page');
     await press(page);
@@ -194,7 +170,9 @@ describe('playground: in a browser', function () {
     expect(bytes).to.be.within(10_000, 60_000);
   });
 
+  describeFiles(chromium);
   describeFaults(chromium);
+  describeScreens(chromium);
   describeVisits(chromium);
   describeAccess(chromium);
 

@@ -98,16 +98,29 @@ describe('the playground’s pages', () => {
 
   it('have a curl line for who runs no script', () => {
     const line = (id: string, options = {}) =>
-      /JavaScript\. Without it: <code>([^<]+)/
+      /JavaScript\. Without it:<\/p><pre><code>([^<]+)/
         .exec(get(`helper=${id}`, options).html)?.[1]
-        ?.replaceAll('&quot;', '"');
+        ?.replaceAll('&quot;', '"')
+        .replaceAll(' \\\n ', '');
     expect(line('media/add-border')).to.equal(
-      `curl -H "Authorization: Bearer $KEY" http://localhost:8080/media/add-border -F file=@FILE ` +
-        `--form-string 'width=20' --form-string 'color=purple' -o result`,
+      `curl 'http://localhost:8080/media/add-border' -H "Authorization: Bearer $KEY" -F file=@FILE ` +
+        `--form-string 'width=20' --form-string 'color=purple' --fail-with-body -o result`,
     );
     expect(line('text/remove-stopwords', { apiUrl: 'https://api.example' })).to.match(
-      /https:\/\/api\.example\/text\/remove-stopwords -H 'Content-Type: application\/json' -d '\{"text"/,
+      /https:\/\/api\.example\/text\/remove-stopwords' .* -H 'Content-Type: application\/json' -d '\{"text"/,
     );
+  });
+
+  it('name what is inside an object by its path, and the alternative that it belongs to', () => {
+    const rows = [...get('helper=all/controls').html.matchAll(/<tr><th><code>(.+?)<\/th>/g)].map(([, row]) =>
+      row?.replaceAll(/<.*?>/g, ''),
+    );
+    expect(rows).to.include.members([
+      'size required',
+      'size.width required',
+      'size.unit',
+      'shape.r required with shape.kind circle',
+    ]);
   });
 
   it('list the errors that apply, in the words of the table', () => {

@@ -92,9 +92,15 @@ describe('the request that the playground shows', () => {
         url,
         ...['-H', 'Authorization: Bearer hg_secret', '-F', 'file=@"a, \\"b\\";c.png"'],
         ...texts(each).flatMap(([key, member]) => ['--form-string', `${key}=${member}`]),
-        ...['-o', 'result.png'],
+        ...['--fail-with-body', '-o', 'result.png'],
       ]),
     ]);
+  });
+
+  it('uploads a file that is named as curl’s standard input is', () => {
+    const [each] = uploads as [Request];
+    const request = { ...each, input: {}, files: [{ field: 'file', name: '-' }] };
+    expect(snippet('curl', request)).to.include('-F file=@./-');
   });
 
   it('is JavaScript that makes the call, whatever the values', async () => {
@@ -129,8 +135,8 @@ describe('the request that the playground shows', () => {
       'calls = []',
       'class Answer:',
       '    content = b""',
+      '    ok = True',
       '    def json(self): return None',
-      '    def raise_for_status(self): pass',
       'def post(url, **given):',
       '    calls.append({"url": url, **given}); return Answer()',
       'sys.modules["requests"] = types.SimpleNamespace(post=post)',

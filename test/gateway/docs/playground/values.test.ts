@@ -28,6 +28,7 @@ describe('what is typed into the playground', () => {
     expect(values.scalarOf('12', ['string'])).to.equal('12');
     expect(values.scalarOf('50%', ['number', 'string'])).to.equal('50%');
     expect(values.scalarOf('0x10', ['integer'])).to.equal('0x10');
+    expect(values.scalarOf('1e999', ['number'])).to.equal('1e999');
     expect(values.scalarOf('true', ['boolean', 'string'])).to.equal(true);
     expect(values.scalarOf('null', ['null', 'string'])).to.equal(null);
   });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { HelperShelf } from '../../../../gateway/helpers/live-registry.js';
 import type { Helper } from '../../../../gateway/helpers/registry.js';
-import { type InPlayground, press } from './in-playground.js';
+import { copied, type InPlayground, press } from './in-playground.js';
 
 /** From one page to another. */
 export function describeVisits(chromium: InPlayground): void {
@@ -45,6 +45,27 @@ export function describeVisits(chromium: InPlayground): void {
     await key.focus();
     await page.keyboard.type(chromium.gateway.key);
     expect(await press(page)).to.include('200 ok');
+  });
+
+  it('takes a key that somebody wrote into the address out of it, and keeps the values', async () => {
+    const page = await chromium.open('/?helper=text/remove-stopwords&ak=hg_typed#text=the+cat');
+    const link = await copied(page.getByRole('button', { name: 'Copy link' }));
+    expect(link).to.match(/\/\?helper=text\/remove-stopwords#text=the%20cat$/);
+    expect(page.url()).not.to.include('hg_typed');
+  });
+
+  it('copies by plain http from another machine too, where browsers offer less', async () => {
+    const page = await chromium.open('/?helper=text/remove-stopwords#text=the%20cat');
+    await page.evaluate(
+      'Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true })',
+    );
+    const button = page.getByRole('button', { name: 'Copy', exact: true });
+    await button.press('Enter');
+    // The button says so for a moment only.
+    await page.locator('p.hidden[role=status]', { hasText: /^Copied$/ }).waitFor({ state: 'attached' });
+    expect(await page.evaluate('document.activeElement.id')).to.equal('copy-snippet');
+    await page.evaluate('delete navigator.clipboard');
+    expect(await page.evaluate('navigator.clipboard.readText()')).to.match(/^curl .*"text":"the cat"/s);
   });
 
   it('follows a change of its helper while helpers are written, with key and values as they were', async () => {

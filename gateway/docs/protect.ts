@@ -1,4 +1,4 @@
-import type { CallContext } from '../../pipeline/state.js';
+import type { CallContext } from '../pipeline/state.js';
 
 const policy = [
   "default-src 'none'",
