@@ -9,10 +9,7 @@ import { calledTool, type Message } from './message.js';
 
 export const toolsPath = '/mcp';
 
-/** Methods that are answered there, if only to be told that there is POST alone. */
-export const toolsMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
-
-/** Has messages answered by these stages. There is no session that could be listened to or ended. */
+/** Has messages answered by these stages, and all other methods told that there is POST alone. There is no session that could be listened to or ended. */
 export function toolsEndpoint(answer: (call: HttpCall) => Now<Answer>): CallMiddleware {
   return function toolsEndpoint(ctx) {
     const { method, state } = ctx;
