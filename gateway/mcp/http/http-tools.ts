@@ -85,7 +85,7 @@ export function createHttpTools(
       const given = { state, caller, bodyBytes: 0, query, text, uploads: noUploads, shown };
       const answer = await underWay(helper, () => run(given));
       const whole = () => linkTo(callUrl(apiUrl ?? `http://${ctx.get('host')}`, helper.id, input));
-      return await toolResult({ answer, service: helper.id, whole, preview: shown.preview });
+      return await toolResult({ answer, helper, whole, preview: shown.preview });
     } catch (thrown) {
       const error = prepareErrorAnswer(ctx, thrown);
       // The answer itself is a success, for the protocol: it is the tool that says what went wrong.

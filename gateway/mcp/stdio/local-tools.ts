@@ -55,7 +55,7 @@ export function createLocalTools({ helpers, out, files, logger }: LocalToolsOpti
     }
     const { answer } = reply;
     const whole = (file: BodyAnswer, name: string) => keep(out, file, name);
-    return toolResult({ answer, service: helper.id, whole, preview: shown.preview, kept: out !== undefined });
+    return toolResult({ answer, helper, whole, preview: shown.preview, kept: out !== undefined });
   }
 
   return {

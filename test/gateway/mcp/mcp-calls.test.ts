@@ -96,6 +96,18 @@ describe('tools of agents', () => {
         expect(error.message).to.include('Unknown tool: "nothing"');
       });
 
+      it('that declare data and answer bytes say so, with the bytes, and are refused by no client', async () => {
+        await agent.listTools();
+        const data = await agent.callTool({ name: 'either' });
+        expect(data.structuredContent).to.deep.equal({ a: 1 });
+        for (const type of ['text/csv', 'application/pdf']) {
+          const { content, isError } = await agent.callTool({ name: 'either', arguments: { type } });
+          expect(isError).to.equal(true);
+          expect(content[0].text).to.match(/^This helper declares output, .* answered a file of 1 kB/);
+          expect(content[1]).to.have.property('type', type === 'text/csv' ? 'text' : 'resource');
+        }
+      });
+
       it('answer text as text', async () => {
         const { content } = await agent.callTool({ name: 'file', arguments: { type: 'text/csv' } });
         expect(content).to.deep.equal([{ type: 'text', text: 'AAAA' }]);
