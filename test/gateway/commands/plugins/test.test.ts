@@ -20,6 +20,8 @@ const plugins = {
     examples: [{ input: {} }], handler: () => ({ body: 'a,b', type: 'text/csv' })`),
   hangs: plugin(`${text}, timeoutMs: 50, examples: [{ input: { text: 'x' } }],
     handler: ({ text }) => (text === 'x' ? new Promise(() => {}) : { text })`),
+  loops: plugin(`${text}, runs: 'inline', timeoutMs: 50, examples: [{ input: { text: 'x' } }],
+    handler: ({ text }) => { while (text === 'x'); return { text }; }`),
   fetches: plugin(`input: { type: 'object' }, examples: [{ summary: 'Asks', input: {} }],
     handler: async (_, { fetch }) => ({ status: (await fetch('https://example.com/')).status })`),
   asks: plugin(
@@ -74,6 +76,8 @@ describe('plugins test', () => {
       'body is given (text/csv; charset=utf-8), but output declares data',
     );
     expect(failure('hangs')?.reason).to.include('helper_timeout');
+    expect(failure('loops')).to.deep.include({ stage: 'example', input: { text: 'x' } });
+    expect(failure('loops')?.reason).to.include('helper_timeout');
   });
 
   it('lets nothing fetch, and says which example would have', () => {
