@@ -9,12 +9,12 @@ interface HelperPageProps {
   assets: Assets;
   limits: ShownLimits;
   keySite: string | undefined;
-  /** Where this gateway was reached, for what is shown without a script. */
-  origin: string;
+  /** Where the API is reached, where that is known: for what is shown without a script. */
+  apiUrl: string | undefined;
 }
 
 /** A helper's page: what it is, a form to try it, its answer and the request beside it, and what there is to know of it. */
-export function HelperPage({ helper, assets, limits, keySite, origin }: HelperPageProps) {
+export function HelperPage({ helper, assets, limits, keySite, apiUrl }: HelperPageProps) {
   const { id, declaration } = helper;
   return (
     <>
@@ -35,7 +35,13 @@ export function HelperPage({ helper, assets, limits, keySite, origin }: HelperPa
       <p class="lead">{declaration.summary}</p>
       <noscript>
         <p class="notice warn">
-          Trying it on this page needs JavaScript. Without it: <code>{plainCurl(helper, origin)}</code>
+          Trying it on this page needs JavaScript. Without it
+          {apiUrl === undefined && (
+            <>
+              , with this page’s address as <code>$GATEWAY</code>
+            </>
+          )}
+          : <code>{plainCurl(helper, apiUrl ?? '$GATEWAY')}</code>
         </p>
       </noscript>
       <div class="bench">
