@@ -2,6 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { type Answer, jsonText } from '../../pool/answer.js';
 import type { BodyAnswer } from '../../pool/body-answer.js';
 import type { Helper } from '../helpers/registry.js';
+import { fileFacts } from './schema/file-facts.js';
 import { isPicture, isShownWhole, mostFileBytes } from './sizes.js';
 
 type Content = CallToolResult['content'][number];
@@ -37,9 +38,8 @@ export async function toolResult(found: Found): Promise<CallToolResult> {
   }
   const content = await fileContent(found, answer);
   if (found.helper.declaration.output === undefined) return { content };
-  // Clients refuse such an answer whole, unless it is an error: so it comes to the model with the reason, and with all it holds.
-  const text = `This helper declares output, data of a known shape, and answered ${sizeOf(answer)} all the same, which follows. Its author has to mend that.`;
-  return { isError: true, content: [{ type: 'text', text }, ...content] };
+  // Clients refuse a result without structured content where its schema is declared.
+  return { content, structuredContent: fileFacts(answer) };
 }
 
 async function fileContent(found: Found, answer: BodyAnswer): Promise<Content[]> {

@@ -2,7 +2,6 @@ import { inspect } from 'node:util';
 import { type Answer, jsonText } from '../../pool/answer.js';
 import type { JudgeOutput } from '../../schemas/output.js';
 import type { GatewayError } from '../errors.js';
-import { judgeAnswer } from '../local/judge-answer.js';
 import { type Bench, createBench } from './bench.js';
 import { callError, told } from './call-error.js';
 import { readConfig } from './given-config.js';
@@ -76,13 +75,14 @@ function asThrown({ code, message, details, cause }: GatewayError, thrown: unkno
   return callError(code, reason instanceof Error ? reason.message : inspect(reason), { cause: reason });
 }
 
-/** What was sent; rejects with `output` where the declaration describes something else. A dry run's is its own. */
+/** What was sent; rejects with `output` where it is data that the declaration does not describe. A dry run's is its own. */
 function readAnswer(answer: Answer, judgeOutput: JudgeOutput | undefined): unknown {
-  const details = judgeOutput ? judgeAnswer(answer, judgeOutput) : [];
-  if (details.length > 0) {
-    throw callError('output', `the answer is not as output says: ${told(details)}`, { details });
+  if (answer.kind === 'bytes') {
+    const { bytes: body, type, headers = {} } = answer;
+    return { body, type, headers };
   }
-  if (answer.kind === 'json') return JSON.parse(jsonText(answer));
-  const { bytes: body, type, headers = {} } = answer;
-  return { body, type, headers };
+  const data = JSON.parse(jsonText(answer)) as object;
+  const details = judgeOutput?.(data) ?? [];
+  if (details.length === 0) return data;
+  throw callError('output', `the answer is not as output says: ${told(details)}`, { details });
 }

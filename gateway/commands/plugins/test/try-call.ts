@@ -1,10 +1,10 @@
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { jsonText } from '../../../../pool/answer.js';
 import type { Thrown } from '../../../../pool/thrown.js';
 import type { JudgeOutput } from '../../../../schemas/output.js';
 import type { GatewayError } from '../../../errors.js';
 import type { Helper } from '../../../helpers/registry.js';
-import { judgeAnswer } from '../../../local/judge-answer.js';
 import type { LocalHelpers } from '../../../local/local-helpers.js';
 import type { GeneratedCall } from './inputs.js';
 import { sampleFile } from './sample-files.js';
@@ -32,11 +32,12 @@ export async function tryCall(
     .call(helper, { body: { kind: 'json', bytes }, uploads })
     .then((each) => ({ reply: each, error: each.ok ? undefined : each.error }));
   if (error) return { ok: false, code: error.code, reason: reasonOf(error, helper) };
-  if (!reply.ok || !judgeOutput) return { ok: true };
+  if (!reply.ok || reply.answer.kind === 'bytes' || !judgeOutput) return { ok: true };
   const isRehearsal =
     parameters.check(input, { dryrun: true }).problems.length === 0 && input.dryrun === true;
   if (isRehearsal && declaration.dryrun !== 'run') return { ok: true };
-  const problems = judgeAnswer(reply.answer, judgeOutput);
+  const { answer } = reply;
+  const problems = judgeOutput(JSON.parse(jsonText(answer)));
   if (problems.length === 0) return { ok: true };
   const told = problems.map(({ field, problem }) => `${field} ${problem}`).join('; ');
   return { ok: false, code: 'output', reason: `the answer is not as output says: ${told}` };

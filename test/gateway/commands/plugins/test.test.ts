@@ -16,8 +16,6 @@ const plugins = {
   breaks:
     plugin(`${text}, runs: 'inline', output: { type: 'object', properties: { size: { type: 'integer' } } },
     examples: [{ input: { text: 'four' } }], handler: ({ text }) => ({ size: text.length, more: 1 })`),
-  bytes: plugin(`input: { type: 'object' }, runs: 'inline', output: { type: 'object' },
-    examples: [{ input: {} }], handler: () => ({ body: 'a,b', type: 'text/csv' })`),
   hangs: plugin(`${text}, timeoutMs: 50, examples: [{ input: { text: 'x' } }],
     handler: ({ text }) => (text === 'x' ? new Promise(() => {}) : { text })`),
   loops: plugin(`${text}, runs: 'inline', timeoutMs: 50, examples: [{ input: { text: 'x' } }],
@@ -72,9 +70,6 @@ describe('plugins test', () => {
   it('finds an answer that is not as declared, and a call that does not end', () => {
     expect(failure('breaks')).to.deep.include({ stage: 'example', input: { text: 'four' } });
     expect(failure('breaks')?.reason).to.include('more');
-    expect(failure('bytes')?.reason).to.include(
-      'body is given (text/csv; charset=utf-8), but output declares data',
-    );
     expect(failure('hangs')?.reason).to.include('helper_timeout');
     expect(failure('loops')).to.deep.include({ stage: 'example', input: { text: 'x' } });
     expect(failure('loops')?.reason).to.include('helper_timeout');
