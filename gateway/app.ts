@@ -16,7 +16,7 @@ import type { KeyVerifier } from './keys/verifier.js';
 import type { Limiter } from './limits/limiter.js';
 import { createLimitsOf, type EffectiveLimits } from './limits/tenant-limits.js';
 import { answerMessage } from './mcp/http/answer-message.js';
-import { limitQuestions, toolsEndpoint, toolsMethods, toolsPath } from './mcp/http/endpoint.js';
+import { limitQuestions, toolsEndpoint, toolsPath } from './mcp/http/endpoint.js';
 import type { KnownAs } from './mcp/http/host-verdict.js';
 import { createHttpTools, type ToolCall } from './mcp/http/http-tools.js';
 import { knownHost } from './mcp/http/known-host.js';
@@ -105,7 +105,7 @@ function createRouter(parts: AppParts, limitsOf: LimitsOf, agents: CallMiddlewar
       .to(runHelper(helper, parts.inline));
     router.register(pathsOf(helper.id), ['GET', 'POST'], route(helper, answer), { name: helper.id });
   }
-  router.register(toolsPath, [...toolsMethods], agents);
+  router.all(toolsPath, agents);
   for (const { path, methods, handle } of parts.docs) router.register(path, [...methods], handle);
   return router;
 }

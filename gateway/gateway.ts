@@ -15,6 +15,7 @@ import type { Environment } from './helpers/helper-config.js';
 import { createHelperReload, type DevMode } from './helpers/helper-reload.js';
 import { HelperShelf, type LiveRegistry } from './helpers/live-registry.js';
 import { createDepartures } from './http/flow/departures.js';
+import { isLoopbackHost } from './http/loopback.js';
 import { closeServer } from './http/server/close-server.js';
 import { createLifecycle } from './http/server/lifecycle.js';
 import { listen } from './http/server/listen.js';
@@ -32,7 +33,6 @@ import { createReadiness } from './pipeline/health.js';
 import { faultTeller } from './pipeline/tell-fault.js';
 import { warmUp } from './pipeline/warm-up.js';
 import type { Credentials } from './site/accounts/first-operator.js';
-import { isLoopback } from './site/stages/protect.js';
 import { startSite } from './site/start-site.js';
 import { createUsageMeter } from './usage/meter.js';
 import { pruneUsage } from './usage/retention.js';
@@ -159,7 +159,7 @@ async function compose(
   const lifecycle = createLifecycle();
   // Known once the site listens, which it does after the API.
   let siteUrl: string | undefined;
-  const keySite = (host: string) => config.connectUrl ?? (isLoopback(host) ? siteUrl : undefined);
+  const keySite = (host: string) => config.connectUrl ?? (isLoopbackHost(host) ? siteUrl : undefined);
   const app = createApp({
     ...work,
     registry,

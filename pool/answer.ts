@@ -10,6 +10,7 @@ export type Answer = { kind: 'json'; text: string } | BytesAnswer;
 export type BytesAnswer = { kind: 'json'; bytes: Uint8Array } | BodyAnswer;
 
 const encoder = new TextEncoder();
+const decoder = new TextDecoder();
 
 /**
  * Makes the answer of what a handler has returned, in the thread where the handler ran. Throws an `Error` that says what
@@ -38,6 +39,11 @@ export function makeAnswer(value: unknown, most: number): Answer {
 /** The answer that is this data. */
 export function jsonAnswer(data: object): Answer {
   return { kind: 'json', text: JSON.stringify(data) };
+}
+
+/** The text of an answer that is data. */
+export function jsonText(answer: Exclude<Answer, BodyAnswer>): string {
+  return 'text' in answer ? answer.text : decoder.decode(answer.bytes);
 }
 
 /** The answer as another thread takes it. */

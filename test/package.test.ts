@@ -55,6 +55,13 @@ describe('the package', () => {
     expect(packed).to.include.members(targets.map((target) => target.replace('./', '')));
   });
 
+  it('has nothing run where it is installed, which npm would ask its user about', () => {
+    const { scripts } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as { scripts: object };
+    // A tarball's "prepare" is not run, and named all the same. In a checkout "dependencies" builds after each "npm ci".
+    expect(scripts).not.to.have.any.keys('preinstall', 'install', 'postinstall', 'prepublish', 'prepare');
+    expect(scripts).to.include.keys('dependencies', 'prepack');
+  });
+
   it('brings swagger-ui along, so that nothing that comes with it from elsewhere is installed', () => {
     const bundled = packed.filter((file) => file.startsWith('node_modules/'));
     expect(bundled).to.include.members([

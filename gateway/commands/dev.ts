@@ -1,9 +1,9 @@
-import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { loadConfig } from '../config.js';
 import type { Gateway } from '../gateway.js';
 import { watchFolders } from '../helpers/watch-folders.js';
+import { makeFolder } from '../make-folder.js';
 import { greeting } from './greeting.js';
 import { openLog } from './open-log.js';
 import { problemLines, reloadLine } from './reload-lines.js';
@@ -27,7 +27,7 @@ export function registerDev(program: Command): void {
       const folders = [...config.pluginDirs];
       for (const folder of folders) {
         // Where there was none, it is made: whoever runs this is about to write the first helper.
-        if (await mkdir(folder, { recursive: true })) console.log(`created ${folder}`);
+        if (await makeFolder(folder)) console.log(`created ${folder}`);
       }
       const { startGateway } = await import('../gateway.js');
       let gateway: Gateway | undefined;

@@ -1,10 +1,12 @@
-import { mkdir, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { loadConfig } from '../config.js';
 import { version } from '../helpers/version.js';
+import { makeFolder } from '../make-folder.js';
+import { writeProblem } from '../write-problem.js';
+import { quoteWord } from './call/quote-word.js';
 import { endSoon } from './end-soon.js';
 import { openStderrLog } from './open-log.js';
 import { reserveStdout } from './reserve-stdout.js';
@@ -24,7 +26,7 @@ export function registerMcp(program: Command): void {
       const stdout = reserveStdout();
       const logger = openStderrLog(config.logLevel);
       const folder = out === undefined ? undefined : resolve(out);
-      if (folder !== undefined) await mkdir(folder, { recursive: true });
+      if (folder !== undefined) await makeOut(folder);
       const readable = files === undefined ? undefined : await realpath(resolve(files));
       // Only here: they take longer to load than help takes to be shown.
       const [{ openLocalHelpers }, { createLocalTools }, { serveTools }] = await Promise.all([
@@ -51,9 +53,15 @@ export function registerMcp(program: Command): void {
     });
 }
 
+async function makeOut(folder: string): Promise<void> {
+  await makeFolder(folder).catch((error) => {
+    throw new Error(`--out cannot be written to: ${writeProblem(error, folder, folder)}`, { cause: error });
+  });
+}
+
 /** What a client's settings have to hold, with this checkout's own path. */
 function setup(): string {
-  const server = { command: 'node', args: [fileURLToPath(new URL('bin.cjs', gatewayFolder())), 'mcp'] };
+  const server = { command: 'node', args: [join(gatewayFolder(), 'bin.cjs'), 'mcp'] };
   return `
 No key is needed: whoever starts it is its only user. HELPER_PLUGINS names more folders of helpers.
 
@@ -62,11 +70,11 @@ Claude Desktop, Cursor (mcpServers in claude_desktop_config.json, .cursor/mcp.js
 VS Code (.vscode/mcp.json):
   ${JSON.stringify({ servers: { helpers: { type: 'stdio', ...server } } })}
 Claude Code:
-  claude mcp add helpers -- node ${server.args.join(' ')}
+  claude mcp add helpers -- node ${server.args.map(quoteWord).join(' ')}
 `;
 }
 
 /** The sources' folder, where the command lies, and not that of what is built of it. */
-function gatewayFolder(): URL {
-  return new URL('gateway/', new URL('.', `file://${require.resolve('helper-gateway/package.json')}`));
+function gatewayFolder(): string {
+  return join(dirname(require.resolve('helper-gateway/package.json')), 'gateway');
 }

@@ -1,7 +1,8 @@
-import { accessSync, closeSync, constants, mkdirSync, openSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Kysely, type Migration } from 'kysely';
 import { GatewayError } from '../errors.js';
+import { makeFolder } from '../make-folder.js';
 import { createDatabase, type Database, type OpenOptions } from './database.js';
 import { reasonOf } from './database-error.js';
 import { migrate } from './migrate.js';
@@ -22,7 +23,7 @@ export async function openSqlite(
   let connection: SqliteConnection | undefined;
   try {
     if (!create && !hasContent(file)) throw noDatabase(resolve(file));
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    await makeFolder(dataDir, { mode: 0o700 });
     createFile(file);
     // SQLite's own words for this are a number.
     accessSync(file, constants.R_OK | constants.W_OK);

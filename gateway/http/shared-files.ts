@@ -6,3 +6,5 @@ export const sharedFiles = {
   'base.css': new URL('base.css', folder),
   'icon.svg': new URL('icon.svg', folder),
 };
+
+export type SharedFile = keyof typeof sharedFiles;

@@ -2,9 +2,15 @@ import type { Logger } from 'pino';
 import { Closers } from '../closers.js';
 import type { Config } from '../config.js';
 import type { Environment } from '../helpers/helper-config.js';
+import { inWorkers } from './in-workers.js';
 import { lazyPool } from './lazy-pool.js';
 import { createLocalHelpers, type LocalHelpers } from './local-helpers.js';
 import { openWork, type WorkOptions } from './work.js';
+
+export interface LocalOptions extends Pick<WorkOptions, 'guardSource'> {
+  /** Has whatever a plugin does done by worker threads, where its deadline can end it. They take longer to start than most calls. */
+  allInWorkers?: boolean;
+}
 
 /**
  * Opens the helpers of the configuration's folders in this process, with worker threads and the guarded download, but without
@@ -14,14 +20,14 @@ export async function openLocalHelpers(
   config: Config,
   logger: Logger,
   env: Environment = process.env,
-  { guardSource }: Pick<WorkOptions, 'guardSource'> = {},
+  { guardSource, allInWorkers = false }: LocalOptions = {},
 ): Promise<LocalHelpers> {
   const closers = new Closers();
   try {
     const work = openWork({ config, logger, closers, env, guardSource, onDemand: true });
     return createLocalHelpers({
       ...work,
-      registry: await work.loading,
+      registry: allInWorkers ? inWorkers(await work.loading) : await work.loading,
       pool: lazyPool(work.pool),
       close: () => closers.close(),
     });

@@ -1,6 +1,8 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { Answer } from '../../pool/answer.js';
+import { type Answer, jsonText } from '../../pool/answer.js';
 import type { BodyAnswer } from '../../pool/body-answer.js';
+import type { Helper } from '../helpers/registry.js';
+import { fileFacts } from './schema/file-facts.js';
 import { isPicture, isShownWhole, mostFileBytes } from './sizes.js';
 
 type Content = CallToolResult['content'][number];
@@ -16,8 +18,8 @@ export interface Found {
   answer: Answer;
   /** Of a picture that cannot be shown whole. */
   preview: BodyAnswer | undefined;
-  /** For what the file is called. */
-  service: string;
+  /** Whose answer it is. */
+  helper: Pick<Helper, 'id' | 'declaration'>;
   /** Where the whole is; asked of files alone. */
   whole: (answer: BodyAnswer, name: string) => Promise<Whole> | Whole;
   /** Whether each file is kept there, so that every one is linked. */
@@ -31,11 +33,18 @@ export interface Found {
 export async function toolResult(found: Found): Promise<CallToolResult> {
   const { answer } = found;
   if (answer.kind === 'json') {
-    const text = 'text' in answer ? answer.text : new TextDecoder().decode(answer.bytes);
+    const text = jsonText(answer);
     return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) };
   }
-  if (isText(answer.type)) return { content: [{ type: 'text', text: readText(answer) }] };
-  return { content: isPicture(answer) ? await picture(found, answer) : await file(found, answer) };
+  const content = await fileContent(found, answer);
+  if (found.helper.declaration.output === undefined) return { content };
+  // Clients refuse a result without structured content where its schema is declared.
+  return { content, structuredContent: fileFacts(answer) };
+}
+
+async function fileContent(found: Found, answer: BodyAnswer): Promise<Content[]> {
+  if (isText(answer.type)) return [{ type: 'text', text: readText(answer) }];
+  return isPicture(answer) ? picture(found, answer) : file(found, answer);
 }
 
 async function picture(found: Found, answer: BodyAnswer): Promise<Content[]> {
@@ -102,10 +111,10 @@ const extensions: Record<string, string> = {
 };
 
 /** `add-border.png`. */
-function nameOf({ service }: Found, { type }: BodyAnswer): string {
+function nameOf({ helper: { id } }: Found, { type }: BodyAnswer): string {
   const subtype = essence(type).split('/')[1] ?? '';
   const end = extensions[essence(type)] ?? (/^[a-z0-9]{1,8}$/.test(subtype) ? subtype : 'bin');
-  return `${service.slice(service.lastIndexOf('/') + 1)}.${end}`;
+  return `${id.slice(id.lastIndexOf('/') + 1)}.${end}`;
 }
 
 function sizeOf({ type, bytes: { byteLength } }: BodyAnswer): string {

@@ -1,13 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIPv6 } from 'node:net';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { readThrown, type Thrown } from '../../pool/thrown.js';
 import { GatewayError } from '../errors.js';
+import { isLoopbackAddress } from '../http/loopback.js';
 import type { FaultTeller } from './respond.js';
-
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8);
-loopback.addAddress('::1', 'ipv6');
 
 /**
  * Tells whoever writes a helper what a fault is: what was thrown, and where in a plugin below one of `folders`. Only for a gateway
@@ -29,7 +25,7 @@ function isLocal({
   socket: { remoteAddress = '' },
 }: Pick<IncomingMessage, 'headers' | 'socket'>): boolean {
   if (headers.forwarded !== undefined || headers['x-forwarded-for'] !== undefined) return false;
-  return loopback.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4');
+  return isLoopbackAddress(remoteAddress);
 }
 
 function wordsOf({ name, message, causes = [] }: Thrown): string {

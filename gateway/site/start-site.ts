@@ -4,6 +4,7 @@ import type { Closers } from '../closers.js';
 import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
 import type { Registry } from '../helpers/registry.js';
+import { isLoopbackHost } from '../http/loopback.js';
 import { closeServer } from '../http/server/close-server.js';
 import type { Lifecycle } from '../http/server/lifecycle.js';
 import { listen } from '../http/server/listen.js';
@@ -17,7 +18,6 @@ import { createSiteApp } from './app.js';
 import { createSiteDatabase } from './database.js';
 import { type HealthSources, healthFacts } from './health.js';
 import type { SiteOptions } from './options.js';
-import { isLoopback } from './stages/protect.js';
 
 export interface SiteStart extends HealthSources {
   config: Config;
@@ -66,7 +66,7 @@ export async function startSite(start: SiteStart): Promise<StartedSite> {
     health: () => healthFacts(start),
     logger,
     // Cookies may go over plain http on a loopback address alone.
-    secureCookies: !isLoopback(new URL(baseUrl).hostname),
+    secureCookies: !isLoopbackHost(new URL(baseUrl).hostname),
     oidc: oidcOf(config),
     proxies: config.connectProxies,
   });

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import type { Answer } from '../../pool/answer.js';
+import { type Answer, jsonText } from '../../pool/answer.js';
 import type { JudgeOutput } from '../../schemas/output.js';
 import type { GatewayError } from '../errors.js';
 import { type Bench, createBench } from './bench.js';
@@ -81,7 +81,7 @@ function readAnswer(answer: Answer, judgeOutput: JudgeOutput | undefined): unkno
     const { bytes: body, type, headers = {} } = answer;
     return { body, type, headers };
   }
-  const data = JSON.parse('text' in answer ? answer.text : Buffer.from(answer.bytes).toString()) as object;
+  const data = JSON.parse(jsonText(answer)) as object;
   const details = judgeOutput?.(data) ?? [];
   if (details.length === 0) return data;
   throw callError('output', `the answer is not as output says: ${told(details)}`, { details });

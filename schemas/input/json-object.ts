@@ -1,6 +1,6 @@
 import { boundProblems, type FieldProblem } from '../field-problem.js';
 import { fieldName } from '../quote.js';
-import { scanJson } from './json-scan.js';
+import { type JsonScan, scanJson } from './json-scan.js';
 
 /** What a text held, or why it is refused. */
 export type Read<T> = { value: T } | { problems: FieldProblem[] };
@@ -19,7 +19,7 @@ export function readJsonObject(text: string): Read<Record<string, unknown>> {
     const is = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;
     return ofBody(`must be a JSON object, but is ${is}`);
   }
-  const twice = repeatedNames(text, scan.outer);
+  const twice = repeatedNames(text, scan);
   if (twice.length > 0) {
     const problem = 'must be given once, but is given more than once';
     return { problems: boundProblems(twice.map((name) => ({ field: fieldName(name), problem }))) };
@@ -28,7 +28,7 @@ export function readJsonObject(text: string): Read<Record<string, unknown>> {
 }
 
 /** Names that stand more than once in the outermost object: `JSON.parse` keeps the last and says nothing. */
-function repeatedNames(text: string, places: readonly number[]): string[] {
+export function repeatedNames(text: string, { outer: places }: Pick<JsonScan, 'outer'>): string[] {
   const seen = new Set<string>();
   const twice = new Set<string>();
   for (let at = 0; at < places.length; at += 2) {
@@ -37,6 +37,22 @@ function repeatedNames(text: string, places: readonly number[]): string[] {
     seen.add(name);
   }
   return [...twice];
+}
+
+/** The text of the outermost object's member of this name, which stands there once; undefined where there is none. */
+export function memberText(
+  text: string,
+  name: string,
+  { outer: places }: Pick<JsonScan, 'outer'>,
+): string | undefined {
+  for (let at = 0; at < places.length; at += 2) {
+    const end = places[at + 1];
+    if (JSON.parse(text.slice(places[at], end)) !== name) continue;
+    const isLast = at + 2 === places.length;
+    const value = text.slice(end, isLast ? text.lastIndexOf('}') : text.lastIndexOf(',', places[at + 2]));
+    return value.slice(value.indexOf(':') + 1);
+  }
+  return undefined;
 }
 
 function ofBody(problem: string): { problems: FieldProblem[] } {

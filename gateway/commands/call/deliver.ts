@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { extension } from 'mime-types';
 import { inputError } from '../../errors.js';
+import { makeFolder } from '../../make-folder.js';
+import { writeProblem } from '../../write-problem.js';
 
 /** Where a call's result goes: a file, a folder in which it is named like its source, or nowhere, which is standard output. */
 export interface Destination {
@@ -51,22 +53,22 @@ export async function writeResult(
   }
   const unfinished = join(dirname(path), `.${basename(path)}.${randomUUID().slice(0, 8)}`);
   try {
-    if (option === 'out-dir') await mkdir(dirname(path), { recursive: true });
+    if (option === 'out-dir') await makeFolder(dirname(path));
+    if (await isDevice(path)) return await writeFile(path, bytes);
     await writeFile(unfinished, bytes);
     await rename(unfinished, path);
   } catch (error) {
     // It may be that nothing can be there at all, as below a file.
     await rm(unfinished, { force: true }).catch(() => undefined);
-    throw inputError([{ field: option, problem: `cannot be written to: ${reasonOf(error, path)}` }], error);
+    throw inputError(
+      [{ field: option, problem: `cannot be written to: ${writeProblem(error, path)}` }],
+      error,
+    );
   }
 }
 
-function reasonOf(error: unknown, path: string): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  const folder = dirname(path);
-  if (code === 'ENOENT') return `there is no folder ${folder}`;
-  if (code === 'EISDIR') return `${path} is a folder`;
-  if (code === 'ENOTDIR' || code === 'EEXIST') return `${folder} is no folder`;
-  if (code === 'EACCES' || code === 'EPERM') return `this user may not write into ${folder}`;
-  return message;
+/** `/dev/null`, a pipe: written into. A file that took its place would be there for everybody on the machine. */
+async function isDevice(path: string): Promise<boolean> {
+  const about = await stat(path).catch(() => undefined);
+  return about !== undefined && !about.isFile() && !about.isDirectory();
 }

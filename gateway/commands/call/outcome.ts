@@ -1,4 +1,4 @@
-import type { Answer } from '../../../pool/answer.js';
+import { type Answer, jsonText } from '../../../pool/answer.js';
 import type { GatewayError } from '../../errors.js';
 import type { Helper } from '../../helpers/registry.js';
 import { toGatewayError } from '../../http/read-error.js';
@@ -48,15 +48,11 @@ export async function makeCall(
 
   async function deliver(answer: Answer): Promise<Result> {
     const { type, bytes } =
-      answer.kind === 'bytes' ? answer : { type: 'application/json', bytes: jsonOf(answer) };
+      answer.kind === 'bytes' ? answer : { type: 'application/json', bytes: jsonText(answer) };
     const path = namer.pathFor(type, file);
     if (path === undefined)
       return answer.kind === 'bytes' ? { bytes: answer.bytes, type } : { data: JSON.parse(String(bytes)) };
     await writeResult(path, bytes, { file, option: destination.outDir === undefined ? 'out' : 'out-dir' });
     return { out: path, type, size: bytes.length };
   }
-}
-
-function jsonOf(answer: Exclude<Answer, { kind: 'bytes' }>): string {
-  return 'text' in answer ? answer.text : Buffer.from(answer.bytes).toString();
 }

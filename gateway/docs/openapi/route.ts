@@ -2,6 +2,7 @@ import type { LiveRegistry } from '../../helpers/live-registry.js';
 import { version } from '../../helpers/version.js';
 import { type Asset, makeAsset, sendAsset } from '../../http/assets.js';
 import type { DocRoute } from '../doc-route.js';
+import { keepUntilChange } from '../keep-until-change.js';
 import { openApiDocument } from './document.js';
 
 /** Where the document is served. */
@@ -9,10 +10,7 @@ export const openApiPath = '/openapi.json';
 
 /** `GET /openapi.json`: written when it is first asked for, and again when the helpers have changed. */
 export function openApiRoute(registry: LiveRegistry): DocRoute {
-  let written: Asset | undefined;
-  registry.watch(() => {
-    written = undefined;
-  });
+  const keep = keepUntilChange<Asset>(registry, () => 1);
 
   function write(): Asset {
     const text = JSON.stringify(openApiDocument(registry, { version }));
@@ -23,8 +21,7 @@ export function openApiRoute(registry: LiveRegistry): DocRoute {
     path: openApiPath,
     methods: ['GET'],
     handle(ctx) {
-      written ??= write();
-      return sendAsset(ctx, written, 'no-cache');
+      return sendAsset(ctx, keep('', write), 'no-cache');
     },
   };
 }

@@ -22,6 +22,4 @@ export interface PageFrame {
   problems: readonly PluginProblem[];
   /** Whether pages are to follow a change of the helpers. */
   live: boolean;
-  /** Where keys are had, as far as the visitor can get there. */
-  keySite: string | undefined;
 }

@@ -1,8 +1,11 @@
+import type { ComponentChild } from 'preact';
 import { nearest } from '../../../schemas/nearest.js';
 import type { LiveRegistry } from '../../helpers/live-registry.js';
-import { makeAsset, sendAsset } from '../../http/assets.js';
+import type { Helper } from '../../helpers/registry.js';
+import { type Asset, makeAsset, sendAsset } from '../../http/assets.js';
 import type { CallContext } from '../../pipeline/state.js';
 import type { DocRoute } from '../doc-route.js';
+import { keepUntilChange } from '../keep-until-change.js';
 import { protect } from '../protect.js';
 import { loadAssets } from './assets.js';
 import type { PluginProblem, ShownLimits } from './page.js';
@@ -16,11 +19,14 @@ const type = 'text/html; charset=utf-8';
 export interface PlaygroundOptions {
   registry: LiveRegistry;
   limits: ShownLimits;
-  /** Where the API is reached, if that is not where the page was. */
+  /** Where the API is reached, where that is known. */
   apiUrl?: string | undefined;
-  /** Where keys are had, for a visitor who reached this gateway under this host name; undefined where they cannot get there. */
+  /**
+   * Where keys are had, for a visitor who reached this gateway under this host name; undefined where they cannot get there. Always
+   * one of two: a page is kept for each.
+   */
   keySite: (hostname: string) => string | undefined;
-  /** What is wrong with plugins as their files are now; none by default. */
+  /** What is wrong with plugins as their files are now, which changes with the helpers; none by default. */
   problems?: () => readonly PluginProblem[];
   /** Whether helpers are being written: pages that are open then follow their changes. */
   live?: boolean;
@@ -30,32 +36,40 @@ export interface PlaygroundOptions {
 export function createPlayground(options: PlaygroundOptions): DocRoute[] {
   const { registry, limits, apiUrl, keySite, problems = () => [], live = false } = options;
   const assets = loadAssets();
+  const keep = keepUntilChange<Asset>(registry, () => 2 * (registry.size + 1));
 
   function answerPage(ctx: CallContext): Promise<void> | void {
-    const frame = { assets, problems: problems(), live, keySite: keySite(ctx.hostname) };
+    const site = keySite(ctx.hostname);
     const name = new URLSearchParams(ctx.querystring).get('helper');
     const helper = name === null ? undefined : registry.get(name);
     protect(ctx);
-    if (name === null) {
-      const page = <HelperList registry={registry} keySite={frame.keySite} />;
-      return send(ctx, renderDocument({ ...frame, title: 'Helpers' }, page));
-    }
-    if (helper !== undefined) {
-      const origin = apiUrl ?? `${ctx.protocol}://${ctx.host}`;
-      const { keySite } = frame;
-      const page = <HelperPage {...{ helper, assets, limits, keySite, origin }} />;
-      return send(ctx, renderDocument({ ...frame, title: helper.id }, page));
-    }
+    if (name !== null && helper === undefined) return answerUnknown(ctx, name);
+    // Nothing else of a request is in a page, or the page could not be kept for the next: not its Host, not the rest of its query.
+    const page = keep(`${helper?.id ?? ''} ${site ?? ''}`, () =>
+      makeAsset(Buffer.from(helper ? helperPage(helper, site) : listPage(site)), type),
+    );
+    // Asked for again each time: a helper may be another one by then.
+    return sendAsset(ctx, page, 'no-cache');
+  }
+
+  function listPage(site: string | undefined): string {
+    return inFrame('Helpers', <HelperList registry={registry} keySite={site} />);
+  }
+
+  function helperPage(helper: Helper, site: string | undefined): string {
+    return inFrame(helper.id, <HelperPage {...{ helper, assets, limits, keySite: site, apiUrl }} />);
+  }
+
+  function answerUnknown(ctx: CallContext, name: string): void {
     const page = <UnknownHelper name={name} near={nearest(name, [...registry.keys()])} />;
     ctx.status = 404;
     ctx.type = type;
-    ctx.body = renderDocument({ ...frame, title: 'No such helper' }, page);
+    ctx.body = inFrame('No such helper', page);
+  }
+
+  function inFrame(title: string, page: ComponentChild): string {
+    return renderDocument({ assets, live, problems: problems(), title }, page);
   }
 
   return [{ path: '/', methods: ['GET'], handle: answerPage }, ...assets.routes];
-}
-
-/** Asked for again each time: a helper may be another one by then. */
-function send(ctx: CallContext, html: string): Promise<void> {
-  return sendAsset(ctx, makeAsset(Buffer.from(html), type), 'no-cache');
 }

@@ -3,24 +3,34 @@ import { version } from '../../helpers/version.js';
 import type { HttpCall, LastStage } from '../../pipeline/stage.js';
 import type { Caller } from '../../pipeline/state.js';
 import type { HttpTools } from './http-tools.js';
-import type { Message } from './message.js';
+import type { ReadMessage } from './message.js';
+import { withoutStream } from './without-stream.js';
 
 /** Of a request's fields those that the protocol reads; the key is not among them. */
-const fields = ['accept', 'content-type', 'mcp-method', 'mcp-name', 'mcp-protocol-version'];
+const fields = ['content-type', 'mcp-method', 'mcp-name', 'mcp-protocol-version'];
 
 /** Loaded with the first message: it takes longer than the rest of the gateway's start, and most gateways have no agents. */
 const loadProtocol = () => import('./protocol.js');
 
+/**
+ * What the protocol's server wants to be told before it answers. It is the client that has to say so; whoever says less, as curl
+ * does, or nothing, is answered all the same.
+ */
+const accept = 'application/json, text/event-stream';
+
 /** Has the protocol's own server answer a message, with the tools of its caller. */
-export function answerMessage(tools: HttpTools): LastStage<HttpCall & { caller: Caller; message: Message }> {
-  return async function answerMessage({ ctx, state, caller, message }): Promise<Answer> {
+export function answerMessage(tools: HttpTools): LastStage<HttpCall & { caller: Caller } & ReadMessage> {
+  return async function answerMessage({ ctx, state, caller, message, argumentsText }): Promise<Answer> {
     const { serve } = await loadProtocol();
     const headers = fields.flatMap((name): [string, string][] => {
       const value = ctx.get(name);
       return value === '' ? [] : [[name, value]];
     });
+    headers.push(['accept', accept]);
     const request = new Request('http://gateway/mcp', { method: 'POST', headers, signal: state.gone.signal });
-    const response = await serve(request, message, { version, tools: tools.for({ ctx, state, caller }) });
+    const asker = { ctx, state, caller, argumentsText };
+    const served = await serve(request, message, { version, tools: tools.for(asker) });
+    const response = /\btext\/event-stream\b/i.test(ctx.get('accept')) ? served : await withoutStream(served);
     ctx.status = response.status;
     // What the protocol refused; a tool's error has said itself what it was.
     if (response.status >= 400 && !state.gone.ended) state.code ??= 'bad_request';

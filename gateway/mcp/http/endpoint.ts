@@ -1,4 +1,3 @@
-import { METHODS } from 'node:http';
 import type { Answer } from '../../../pool/answer.js';
 import { after, type Now } from '../../after.js';
 import { GatewayError } from '../../errors.js';
@@ -10,10 +9,10 @@ import { calledTool, type Message } from './message.js';
 
 export const toolsPath = '/mcp';
 
-/** Methods that are answered there, if only to be told that there is POST alone: all that can be read. */
-export const toolsMethods: readonly string[] = METHODS;
-
-/** Has messages answered by these stages. There is no session that could be listened to or ended. */
+/**
+ * Has messages answered by these stages, and all other methods told that there is POST alone. There is no session that could be
+ * listened to or ended.
+ */
 export function toolsEndpoint(answer: (call: HttpCall) => Now<Answer>): CallMiddleware {
   return function toolsEndpoint(ctx) {
     const { method, state } = ctx;

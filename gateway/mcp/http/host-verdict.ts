@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { quote } from '../../../schemas/quote.js';
+import { withoutBrackets } from '../../http/loopback.js';
 
 /** What a gateway is known by. */
 export interface KnownAs {
@@ -42,5 +43,5 @@ function hostName(host: string): string | undefined {
 }
 
 function isAddress(name: string): boolean {
-  return isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0;
+  return isIP(withoutBrackets(name)) !== 0;
 }

@@ -26,6 +26,8 @@ export interface Asker {
   ctx: CallContext;
   state: CallState;
   caller: Caller;
+  /** What a call is given, as it was written. */
+  argumentsText: string | undefined;
 }
 
 export interface HttpTools {
@@ -74,16 +76,16 @@ export function createHttpTools(
   };
 
   async function call({ helper, run }: RunnableTool, input: Record<string, unknown>, asker: Asker) {
-    const { ctx, state, caller } = asker;
+    const { ctx, state, caller, argumentsText = '{}' } = asker;
     state.helper = helper;
     const shown = toBeShown();
-    const text = { kind: 'json', bytes: encoder.encode(JSON.stringify(input)) } as const;
+    const text = { kind: 'json', bytes: encoder.encode(argumentsText) } as const;
     const query = { values: new Map(), problems: [] };
     try {
       const given = { state, caller, bodyBytes: 0, query, text, uploads: noUploads, shown };
       const answer = await underWay(helper, () => run(given));
       const whole = () => linkTo(callUrl(apiUrl ?? `http://${ctx.get('host')}`, helper.id, input));
-      return await toolResult({ answer, service: helper.id, whole, preview: shown.preview });
+      return await toolResult({ answer, helper, whole, preview: shown.preview });
     } catch (thrown) {
       const error = prepareErrorAnswer(ctx, thrown);
       // The answer itself is a success, for the protocol: it is the tool that says what went wrong.

@@ -5,7 +5,7 @@ import type { Arrivals } from '../../http/flow/arrivals.js';
 import { receive } from '../../pipeline/receive.js';
 import type { HttpCall, Stage } from '../../pipeline/stage.js';
 import type { Caller } from '../../pipeline/state.js';
-import { type Message, readMessage } from './message.js';
+import { type ReadMessage, readMessage } from './message.js';
 import { rpcError } from './rpc-error.js';
 
 const json = 'application/json';
@@ -17,7 +17,7 @@ const envelopeBytes = 64 * 1024;
 export function readBody(
   arrivals: Arrivals,
   { maxTextBytes }: { maxTextBytes: number },
-): Stage<HttpCall & { caller: Caller }, { message: Message }> {
+): Stage<HttpCall & { caller: Caller }, ReadMessage> {
   const maxBytes = maxTextBytes + envelopeBytes;
   const readText = createTextReader({ maxBytes, types: [json] });
 

@@ -1,6 +1,7 @@
 import { asSchema, type JsonSchema } from '../../../schemas/json-schema.js';
 import { closeNested } from '../../../schemas/parameters/close-nested.js';
 import type { Helper } from '../../helpers/registry.js';
+import { fileFactsSchema } from './file-facts.js';
 import { modernSchema } from './modern-schema.js';
 
 /**
@@ -36,23 +37,22 @@ function withoutRootAlternatives(schema: JsonSchema): JsonSchema {
 }
 
 /**
- * What a tool's structured content holds: the helper's data, or what its dry run answers. The root says that it is an object, as
- * clients of the older protocol want.
+ * What a tool's structured content holds: the helper's data, what its dry run answers, or what stands for a file. The root says that
+ * it is an object, as clients of the older protocol want.
  */
 export function outputSchema({ id, declaration: { output, dryrun } }: Helper): JsonSchema {
-  const data = modernSchema(asSchema(output));
-  if (dryrun === 'run') return { ...data, type: 'object' };
-  const { $defs, ...own } = data;
-  const rehearsed: JsonSchema =
-    dryrun === 'own'
-      ? { type: 'object', description: 'What a dry run answers.' }
-      : {
-          type: 'object',
-          description: 'What a dry run answers.',
-          properties: { operation: { const: id.slice(id.lastIndexOf('/') + 1) } },
-          required: ['operation'],
-        };
-  return { type: 'object', ...($defs === undefined ? {} : { $defs }), anyOf: [own, rehearsed] };
+  const { $defs, ...own } = modernSchema(asSchema(output));
+  const alternatives = [own, ...rehearsed(id, dryrun), fileFactsSchema];
+  return { type: 'object', ...($defs === undefined ? {} : { $defs }), anyOf: alternatives };
+}
+
+/** What a dry run answers, where that is something else than a call's answer. */
+function rehearsed(id: string, dryrun: Helper['declaration']['dryrun']): JsonSchema[] {
+  const any: JsonSchema = { type: 'object', description: 'What a dry run answers.' };
+  if (dryrun === 'run') return [];
+  if (dryrun === 'own') return [any];
+  const operation = { const: id.slice(id.lastIndexOf('/') + 1) };
+  return [{ ...any, properties: { operation }, required: ['operation'] }];
 }
 
 function describeUrl(description: string | undefined, folder: string | undefined): string {

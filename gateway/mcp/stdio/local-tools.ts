@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Logger } from 'pino';
@@ -5,6 +6,7 @@ import type { BodyAnswer } from '../../../pool/body-answer.js';
 import { inputError } from '../../errors.js';
 import type { Helper } from '../../helpers/registry.js';
 import type { LocalHelpers } from '../../local/local-helpers.js';
+import { writeProblem } from '../../write-problem.js';
 import { toBeShown } from '../sizes.js';
 import { errorResult } from '../tool-error.js';
 import { toolResult, type Whole } from '../tool-result.js';
@@ -53,7 +55,7 @@ export function createLocalTools({ helpers, out, files, logger }: LocalToolsOpti
     }
     const { answer } = reply;
     const whole = (file: BodyAnswer, name: string) => keep(out, file, name);
-    return toolResult({ answer, service: helper.id, whole, preview: shown.preview, kept: out !== undefined });
+    return toolResult({ answer, helper, whole, preview: shown.preview, kept: out !== undefined });
   }
 
   return {
@@ -69,6 +71,11 @@ async function keep(out: string | undefined, { bytes }: BodyAnswer, name: string
   if (out === undefined) {
     return { words: 'Whole files are written where this server is started with --out DIR.' };
   }
-  const path = await saveFile(out, name, bytes);
+  let path: string;
+  try {
+    path = await saveFile(out, name, bytes);
+  } catch (error) {
+    return { words: `It could not be written: ${writeProblem(error, join(out, name))}.` };
+  }
   return { uri: pathToFileURL(path).href, words: `It is written to ${path}.` };
 }

@@ -1,6 +1,7 @@
 import type { ComponentChild, ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import { render } from 'preact-render-to-string';
+import { PageShell } from '../../http/page-shell.js';
 import { assetPath } from '../assets.js';
 import { Form } from './form.js';
 import { type View, ViewContext } from './view.js';
@@ -19,68 +20,53 @@ export function renderDocument(view: View, title: string, body: ComponentChild):
 
 function Document({ title, children }: { title: string; children: ComponentChildren }) {
   return (
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <title>{`${title} · helper-gateway`}</title>
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <meta name="robots" content="noindex" />
-        <link rel="icon" href={assetPath('icon.svg')} type="image/svg+xml" />
-        <link rel="stylesheet" href={assetPath('base.css')} />
-        <link rel="stylesheet" href={assetPath('site.css')} />
-        <script src={assetPath('site.js')} defer />
-      </head>
-      <body>
-        <a class="skip" href="#main">
-          Skip to content
-        </a>
-        <Header />
-        <main id="main" tabIndex={-1}>
-          {children}
-        </main>
-      </body>
-    </html>
+    <PageShell title={title} kind="keys" path={assetPath} head={<Files />} navigation={<Navigation />}>
+      {children}
+    </PageShell>
   );
 }
 
-function Header() {
-  const { visitor } = useContext(ViewContext);
+function Files() {
   return (
-    <header class="top">
-      <a class="brand" href="/">
-        helper-gateway <span>keys</span>
-      </a>
-      {visitor && (
-        <>
-          <nav aria-label="Site">
-            {visitor.operator && (
-              <>
-                <NavLink href="/overview">Overview</NavLink>
-                <NavLink href="/tenants">Tenants</NavLink>
-                <NavLink href="/keys">Keys</NavLink>
-                <NavLink href="/audit">Audit</NavLink>
-                <NavLink href="/operators">Operators</NavLink>
-              </>
-            )}
-            {!visitor.operator &&
-              visitor.tenants.map(({ id, name }) => (
-                <NavLink key={id} href={`/tenants/${name}`}>
-                  {name}
-                </NavLink>
-              ))}
-          </nav>
-          <div class="who">
-            <NavLink href="/account">{visitor.user.email}</NavLink>
-            <Form action="/sign-out">
-              <button type="submit" class="link">
-                Sign out
-              </button>
-            </Form>
-          </div>
-        </>
-      )}
-    </header>
+    <>
+      <meta name="robots" content="noindex" />
+      <link rel="stylesheet" href={assetPath('site.css')} />
+      <script src={assetPath('site.js')} defer />
+    </>
+  );
+}
+
+function Navigation() {
+  const { visitor } = useContext(ViewContext);
+  if (!visitor) return null;
+  return (
+    <>
+      <nav aria-label="Site">
+        {visitor.operator && (
+          <>
+            <NavLink href="/overview">Overview</NavLink>
+            <NavLink href="/tenants">Tenants</NavLink>
+            <NavLink href="/keys">Keys</NavLink>
+            <NavLink href="/audit">Audit</NavLink>
+            <NavLink href="/operators">Operators</NavLink>
+          </>
+        )}
+        {!visitor.operator &&
+          visitor.tenants.map(({ id, name }) => (
+            <NavLink key={id} href={`/tenants/${name}`}>
+              {name}
+            </NavLink>
+          ))}
+      </nav>
+      <div class="who">
+        <NavLink href="/account">{visitor.user.email}</NavLink>
+        <Form action="/sign-out">
+          <button type="submit" class="link">
+            Sign out
+          </button>
+        </Form>
+      </div>
+    </>
   );
 }
 

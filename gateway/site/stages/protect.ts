@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { GatewayError } from '../../errors.js';
+import { isLoopbackHost, withoutBrackets } from '../../http/loopback.js';
 import type { SiteStage } from '../state.js';
 
 const policy = [
@@ -15,7 +16,7 @@ const policy = [
 /** The headers that keep other sites and injected markup off these pages. Nothing here may be kept by a cache. */
 export function protect(baseUrl: string): SiteStage {
   const { protocol, hostname } = new URL(baseUrl);
-  const overHttps = protocol === 'https:' && !isLoopback(hostname);
+  const overHttps = protocol === 'https:' && !isLoopbackHost(hostname);
   return async function protect(ctx, next) {
     ctx.set({
       'content-security-policy': policy,
@@ -42,7 +43,10 @@ export function checkHost(baseUrl: string): SiteStage {
   return async function checkHost(ctx, next) {
     if (ctx.state.answers === 'pages') {
       const name = hostOf(ctx.get('host'));
-      if (name === undefined || (name !== own && !isLoopback(name) && isIP(bare(name)) === 0)) {
+      if (
+        name === undefined ||
+        (name !== own && !isLoopbackHost(name) && isIP(withoutBrackets(name)) === 0)
+      ) {
         throw new GatewayError('forbidden', {
           message:
             'This site is not served under this host name. Its operator sets the right one in HELPER_CONNECT_URL.',
@@ -56,16 +60,4 @@ export function checkHost(baseUrl: string): SiteStage {
 function hostOf(header: string): string | undefined {
   if (!/^[\w.:[\]-]+$/.test(header)) return undefined;
   return URL.canParse(`http://${header}`) ? new URL(`http://${header}`).hostname : undefined;
-}
-
-function bare(hostname: string): string {
-  return hostname.replace(/^\[|\]$/g, '');
-}
-
-/** Whether a host name (as `URL` gives it) is this machine's own. */
-export function isLoopback(hostname: string): boolean {
-  const name = bare(hostname);
-  return (
-    name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127\.\d+\.\d+\.\d+$/.test(name)
-  );
 }

@@ -1,8 +1,14 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect } from 'chai';
 import { fixture } from '../../fixtures.js';
 import { bin, runCommand } from '../gateway-process.js';
+
+const checkout = dirname(dirname(bin));
 
 describe('helper-gateway mcp', () => {
   it('speaks to the official client, whatever plugins print', async () => {
@@ -40,5 +46,37 @@ describe('helper-gateway mcp', () => {
     const { stdout } = await runCommand(['mcp', '--help'], {});
     expect(stdout).to.include('{"mcpServers":{"helpers":{"command":"node","args":["');
     expect(stdout).to.include(JSON.stringify(bin));
+  });
+
+  it('finds itself in a folder of any name', () => {
+    const temporary = mkdtempSync(join(tmpdir(), 'mcp-'));
+    try {
+      const root = join(temporary, 'my tools #1 100%?');
+      mkdirSync(root);
+      for (const part of [
+        'package.json',
+        'gateway',
+        'dist/gateway',
+        'dist/schemas',
+        'dist/pool',
+        'dist/plugins',
+      ]) {
+        cpSync(join(checkout, part), join(root, part), { recursive: true });
+      }
+      symlinkSync(join(checkout, 'node_modules'), join(root, 'node_modules'));
+      const own = join(root, 'gateway', 'bin.cjs');
+      const help = execFileSync(process.execPath, [own, 'mcp', '--help'], { encoding: 'utf8' });
+      expect(help).to.include(JSON.stringify(own)).and.to.include(`-- node '${own}' mcp`);
+    } finally {
+      rmSync(temporary, { recursive: true });
+    }
+  });
+
+  it('ends where it cannot write, and says which folder and why', async () => {
+    const { code, stderr } = await runCommand(['mcp', '--out', join(bin, 'below')], {});
+    expect([code, stderr]).to.deep.equal([
+      1,
+      `helper-gateway: --out cannot be written to: ${join(bin, 'below')} is no folder\n`,
+    ]);
   });
 });

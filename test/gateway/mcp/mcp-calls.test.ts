@@ -96,6 +96,22 @@ describe('tools of agents', () => {
         expect(error.message).to.include('Unknown tool: "nothing"');
       });
 
+      it('that declare data and answer bytes are refused by no client', async () => {
+        const { tools } = await agent.listTools();
+        expect(tools.find(({ name }) => name === 'either')).to.have.property('outputSchema');
+        const data = await agent.callTool({ name: 'either' });
+        expect(data.structuredContent).to.deep.equal({ a: 1 });
+        for (const type of ['text/csv; charset=utf-8', 'application/pdf']) {
+          const { content, isError, structuredContent } = await agent.callTool({
+            name: 'either',
+            arguments: { type },
+          });
+          expect(isError ?? false).to.equal(false);
+          expect(structuredContent).to.deep.equal({ file: { type, bytes: 4 } });
+          expect(content[0]).to.have.property('type', type.startsWith('text/') ? 'text' : 'resource');
+        }
+      });
+
       it('answer text as text', async () => {
         const { content } = await agent.callTool({ name: 'file', arguments: { type: 'text/csv' } });
         expect(content).to.deep.equal([{ type: 'text', text: 'AAAA' }]);

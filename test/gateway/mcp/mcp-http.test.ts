@@ -1,4 +1,4 @@
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { expect } from 'chai';
 import { fixture } from '../../fixtures.js';
 import { startTestGateway, type TestGateway } from '../harness.js';
@@ -35,17 +35,27 @@ describe('POST /mcp', () => {
     return { ...answer, message: data ? JSON.parse(data) : answer.json };
   }
 
-  /** With a Host of its own, which fetch does not let one set. */
-  function statusBy(headers: Record<string, string>): Promise<number | undefined> {
+  /** With a Host, a method or no Accept of its own, which fetch does not let one set. */
+  function send(
+    headers: Record<string, string>,
+    method = 'POST',
+  ): Promise<{ head: IncomingMessage; body: string }> {
     const authorization = `Bearer ${api.key}`;
-    const own = { accept, 'content-type': 'application/json', authorization, ...headers };
+    const own = { 'content-type': 'application/json', authorization, ...headers };
     return new Promise((resolve, reject) => {
-      const sent = request(`${api.url}/mcp`, { method: 'POST', headers: own }, (response) => {
-        response.resume().on('end', () => resolve(response.statusCode));
+      const sent = request(`${api.url}/mcp`, { method, headers: own }, (head) => {
+        let body = '';
+        head.on('data', (chunk) => {
+          body += chunk;
+        });
+        head.on('end', () => resolve({ head, body }));
       });
-      sent.on('error', reject).end(JSON.stringify(rpc('tools/list')));
+      sent.on('error', reject).end(method === 'POST' ? JSON.stringify(rpc('tools/list')) : undefined);
     });
   }
+
+  const statusBy = async (headers: Record<string, string>) =>
+    (await send({ accept, ...headers })).head.statusCode;
 
   it('wants a key, as everywhere', async () => {
     const { status, headers, json } = await post(rpc('tools/list'), {}, null);
@@ -64,10 +74,55 @@ describe('POST /mcp', () => {
   });
 
   it('is the only method', async () => {
-    for (const method of ['GET', 'DELETE', 'PUT', 'PROPFIND']) {
-      const { status, headers } = await api.call('/mcp', { method });
-      expect([status, headers.get('allow')], method).to.deep.equal([405, 'POST']);
+    for (const method of ['GET', 'DELETE', 'PUT', 'TRACE', 'PROPFIND', 'HEAD']) {
+      const { head } = await send({}, method);
+      expect([head.statusCode, head.headers.allow], method).to.deep.equal([405, 'POST']);
     }
+    const { head } = await send({}, 'OPTIONS');
+    expect([head.statusCode, head.headers.allow]).to.deep.equal([204, 'POST']);
+  });
+
+  it('answers whatever a client accepts, as a stream where it reads one', async () => {
+    for (const [given, type] of [
+      [accept, 'text/event-stream'],
+      ['text/event-stream', 'text/event-stream'],
+      ['application/json', 'application/json'],
+      ['*/*', 'application/json'],
+      [undefined, 'application/json'],
+    ] as const) {
+      const { head, body } = await send(given === undefined ? {} : { accept: given });
+      expect([head.statusCode, head.headers['content-type']?.split(';')[0]], given).to.deep.equal([
+        200,
+        type,
+      ]);
+      const message = JSON.parse(type === 'application/json' ? body : body.slice(body.indexOf('{')));
+      expect(message.result.tools).to.be.an('array').that.is.not.empty;
+    }
+  });
+
+  it('refuses a name that is given twice, a tool’s in the words of HTTP', async () => {
+    const given = '{"text": "one, two", "least": 1, "t\\u0065xt": "three", "least": 2}';
+    const call = (params: string) =>
+      post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`);
+    const { message } = await call(`{"arguments": ${given} , "name": "counted"}`);
+    const { json } = await api.call('/counted', {
+      method: 'POST',
+      body: given,
+      headers: { 'content-type': 'application/json' },
+    });
+    const words = json.error.details.map(
+      ({ field, problem }: Record<string, string>) => `${field} ${problem}`,
+    );
+    expect(words).to.have.length(2);
+    expect(message.result.content[0].text).to.equal(
+      [`invalid_input: ${json.error.message}`, ...words].join('\n'),
+    );
+
+    const twice = await call('{"name": "file", "arguments": {}, "name": "counted"}');
+    expect([twice.status, twice.message.error.code]).to.deep.equal([400, -32600]);
+    expect(twice.message.error.message).to.include('"name" must be given once');
+    const methods = await post('{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"tools/call"}');
+    expect([methods.status, methods.message.error.code]).to.deep.equal([400, -32600]);
   });
 
   it('is refused for a foreign host or page, before the key is looked at', async () => {

@@ -1,4 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
+import { isObject } from '../../../schemas/json-schema.js';
 import { failed, fileOf, type Outcome, type Surface } from './asked.js';
 
 /** Calls a tool by its name. */
@@ -24,7 +25,8 @@ function outcomeOf({ isError, structuredContent, content }: CallToolResult): Out
     const [, code = '', message = ''] = /^(\w+): (.*)$/.exec(head) ?? [];
     return problems.length > 0 ? { code, problems } : failed({ code, message });
   }
-  if (structuredContent) return { data: structuredContent };
+  // What stands for a file is no data.
+  if (isObject(structuredContent) && !('file' in structuredContent)) return { data: structuredContent };
   if (first?.type === 'text') return fileOf(Buffer.from(first.text));
   if (first?.type === 'image') return { file: first.data };
   if (first?.type === 'resource' && 'blob' in first.resource) return { file: first.resource.blob };

@@ -1,9 +1,10 @@
-import { mkdir, realpath, writeFile } from 'node:fs/promises';
+import { realpath, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { GatewayError, inputError } from '../../../errors.js';
 import { discoverPlugins } from '../../../helpers/discover.js';
 import { builtinPlugins } from '../../../helpers/package-paths.js';
+import { makeFolder } from '../../../make-folder.js';
 import { quoteWord } from '../../call/quote-word.js';
 import { calledAs } from '../../called-as.js';
 import type { Answer } from '../../output.js';
@@ -35,7 +36,7 @@ export async function createPlugin(
   const file = join(place.dir, ...`${place.route}.${ending}`.split('/'));
   const test = file.replace(/(\.\w+)$/, '.test$1');
   const names = { route: place.route, file: `./${basename(file)}`, typescript };
-  await mkdir(dirname(file), { recursive: true }).catch((error) => {
+  await makeFolder(dirname(file)).catch((error) => {
     throw cannotWrite(dirname(file), error);
   });
   const installed = await installedFor(place.dir);

@@ -37,7 +37,7 @@ export async function testFolder(helpers: readonly Helper[], options: FolderOpti
   const ajv = createVocabulary();
   const plugins: FolderReport['plugins'] = [];
   const guardSource = network.guard;
-  const local = await openLocalHelpers(config, logger, env, { guardSource });
+  const local = await openLocalHelpers(config, logger, env, { guardSource, allInWorkers: true });
   try {
     for (const { id } of helpers) {
       const helper = local.registry.get(id) as Helper;

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { jsonText } from '../../../../pool/answer.js';
 import type { Thrown } from '../../../../pool/thrown.js';
 import type { JudgeOutput } from '../../../../schemas/output.js';
 import type { GatewayError } from '../../../errors.js';
@@ -36,8 +37,7 @@ export async function tryCall(
     parameters.check(input, { dryrun: true }).problems.length === 0 && input.dryrun === true;
   if (isRehearsal && declaration.dryrun !== 'run') return { ok: true };
   const { answer } = reply;
-  const data = JSON.parse('text' in answer ? answer.text : Buffer.from(answer.bytes).toString()) as object;
-  const problems = judgeOutput(data);
+  const problems = judgeOutput(JSON.parse(jsonText(answer)));
   if (problems.length === 0) return { ok: true };
   const told = problems.map(({ field, problem }) => `${field} ${problem}`).join('; ');
   return { ok: false, code: 'output', reason: `the answer is not as output says: ${told}` };

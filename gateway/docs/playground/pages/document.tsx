@@ -1,5 +1,6 @@
 import type { ComponentChild, ComponentChildren } from 'preact';
 import { render } from 'preact-render-to-string';
+import { PageShell } from '../../../http/page-shell.js';
 import { modules } from '../assets.js';
 import type { PageFrame, PluginProblem } from '../page.js';
 
@@ -20,42 +21,41 @@ function Document({
   children,
 }: DocumentProps & { children: ComponentChildren }) {
   return (
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <title>{`${title} · helper-gateway`}</title>
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <link rel="icon" href={assets.path('icon.svg')} type="image/svg+xml" />
-        <link rel="stylesheet" href={assets.path('base.css')} />
-        <link rel="stylesheet" href={assets.path('playground.css')} />
-        <script type="module" src={assets.path('playground.js')} />
-        {modules.map((name) => (
-          <link key={name} rel="modulepreload" href={assets.path(name)} />
-        ))}
-      </head>
-      <body data-live={live || undefined}>
-        <a class="skip" href="#main">
-          Skip to content
-        </a>
-        <header class="top">
-          <a class="brand" href="/">
-            helper-gateway <span>playground</span>
-          </a>
-          <nav aria-label="Site">
-            <a href="/" aria-current="true">
-              Helpers
-            </a>
-            <a href="/docs">Reference</a>
-            <a href="/openapi.json">OpenAPI</a>
-          </nav>
-        </header>
-        <main id="main" tabIndex={-1}>
-          <Problems problems={problems} />
-          {children}
-        </main>
-      </body>
-    </html>
+    <PageShell
+      title={title}
+      kind="playground"
+      path={assets.path}
+      live={live}
+      head={<Files assets={assets} />}
+      navigation={<Navigation />}
+    >
+      <Problems problems={problems} />
+      {children}
+    </PageShell>
+  );
+}
+
+function Files({ assets }: Pick<DocumentProps, 'assets'>) {
+  return (
+    <>
+      <link rel="stylesheet" href={assets.path('playground.css')} />
+      <script type="module" src={assets.path('playground.js')} />
+      {modules.map((name) => (
+        <link key={name} rel="modulepreload" href={assets.path(name)} />
+      ))}
+    </>
+  );
+}
+
+function Navigation() {
+  return (
+    <nav aria-label="Site">
+      <a href="/" aria-current="true">
+        Helpers
+      </a>
+      <a href="/docs">Reference</a>
+      <a href="/openapi.json">OpenAPI</a>
+    </nav>
   );
 }
 

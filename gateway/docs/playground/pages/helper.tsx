@@ -10,12 +10,12 @@ interface HelperPageProps {
   assets: Assets;
   limits: ShownLimits;
   keySite: string | undefined;
-  /** Where this gateway was reached, for what is shown without a script. */
-  origin: string;
+  /** Where the API is reached, where that is known: for what is shown without a script. */
+  apiUrl: string | undefined;
 }
 
 /** A helper's page: what it is, a form to try it, its answer and the request beside it, and what there is to know of it. */
-export function HelperPage({ helper, assets, limits, keySite, origin }: HelperPageProps) {
+export function HelperPage({ helper, assets, limits, keySite, apiUrl }: HelperPageProps) {
   const { id, declaration } = helper;
   return (
     <>
@@ -36,9 +36,17 @@ export function HelperPage({ helper, assets, limits, keySite, origin }: HelperPa
       <p class="lead">{declaration.summary}</p>
       <noscript>
         <div class="notice warn plain-call">
-          <p>Trying it on this page needs JavaScript. Without it:</p>
+          <p>
+            Trying it on this page needs JavaScript. Without it
+            {apiUrl === undefined && (
+              <>
+                , with this page’s address as <code>$GATEWAY</code>
+              </>
+            )}
+            :
+          </p>
           <pre>
-            <code>{plainCurl(helper, origin)}</code>
+            <code>{plainCurl(helper, apiUrl)}</code>
           </pre>
         </div>
       </noscript>
@@ -114,11 +122,12 @@ function Request() {
 }
 
 /** Of the first example, for reading. */
-function plainCurl({ id, declaration }: Helper, origin: string): string {
+function plainCurl({ id, declaration }: Helper, apiUrl: string | undefined): string {
   const { files, examples } = declaration;
   const input = examples[0]?.input ?? {};
-  // The host is what the visitor's request said.
-  const head = [`curl '${quoted(`${origin}/${id}`)}'`, `-H "Authorization: Bearer $KEY"`];
+  // A shell puts a variable's value in between double quotes alone.
+  const address = apiUrl === undefined ? `"$GATEWAY/${id}"` : `'${quoted(`${apiUrl}/${id}`)}'`;
+  const head = [`curl ${address}`, `-H "Authorization: Bearer $KEY"`];
   const required = files.filter((file) => file.required).map(({ field }) => `-F ${field}=@FILE`);
   const texts = Object.entries(input).map(([name, value]) => `--form-string '${name}=${quoted(value)}'`);
   const lines =

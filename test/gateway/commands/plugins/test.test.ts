@@ -18,6 +18,8 @@ const plugins = {
     examples: [{ input: { text: 'four' } }], handler: ({ text }) => ({ size: text.length, more: 1 })`),
   hangs: plugin(`${text}, timeoutMs: 50, examples: [{ input: { text: 'x' } }],
     handler: ({ text }) => (text === 'x' ? new Promise(() => {}) : { text })`),
+  loops: plugin(`${text}, runs: 'inline', timeoutMs: 50, examples: [{ input: { text: 'x' } }],
+    handler: ({ text }) => { while (text === 'x'); return { text }; }`),
   fetches: plugin(`input: { type: 'object' }, examples: [{ summary: 'Asks', input: {} }],
     handler: async (_, { fetch }) => ({ status: (await fetch('https://example.com/')).status })`),
   asks: plugin(
@@ -69,6 +71,8 @@ describe('plugins test', () => {
     expect(failure('breaks')).to.deep.include({ stage: 'example', input: { text: 'four' } });
     expect(failure('breaks')?.reason).to.include('more');
     expect(failure('hangs')?.reason).to.include('helper_timeout');
+    expect(failure('loops')).to.deep.include({ stage: 'example', input: { text: 'x' } });
+    expect(failure('loops')?.reason).to.include('helper_timeout');
   });
 
   it('lets nothing fetch, and says which example would have', () => {

@@ -24,14 +24,20 @@ describe('the playground’s pages', () => {
     registry = new HelperShelf(await loadRegistry(folders, createVocabulary()));
   });
 
+  const open = (options: Partial<PlaygroundOptions> = {}) =>
+    createPlayground({ registry, limits, keySite: () => undefined, ...options });
+
   function get(querystring: string, options: Partial<PlaygroundOptions> = {}) {
-    const routes = createPlayground({ registry, limits, keySite: () => undefined, ...options });
+    return ask(open(options), querystring);
+  }
+
+  function ask(routes: ReturnType<typeof open>, querystring: string, host = 'localhost') {
     const headers: Record<string, string> = {};
     const ctx = {
       querystring,
-      hostname: 'localhost',
+      hostname: host,
       protocol: 'http',
-      host: 'localhost:8080',
+      host: `${host}:8080`,
       status: 200,
       body: '' as string | Buffer,
       vary: () => undefined,
@@ -40,7 +46,7 @@ describe('the playground’s pages', () => {
     };
     const page = routes.find(({ path }) => path === '/');
     page?.handle(ctx as unknown as CallContext, async () => undefined);
-    return { html: String(ctx.body), status: ctx.status, headers };
+    return { html: String(ctx.body), body: ctx.body, status: ctx.status, headers };
   }
 
   it('lead to every helper, by the first part of its path', () => {
@@ -98,12 +104,12 @@ describe('the playground’s pages', () => {
 
   it('have a curl line for who runs no script', () => {
     const line = (id: string, options = {}) =>
-      /JavaScript\. Without it:<\/p><pre><code>([^<]+)/
+      /JavaScript\. Without it(?:, with this page’s address as <code>\$GATEWAY<\/code>)?:<\/p><pre><code>([^<]+)/
         .exec(get(`helper=${id}`, options).html)?.[1]
         ?.replaceAll('&quot;', '"')
         .replaceAll(' \\\n ', '');
     expect(line('media/add-border')).to.equal(
-      `curl 'http://localhost:8080/media/add-border' -H "Authorization: Bearer $KEY" -F file=@FILE ` +
+      `curl "$GATEWAY/media/add-border" -H "Authorization: Bearer $KEY" -F file=@FILE ` +
         `--form-string 'width=20' --form-string 'color=purple' --fail-with-body -o result`,
     );
     expect(line('text/remove-stopwords', { apiUrl: 'https://api.example' })).to.match(
@@ -121,6 +127,25 @@ describe('the playground’s pages', () => {
       'size.unit',
       'shape.r required with shape.kind circle',
     ]);
+  });
+
+  it('are made once, whatever their addresses hold besides, and by whatever name the gateway was reached', () => {
+    const shelf = new HelperShelf(registry);
+    const pages = open({
+      registry: shelf,
+      keySite: (host) => (host === 'localhost' ? 'http://localhost:1' : undefined),
+    });
+    for (const query of ['', 'helper=text/remove-stopwords']) {
+      const here = ask(pages, query).body;
+      const elsewhere = ask(pages, query, 'a.example').body;
+      expect(here).to.be.instanceOf(Buffer).and.not.to.equal(elsewhere);
+      for (let at = 0; at < 50; at += 1) {
+        expect(ask(pages, `x=${at}&${query}`).body).to.equal(here);
+        expect(ask(pages, `${query}&x=${at}`, `${at}.example`).body).to.equal(elsewhere);
+      }
+      shelf.replaceAll(registry);
+      expect(ask(pages, query).body).not.to.equal(here);
+    }
   });
 
   it('list the errors that apply, in the words of the table', () => {

@@ -48,6 +48,14 @@ describe('tools of helpers in this process', () => {
     await rm(out, { recursive: true });
   });
 
+  it('say so where a file cannot be written, and give the rest of the answer', async () => {
+    const none = join(out, 'none');
+    const tools = createLocalTools({ helpers, out: none, files: undefined, logger });
+    const { content = [] } = (await tools.call('media_add-border', { url: `${url}/large` }, signal)) ?? {};
+    expect(content.map(({ type }) => type)).to.deep.equal(['image', 'text']);
+    expect(JSON.stringify(content[1])).to.include(`It could not be written: there is no folder ${none}.`);
+  });
+
   it('write files whole under names of their own, and link them', async () => {
     const tools = createLocalTools({ helpers, out, files: undefined, logger });
     const results = await Promise.all(

@@ -1,0 +1,48 @@
+import type { ComponentChild, ComponentChildren } from 'preact';
+import type { SharedFile } from './shared-files.js';
+
+interface PageShellProps {
+  title: string;
+  /** Which of the gateway's pages these are. */
+  kind: 'keys' | 'playground';
+  /** The address of a file that all pages bring along. */
+  path: (name: SharedFile) => string;
+  /** The styles and scripts of these pages, after those of all. */
+  head: ComponentChild;
+  /** What stands beside the brand. */
+  navigation: ComponentChild;
+  /** Whether the page follows changes of what it shows. */
+  live?: boolean;
+  children: ComponentChildren;
+}
+
+/** What every page of both ports is: its head, a way past the navigation, the brand and the main part. */
+export function PageShell({ title, kind, path, head, navigation, live = false, children }: PageShellProps) {
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <title>{`${title} · helper-gateway`}</title>
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <link rel="icon" href={path('icon.svg')} type="image/svg+xml" />
+        <link rel="stylesheet" href={path('base.css')} />
+        {head}
+      </head>
+      <body data-live={live || undefined}>
+        <a class="skip" href="#main">
+          Skip to content
+        </a>
+        <header class="top">
+          <a class="brand" href="/">
+            helper-gateway <span>{kind}</span>
+          </a>
+          {navigation}
+        </header>
+        <main id="main" tabIndex={-1}>
+          {children}
+        </main>
+      </body>
+    </html>
+  );
+}

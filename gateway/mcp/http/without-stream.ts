@@ -1,0 +1,9 @@
+/**
+ * The one message of an answer that is a stream of events, as a document: for a client that reads none. Such a stream ends with
+ * that message, and none of our tools sends another before it.
+ */
+export async function withoutStream(response: Response): Promise<Response> {
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response;
+  const data = /^data: ?(\S.*)$/m.exec(await response.text())?.[1];
+  return new Response(data, { status: response.status, headers: { 'content-type': 'application/json' } });
+}
