@@ -23,6 +23,9 @@ export function makeAnswer(value: unknown, most: number): Answer {
       `the handler returned ${nameOf(value)}${insteadOfLost(value)}; it may return a plain object, which becomes data, or {body: Uint8Array | string, type: a media type, headers?}`,
     );
   }
+  if (typeof (value as { encode?: unknown }).encode === 'function') {
+    throw new Error('the handler returned a picture; encode it: return image.encode("png"), "jpg" or "webp"');
+  }
   const sent = makeBodyAnswer(value as object, most);
   if (sent) return sent;
   if (jsonSize(value, most) > most) throw resultTooLarge('JSON', most);

@@ -3,6 +3,7 @@ import { BlockList, isIPv6 } from 'node:net';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { readThrown, type Thrown } from '../../pool/thrown.js';
 import { GatewayError } from '../errors.js';
+import { exitHint, timeHint } from '../helpers/fault-hints.js';
 import type { FaultTeller } from './respond.js';
 
 const loopback = new BlockList();
@@ -16,7 +17,10 @@ loopback.addAddress('::1', 'ipv6');
 export function faultTeller(folders: readonly string[]): FaultTeller {
   return (error, request) => {
     if (error.cause === undefined || !isLocal(request)) return error;
-    if (error.code === 'helper_timeout') return timeFault(error);
+    if (error.code === 'helper_timeout') {
+      const message = `${error.message}${timeHint(error.cause)}`;
+      return new GatewayError('helper_timeout', { message, cause: error.cause });
+    }
     if (error.code !== 'internal') return error;
     // What a handler has thrown was read where it ran.
     const thrown = error.cause instanceof Error ? readThrown(error.cause) : (error.cause as Thrown);
@@ -24,22 +28,6 @@ export function faultTeller(folders: readonly string[]): FaultTeller {
     const message = `The helper failed: ${wordsOf(thrown)}${exitHint(thrown)}${place ? ` (${place})` : ''}`;
     return new GatewayError('internal', { message, cause: error.cause });
   };
-}
-
-/** Whose time it was that was up, the author has to know: a caller of others can only send less. */
-function timeFault({ cause, message: said }: GatewayError): GatewayError {
-  const { ms } = cause as { ms?: unknown };
-  if (typeof ms !== 'number') return new GatewayError('helper_timeout', { cause });
-  const whose = 'timeoutMs of its declaration, else HELPER_TASK_TIMEOUT_MS';
-  const message = `${said} It had worked for ${Math.round(ms)} ms; ${whose}, says how long it may.`;
-  return new GatewayError('helper_timeout', { message, cause });
-}
-
-/** Of a thread that is gone nothing tells why; there is one usual reason. */
-function exitHint({ causes = [] }: Thrown): string {
-  return causes.some(({ message }) => message.startsWith('worker exited with code'))
-    ? '; a plugin must not call process.exit'
-    : '';
 }
 
 function isLocal({

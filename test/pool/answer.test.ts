@@ -67,6 +67,12 @@ describe('makeAnswer', () => {
     expect(() => makeAnswer([1], most)).to.throw('returned an Array (put it into a field); it may return');
   });
 
+  it('says that a picture has to be encoded', () => {
+    expect(() => makeAnswer({ border: () => 1, encode: async () => ({}) }, most)).to.throw(
+      'image.encode("png")',
+    );
+  });
+
   it('takes a body without a type for data, and a type without a body', () => {
     expect(dataOf({ body: 'x', headers: { a: 1 } })).to.deep.equal({ body: 'x', headers: { a: 1 } });
     expect(dataOf({ type: 'note', body: { a: 1 } })).to.deep.equal({ type: 'note', body: { a: 1 } });

@@ -69,6 +69,7 @@ describe('plugins test', () => {
     expect(failure('breaks')).to.deep.include({ stage: 'example', input: { text: 'four' } });
     expect(failure('breaks')?.reason).to.include('more');
     expect(failure('hangs')?.reason).to.include('helper_timeout');
+    expect(failure('hangs')?.reason).to.match(/ It had worked for \d+ ms; timeoutMs of its declaration/);
   });
 
   it('lets nothing fetch, and says which example would have', () => {
