@@ -3,9 +3,10 @@ import { describeThrown, type Thrown } from '../../pool/thrown.js';
 /** Where the gateway's compiled sources lie; a plugin that comes with it lies there too, and is not meant. */
 const compiled = new URL('../../', import.meta.url).href;
 
-/** A fault of a helper, as a log entry holds it: what was thrown, read in the thread where it ran. */
+/** A fault of a helper, as a log entry holds it: what was thrown, read in the thread where it ran, or what became of the thread. */
 export function isHelperFault(err: unknown): err is Thrown {
-  return (err as { ok?: unknown } | undefined)?.ok === false;
+  const { ok, name } = (err ?? {}) as { ok?: unknown; name?: unknown };
+  return ok === false || name === 'PoolError';
 }
 
 /**
@@ -22,7 +23,7 @@ export function faultLines(fault: Thrown): string[] {
 
 function isGatewayFrame(line: string): boolean {
   if (!/^\s+at /.test(line)) return false;
-  if (/\(node:internal\/|at node:internal\/|\/node_modules\/piscina\//.test(line)) return true;
+  if (/[( ]node:|\/node_modules\/piscina\//.test(line)) return true;
   if (/\bnew Promise \(<anonymous>\)|\bAsyncLocalStorage\.run \(/.test(line)) return true;
   return line.includes(compiled) && !line.includes(`${compiled}plugins/`);
 }

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { type Logger, pino } from 'pino';
 import { readableLog } from '../../../gateway/commands/readable-log.js';
+import { PoolError } from '../../../pool/pool-error.js';
 
 /** A log on a terminal, and what the terminal shows. */
 function logOn({ colors }: { colors: boolean }): { logger: Logger; shown: () => string } {
@@ -62,6 +63,20 @@ describe('the log on a terminal', () => {
       '        at Object.handler (file:///srv/helpers/text/x.mjs:3:9)',
       '        at round (file:///srv/helpers/node_modules/rounding/index.js:7:1)',
       '    caused by Error: deep inside',
+      '',
+    ]);
+  });
+
+  it('says in two lines what became of a thread', () => {
+    const { logger, shown } = logOn({ colors: false });
+    const cause = new Error('worker exited with code: 1');
+    const err = new PoolError('internal', 'the worker thread ended', { cause });
+    for (const each of [err, cause])
+      each.stack = `${each.name}: ${each.message}\n    at emit (node:events:524:28)`;
+    logger.error({ service: 'text/x', err }, 'call failed');
+    expect(shown().split('\n').slice(1)).to.deep.equal([
+      '    PoolError: the worker thread ended',
+      '    caused by: Error: worker exited with code: 1',
       '',
     ]);
   });
