@@ -3,6 +3,7 @@ import { BlockList, isIPv6 } from 'node:net';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { readThrown, type Thrown } from '../../pool/thrown.js';
 import { GatewayError } from '../errors.js';
+import type { PluginProblem } from '../helpers/discover.js';
 import { exitHint, timeHint } from '../helpers/fault-hints.js';
 import type { FaultTeller } from './respond.js';
 
@@ -11,11 +12,18 @@ loopback.addSubnet('127.0.0.0', 8);
 loopback.addAddress('::1', 'ipv6');
 
 /**
- * Tells whoever writes a helper what a fault is: what was thrown, and where in a plugin below one of `folders`. Only for a gateway
+ * Tells whoever writes a helper what a fault is: what was thrown, and where in a plugin below one of `folders`, or why there is none
+ * at a path. Only for a gateway
  * that is worked at, and only callers on its own host learn it; to others, also behind a proxy there, it tells nothing.
  */
-export function faultTeller(folders: readonly string[]): FaultTeller {
+export function faultTeller(
+  folders: readonly string[],
+  problems: () => readonly PluginProblem[] = () => [],
+): FaultTeller {
   return (error, request) => {
+    if (error.code === 'not_found' && error.cause === undefined && isLocal(request)) {
+      return withProblem(error, request.url, folders, problems());
+    }
     if (error.cause === undefined || !isLocal(request)) return error;
     if (error.code === 'helper_timeout') {
       const message = `${error.message}${timeHint(error.cause)}`;
@@ -28,6 +36,22 @@ export function faultTeller(folders: readonly string[]): FaultTeller {
     const message = `The helper failed: ${wordsOf(thrown)}${exitHint(thrown)}${place ? ` (${place})` : ''}`;
     return new GatewayError('internal', { message, cause: error.cause });
   };
+}
+
+/** A path is served by nothing also where its plugin cannot be loaded, which whoever has just saved it wants to hear. */
+function withProblem(
+  error: GatewayError,
+  url: string | undefined,
+  folders: readonly string[],
+  problems: readonly PluginProblem[],
+): GatewayError {
+  const path = url?.split('?')[0];
+  const own = problems.find(({ file }) =>
+    folders.some((folder) => file.replace(/(?:\/index)?\.m?[jt]s$/, '') === `${folder}${path}`),
+  );
+  if (own === undefined) return error;
+  const reason = own.reason.split('\n').join('; ');
+  return new GatewayError('not_found', { message: `${own.file} cannot be served: ${reason}` });
 }
 
 function isLocal({

@@ -25,6 +25,9 @@ describe('the public interface', () => {
 
   it('tells an author of JavaScript which errors there are', () => {
     // @ts-expect-error: it is what types would refuse
-    expect(() => fail('teapot', 'x')).to.throw(TypeError, /no code "teapot"; write one of not_found, conflict/);
+    expect(() => fail('teapot', 'x')).to.throw(
+      TypeError,
+      /no code "teapot"; write one of not_found, conflict/,
+    );
   });
 });

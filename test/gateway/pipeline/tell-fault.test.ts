@@ -53,6 +53,23 @@ describe('a fault', () => {
     expect(tell(slow, from('10.0.0.1'))).to.equal(slow);
   });
 
+  it('that keeps a helper from being served is told at its path', () => {
+    const problems = [
+      { file: '/p/text/shout.mjs', reason: 'handler must be a function\nhandlr is not known' },
+      { file: '/p/qr/index.js', reason: 'has no default export' },
+    ];
+    const lost = new GatewayError('not_found');
+    const at = (url: string, peer = '127.0.0.1') => ({ ...(from(peer) as object), url }) as never;
+    const teller = faultTeller(['/p'], () => problems);
+    expect(teller(lost, at('/text/shout?text=a'))).to.include({
+      code: 'not_found',
+      message: '/p/text/shout.mjs cannot be served: handler must be a function; handlr is not known',
+    });
+    expect(teller(lost, at('/qr')).message).to.include('no default export');
+    for (const request of [at('/text/shou'), at('/text/shout', '10.0.0.1')])
+      expect(teller(lost, request)).to.equal(lost);
+  });
+
   it('that is none is told as it is', () => {
     const error = new GatewayError('not_found');
     expect(tell(error, from('127.0.0.1'))).to.equal(error);
