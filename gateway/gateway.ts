@@ -168,7 +168,7 @@ async function compose(
     limiter,
     limits: limitsByDefault(config),
     departures,
-    ...(dev ? { tellFaults: faultTeller(config.pluginDirs) } : {}),
+    ...(dev ? { tellFaults: faultTeller(config.pluginDirs, () => registry.problems()) } : {}),
     observers: { logger, metrics, usage },
     corsOrigins: config.corsOrigins,
     knownAs: config,

@@ -63,6 +63,8 @@ export function invalidInput(field: string, problem: string): Error {
   });
 }
 
+const failCodes = ['not_found', 'conflict', 'upstream_failed'] as const;
+
 /** Why a call whose input is right cannot be answered. */
 export type FailCode = 'not_found' | 'conflict' | 'upstream_failed';
 
@@ -71,5 +73,9 @@ export type FailCode = 'not_found' | 'conflict' | 'upstream_failed';
  * message, which is public. An object of the same shape, `{code, message, expose: true}`, is as good.
  */
 export function fail(code: FailCode, message: string): Error {
+  // Types tell authors of JavaScript nothing, and the call would be a fault that names only their message.
+  if (!failCodes.includes(code)) {
+    throw new TypeError(`fail has no code ${JSON.stringify(code)}; write one of ${failCodes.join(', ')}`);
+  }
   return Object.assign(new Error(message), { code, expose: true });
 }

@@ -1,5 +1,5 @@
 import { type BodyAnswer, makeBodyAnswer } from './body-answer.js';
-import { lostInJson, nameOf } from './json-data.js';
+import { insteadOfLost, lostInJson, nameOf } from './json-data.js';
 import { jsonSize } from './json-size.js';
 import { resultTooLarge } from './result-too-large.js';
 
@@ -21,8 +21,11 @@ export function makeAnswer(value: unknown, most: number): Answer {
   const isObject = Object.prototype.toString.call(value) === '[object Object]';
   if (!isObject || lostInJson(value) !== undefined) {
     throw new Error(
-      `the handler returned ${nameOf(value)}; it may return a plain object, which becomes data, or {body: Uint8Array | string, type: a media type, headers?}`,
+      `the handler returned ${nameOf(value)}${insteadOfLost(value)}; it may return a plain object, which becomes data, or {body: Uint8Array | string, type: a media type, headers?}`,
     );
+  }
+  if (typeof (value as { encode?: unknown }).encode === 'function') {
+    throw new Error('the handler returned a picture; encode it: return image.encode("png"), "jpg" or "webp"');
   }
   const sent = makeBodyAnswer(value as object, most);
   if (sent) return sent;

@@ -19,6 +19,17 @@ export function lostInJson(value: unknown): string | undefined {
   }
 }
 
+/** What an author may write instead of what is lost, after a message that names it; empty where nothing can be said of its kind. */
+export function insteadOfLost(value: unknown): string {
+  if (value === undefined) return ' (is a return missing?)';
+  if (typeof value === 'bigint') return ' (write String(…) or Number(…))';
+  if (value instanceof Map) return ' (write Object.fromEntries(…))';
+  if (value instanceof Set) return ' (write [...…])';
+  if (isPromise(value)) return ' (await it)';
+  if (isNativeError(value)) return ' (throw it)';
+  return Array.isArray(value) ? ' (put it into a field)' : '';
+}
+
 /** Whether the value has a `toJSON`, which `JSON.stringify` then asks. */
 export function hasOwnJson(value: unknown): value is { toJSON(key: string): unknown } {
   return typeof (value as { toJSON?: unknown } | null | undefined)?.toJSON === 'function';

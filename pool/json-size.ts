@@ -1,4 +1,4 @@
-import { hasOwnJson, lostInJson } from './json-data.js';
+import { hasOwnJson, insteadOfLost, lostInJson } from './json-data.js';
 
 /** No result that makes sense is deeper; one that holds itself is without end. */
 const deepest = 200;
@@ -37,7 +37,7 @@ export function jsonSize(value: unknown, most: number): number {
     const lost = lostInJson(part);
     if (lost === undefined) return;
     const place = path.join('.').slice(0, 200) || 'it';
-    throw new Error(`the result must be data, but ${place} is ${lost}`);
+    throw new Error(`the result must be data, but ${place} is ${lost}${insteadOfLost(part)}`);
   }
 
   add(value);

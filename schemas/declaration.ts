@@ -6,6 +6,9 @@ import { didYouMean } from './nearest.js';
 import { reservedNames } from './parameters/gateway-parameters.js';
 import { describeValue, quote } from './quote.js';
 
+/** How an author writes a declaration, for messages. */
+export const writtenForm = 'export default { summary, input, handler }';
+
 /** JSON Schema of a plugin's default export. `callable: true` is a function, which JSON Schema has no word for. */
 export const declarationSchema = {
   type: 'object',
@@ -92,7 +95,9 @@ const validate = ajv.compile(declarationSchema);
 /** What is wrong with a plugin's default export, for its author; empty where it is a declaration. */
 export function checkDeclaration(value: unknown): string[] {
   if (!isObject(value)) {
-    return [`the default export must be a helper declaration, but is ${describeValue(value)}`];
+    return [
+      `the default export must be a helper declaration, but is ${describeValue(value)}; write "${writtenForm}"`,
+    ];
   }
   const reasons: string[] = [];
   if (!validate(value)) {
@@ -157,6 +162,12 @@ function reasonFor(value: Record<string, unknown>, field: string, problem: strin
   }
   if (field === 'setup') return `setup must be a function, but is ${describeValue(value.setup)}`;
   if (field === 'dryrun') return `dryrun must be "run" or a function, but is ${describeValue(value.dryrun)}`;
+  const [, part, ...below] = /^(files|config)\.([^.]+)$/.exec(field) ?? [];
+  const given = asSchema(value[part ?? ''])[below[0] ?? ''];
+  if (typeof given === 'string') {
+    const key = part === 'files' ? 'kind' : 'env';
+    return `${field} ${problem}; write { ${key}: ${quote(given)} }`;
+  }
   return `${field} ${problem}`;
 }
 

@@ -1,6 +1,6 @@
 import type { Ajv } from 'ajv';
 import { fieldOf, joinField, toProblems } from './explain-errors.js';
-import { asSchema, escapePointer, type JsonSchema, typesOf } from './json-schema.js';
+import { asSchema, escapePointer, isObject, type JsonSchema, typesOf } from './json-schema.js';
 import { didYouMean } from './nearest.js';
 import { quote } from './quote.js';
 import { isEndlessReference, referenceFault, sameValueKeywords } from './reference-faults.js';
@@ -35,7 +35,7 @@ export function schemaFaults(ajv: Ajv, schema: JsonSchema, name: string): string
   for (const { schema: part, place } of parts) {
     for (const keyword of Object.keys(part)) {
       if (!Object.hasOwn(ajv.RULES.keywords, keyword))
-        tell(below(place, keyword), unknownKeyword(ajv, keyword));
+        tell(below(place, keyword), unknownKeyword(ajv, part, keyword, place));
     }
     const { type } = part;
     if (typeof type === 'string' && !types.includes(type)) {
@@ -98,6 +98,10 @@ function tellMetaFaults(
   for (const { field, problem } of toProblems(errors, meta)) tell(field, pointers.get(field) ?? '', problem);
 }
 
-function unknownKeyword(ajv: Ajv, keyword: string): string {
-  return `is an unknown keyword: ${quote(keyword)}${didYouMean(keyword, Object.keys(ajv.RULES.keywords))}`;
+function unknownKeyword(ajv: Ajv, schema: JsonSchema, keyword: string, { path }: Place): string {
+  const near = didYouMean(keyword, Object.keys(ajv.RULES.keywords));
+  // The commonest slip of all: a property's schema where the keywords stand.
+  const isProperty = near === '' && isObject(schema[keyword]) && schema.properties === undefined;
+  const meant = isProperty ? `; did you mean ${joinField(path, 'properties')}.${keyword}?` : near;
+  return `is an unknown keyword: ${quote(keyword)}${meant}`;
 }

@@ -53,7 +53,9 @@ function problemOf(ajv: Ajv, keyword: string, value: unknown, message: string): 
   if (message.startsWith('schema is invalid')) return undefined;
   const type = /missing type "([\w,]+)"/.exec(message)?.[1];
   if (type !== undefined) return `needs "type": ${quote(type)} beside it`;
-  if (keyword === 'format' && typeof value === 'string') return `is an unknown format: ${quote(value)}`;
+  if (keyword === 'format' && typeof value === 'string') {
+    return `is an unknown format: ${quote(value)}; none is known, write a pattern`;
+  }
   const definition = ajv.getKeyword(keyword);
   const { metaSchema } = typeof definition === 'object' ? definition : {};
   if (isObject(metaSchema) && /value is invalid/.test(message)) return mismatch(metaSchema, value);

@@ -19,7 +19,7 @@ const usualFolder = 'helpers';
 export function registerDev(program: Command): void {
   program
     .command('dev [dir...]')
-    .description(`run the gateway and reload helpers as they are saved (in ./${usualFolder} by default)`)
+    .description(`Run the gateway, and reload helpers as they are saved (in ./${usualFolder} by default).`)
     .option('--poll [ms]', 'look at the files again and again, where a mount tells of no change', readPoll)
     .action(async (dirs: string[], { poll }: { poll?: number | true }) => {
       const config = devConfig(process.env, dirs);

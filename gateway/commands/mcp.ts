@@ -17,7 +17,7 @@ const require = createRequire(import.meta.url);
 export function registerMcp(program: Command): void {
   program
     .command('mcp')
-    .description('serve the helpers as tools to an agent, on standard input and output (MCP)')
+    .description('Serve the helpers as tools to an agent, on standard input and output (MCP).')
     .option('--out <dir>', 'write pictures and other files that helpers answer there, whole')
     .option('--files <dir>', 'let the agent name files in this folder and below by their paths')
     .addHelpText('after', setup)

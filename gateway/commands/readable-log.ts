@@ -1,6 +1,8 @@
 import type { DestinationStream } from 'pino';
 import { prettyFactory } from 'pino-pretty';
+import type { Thrown } from '../../pool/thrown.js';
 import { visible } from '../../schemas/quote.js';
+import { faultLines, isHelperFault } from './fault-lines.js';
 
 /** A terminal, as far as a log needs it. */
 export interface LogScreen {
@@ -13,7 +15,7 @@ type Entry = Record<string, unknown>;
 
 /**
  * Writes each entry as a line for people: the time, the level, and of a call its path, status, time and tenant. Faults keep
- * their stack. What came from outside cannot move the cursor or colour the screen.
+ * their stack, those of a helper the frames that are its own. What came from outside cannot move the cursor or colour the screen.
  */
 export function readableLog(screen: LogScreen): DestinationStream {
   const prettify = prettyFactory({
@@ -25,9 +27,14 @@ export function readableLog(screen: LogScreen): DestinationStream {
   return {
     write(line) {
       const entry = JSON.parse(line, (_, value) => (typeof value === 'string' ? visible(value) : value));
-      screen.write(prettify('method' in entry ? shortCall(entry) : entry));
+      const shown = 'method' in entry ? shortCall(entry) : entry;
+      screen.write(isHelperFault(shown.err) ? withFault(shown, shown.err, prettify) : prettify(shown));
     },
   };
+}
+
+function withFault({ err: _, ...entry }: Entry, fault: Thrown, prettify: (entry: Entry) => string): string {
+  return [prettify(entry).trimEnd(), ...faultLines(fault)].join('\n    ').concat('\n');
 }
 
 /** An answered call, from which people are spared all but what they look for. */

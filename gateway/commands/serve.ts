@@ -9,7 +9,7 @@ import { closeOnSignal, reloadOnHangup } from './signals.js';
 export function registerServe(program: Command): void {
   program
     .command('serve')
-    .description('run the gateway (also what no command at all does)')
+    .description('Run the gateway (also what no command at all does).')
     .option('--json', 'print what was started, and the log, as JSON')
     .action(async ({ json }: { json?: boolean }) => {
       const config = loadConfig(process.env);

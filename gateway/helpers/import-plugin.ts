@@ -1,9 +1,11 @@
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { isTypeScript } from '../../pool/load-typescript.js';
 import { importPlugin } from '../../pool/plugin-module.js';
 import { readThrown, type Thrown } from '../../pool/thrown.js';
+import { writtenForm } from '../../schemas/declaration.js';
+import { describeValue } from '../../schemas/quote.js';
 import type { FoundPlugin } from './discover.js';
+import { loadHint } from './load-hint.js';
 import { nameAtExit } from './name-at-exit.js';
 import { placeOfSyntaxError } from './syntax-place.js';
 
@@ -24,7 +26,7 @@ export async function importDeclaration(
     const declaration: unknown = await nameAtExit(`loading the plugin ${file}`, load);
     if (declaration === undefined) {
       throw new PluginImportError(
-        'has no default export: write "export default { … }" (or begin its name with "_" if it is no plugin)',
+        `has no default export: write "${writtenForm}" (or begin its name with "_" if it is no plugin)`,
       );
     }
     return { url, declaration };
@@ -36,7 +38,8 @@ export async function importDeclaration(
 
 /** The message, with the place in the file where that can be told. */
 function describe(error: unknown, file: string): string {
-  if (!(error instanceof Error)) return `it threw ${String(error)}`;
+  if (!(error instanceof Error))
+    return `it threw ${describeValue(error)}, and no Error, so nothing tells where`;
   const folder = pathToFileURL(dirname(file)).href;
   // The plugin's own frames: those of the loader and of the gateway help nobody.
   const frames = error.stack?.split('\n').filter((line) => line.includes(folder)) ?? [];
@@ -44,7 +47,7 @@ function describe(error: unknown, file: string): string {
   const place =
     frame?.trim().replace(/^at /, '') ??
     (error instanceof SyntaxError ? placeOfSyntaxError(error, file) : '');
-  const own = `${error.name}: ${error.message}${typeHint(error)}${place ? ` (${place})` : ''}`;
+  const own = `${error.name}: ${error.message}${loadHint(error)}${place ? ` (${place})` : ''}`;
   return [own, ...causesOf(readThrown(error))].join('\n');
 }
 
@@ -54,12 +57,4 @@ function causesOf({ causes = [] }: Thrown): string[] {
     `caused by ${cause.name ?? 'a value'}: ${cause.message}`,
     ...causesOf(cause),
   ]);
-}
-
-/** A type that is imported as if it were a value vanishes from where it is exported, and not from where it is imported. */
-function typeHint({ message, stack = '' }: Error): string {
-  const [, name] = /does not provide an export named '([^']+)'/.exec(message) ?? [];
-  return name !== undefined && isTypeScript(stack.split('\n')[0]?.replace(/:\d+$/, '') ?? '')
-    ? `; if ${name} is a type, write "import type"`
-    : '';
 }

@@ -66,7 +66,7 @@ function inspectIn(worker: Worker, plugin: RoutedPlugin, limitMs: number): Promi
   return new Promise((resolve) => {
     let why: string | undefined;
     const timer = setTimeout(() => {
-      why = `it did not finish within ${limitMs} ms`;
+      why = `it did not finish within ${limitMs} ms; does a loop at its top never end?`;
       void worker.terminate();
     }, limitMs);
     const settle = (inspection: Inspection) => {
@@ -79,7 +79,10 @@ function inspectIn(worker: Worker, plugin: RoutedPlugin, limitMs: number): Promi
       why ??= error.message;
     };
     const onExit = (code: number) =>
-      settle({ ok: false, reason: `cannot be loaded: ${why ?? `it ended its thread, exit code ${code}`}` });
+      settle({
+        ok: false,
+        reason: `cannot be loaded: ${why ?? `it ended its thread, exit code ${code}; a plugin must not call process.exit`}`,
+      });
     worker.on('error', onError).on('message', settle).on('exit', onExit);
     worker.postMessage(plugin);
   });

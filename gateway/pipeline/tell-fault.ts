@@ -2,22 +2,52 @@ import type { IncomingMessage } from 'node:http';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { readThrown, type Thrown } from '../../pool/thrown.js';
 import { GatewayError } from '../errors.js';
+import type { PluginProblem } from '../helpers/discover.js';
+import { exitHint, timeHint } from '../helpers/fault-hints.js';
 import { isLoopbackAddress } from '../http/loopback.js';
 import type { FaultTeller } from './respond.js';
 
 /**
- * Tells whoever writes a helper what a fault is: what was thrown, and where in a plugin below one of `folders`. Only for a gateway
- * that is worked at, and only callers on its own host learn it; to others, also behind a proxy there, it tells nothing.
+ * Tells whoever writes a helper what a fault is: what was thrown, and where in a plugin below one of `folders`, or why there is none
+ * at a path. Only for a gateway that is worked at, and only callers on its own host learn it; to others, also behind a proxy there,
+ * it tells nothing.
  */
-export function faultTeller(folders: readonly string[]): FaultTeller {
+export function faultTeller(
+  folders: readonly string[],
+  problems: () => readonly PluginProblem[] = () => [],
+): FaultTeller {
   return (error, request) => {
-    if (error.code !== 'internal' || error.cause === undefined || !isLocal(request)) return error;
+    if (error.code === 'not_found' && error.cause === undefined && isLocal(request)) {
+      return withProblem(error, request.url, folders, problems());
+    }
+    if (error.cause === undefined || !isLocal(request)) return error;
+    if (error.code === 'helper_timeout') {
+      const message = `${error.message}${timeHint(error.cause)}`;
+      return new GatewayError('helper_timeout', { message, cause: error.cause });
+    }
+    if (error.code !== 'internal') return error;
     // What a handler has thrown was read where it ran.
     const thrown = error.cause instanceof Error ? readThrown(error.cause) : (error.cause as Thrown);
     const place = placeOf(thrown, folders);
-    const message = `The helper failed: ${wordsOf(thrown)}${place ? ` (${place})` : ''}`;
+    const message = `The helper failed: ${wordsOf(thrown)}${exitHint(thrown)}${place ? ` (${place})` : ''}`;
     return new GatewayError('internal', { message, cause: error.cause });
   };
+}
+
+/** A path is served by nothing also where its plugin cannot be loaded, which whoever has just saved it wants to hear. */
+function withProblem(
+  error: GatewayError,
+  url: string | undefined,
+  folders: readonly string[],
+  problems: readonly PluginProblem[],
+): GatewayError {
+  const path = url?.split('?')[0];
+  const own = problems.find(({ file }) =>
+    folders.some((folder) => file.replace(/(?:\/index)?\.m?[jt]s$/, '') === `${folder}${path}`),
+  );
+  if (own === undefined) return error;
+  const reason = own.reason.split('\n').join('; ');
+  return new GatewayError('not_found', { message: `${own.file} cannot be served: ${reason}` });
 }
 
 function isLocal({

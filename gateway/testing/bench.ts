@@ -58,7 +58,7 @@ export function createBench(): Bench {
 
   /** Fonts take long to read, and few schemas ask for them. */
   async function know(declared: object): Promise<KnownHelper> {
-    const { input } = declared as { input?: unknown };
+    const { input } = (declared ?? {}) as { input?: unknown };
     if (!mentionsDrawable(input)) return knowHelper(declared, () => []);
     const set = await fonts();
     return knowHelper(declared, (text) => set.missing(text));
@@ -70,6 +70,8 @@ export function createBench(): Bench {
       return engine;
     },
     know(declared) {
+      // No object can be kept, and none is no declaration.
+      if (typeof declared !== 'object' || declared === null) return know(declared);
       const found = known.get(declared) ?? know(declared);
       known.set(declared, found);
       return found;

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { type Answer, jsonText } from '../../pool/answer.js';
+import { didYouMean } from '../../schemas/nearest.js';
 import type { JudgeOutput } from '../../schemas/output.js';
 import type { GatewayError } from '../errors.js';
 import { type Bench, createBench } from './bench.js';
@@ -38,6 +39,7 @@ export async function call(helper: object, input: object = {}, options: CallOpti
 }
 
 async function callOn(bench: Bench, declared: object, input: object, options: CallOptions): Promise<unknown> {
+  requireKnown(options);
   const { files = {}, signal, service = 'test/helper', fetch, log } = options;
   signal?.throwIfAborted();
   const known = await bench.know(declared);
@@ -61,6 +63,15 @@ async function callOn(bench: Bench, declared: object, input: object, options: Ca
   } finally {
     await close();
   }
+}
+
+const optionNames = ['files', 'config', 'dryrun', 'fetch', 'signal', 'log', 'service'];
+
+/** Types tell authors of JavaScript nothing, and a test whose files are not sent passes for a wrong reason. */
+function requireKnown(options: object): void {
+  const unknown = Object.keys(options).find((name) => !optionNames.includes(name));
+  if (unknown === undefined) return;
+  throw new TypeError(`${unknown} is no option of call${didYouMean(unknown, optionNames)}`);
 }
 
 function asBytes(input: object): Uint8Array {

@@ -22,4 +22,12 @@ describe('the public interface', () => {
       expect(error).to.include({ code, message: 'There is no such page.', expose: true });
     }
   });
+
+  it('tells an author of JavaScript which errors there are', () => {
+    // @ts-expect-error: it is what types would refuse
+    expect(() => fail('teapot', 'x')).to.throw(
+      TypeError,
+      /no code "teapot"; write one of not_found, conflict/,
+    );
+  });
 });

@@ -47,6 +47,32 @@ describe('makeAnswer', () => {
     });
   }
 
+  for (const [value, instead] of [
+    [1n, 'a bigint (write String(…) or Number(…))'],
+    [new Map([['a', 1]]), 'a Map (write Object.fromEntries(…))'],
+    [new Set([1]), 'a Set (write [...…])'],
+    [Promise.resolve(), 'a Promise (await it)'],
+    [new TypeError('x'), 'a TypeError (throw it)'],
+  ] as const) {
+    it(`says what to write instead of ${instead}`, () => {
+      expect(() => makeAnswer({ list: [value] }, most)).to.throw(`list.0 is ${instead}`);
+      expect(() => makeAnswer(value, most)).to.throw(`returned ${instead}; it may return`);
+    });
+  }
+
+  it('says what may have been meant with what is no object', () => {
+    expect(() => makeAnswer(undefined, most)).to.throw(
+      'returned undefined (is a return missing?); it may return',
+    );
+    expect(() => makeAnswer([1], most)).to.throw('returned an Array (put it into a field); it may return');
+  });
+
+  it('says that a picture has to be encoded', () => {
+    expect(() => makeAnswer({ border: () => 1, encode: async () => ({}) }, most)).to.throw(
+      'image.encode("png")',
+    );
+  });
+
   it('takes a body without a type for data, and a type without a body', () => {
     expect(dataOf({ body: 'x', headers: { a: 1 } })).to.deep.equal({ body: 'x', headers: { a: 1 } });
     expect(dataOf({ type: 'note', body: { a: 1 } })).to.deep.equal({ type: 'note', body: { a: 1 } });

@@ -25,8 +25,26 @@ describe('checkDeclaration', () => {
   });
 
   for (const [what, value, reason] of [
-    ['no object', () => 1, 'the default export must be a helper declaration, but is a function'],
-    ['nothing', undefined, 'the default export must be a helper declaration, but is missing'],
+    [
+      'no object',
+      () => 1,
+      'the default export must be a helper declaration, but is a function; write "export default { summary, input, handler }"',
+    ],
+    [
+      'nothing',
+      undefined,
+      'the default export must be a helper declaration, but is missing; write "export default { summary, input, handler }"',
+    ],
+    [
+      'a file by its kind alone',
+      { ...good, files: { logo: 'image' } },
+      'files.logo must be an object, but is the string "image"; write { kind: "image" }',
+    ],
+    [
+      'a value by its variable alone',
+      { ...good, config: { key: 'TRANSLATE_KEY' } },
+      'config.key must be an object, but is the string "TRANSLATE_KEY"; write { env: "TRANSLATE_KEY" }',
+    ],
     [
       'an empty summary',
       { ...good, summary: ' ' },

@@ -75,6 +75,22 @@ describe('the faults of a schema', () => {
     });
   }
 
+  it('say where a property stands that was written among the keywords', () => {
+    const text = { type: 'string' };
+    expect(refusal({ text })).to.include(
+      'unknown keyword: "text"; did you mean input.properties.text? (#/text)',
+    );
+    expect(refusal({ properties: { size: { type: 'object', wide: text } } })).to.include(
+      'unknown keyword: "wide"; did you mean input.properties.size.properties.wide?',
+    );
+    expect(refusal({ properties: {}, text })).to.include('unknown keyword: "text" (#/text)');
+  });
+
+  it('say that there are no formats', () => {
+    const mail = { type: 'string', format: 'email' };
+    expect(refusal({ properties: { mail } })).to.include('"email"; none is known, write a pattern');
+  });
+
   it('are looked for in the types that hold around', () => {
     const typed = { type: 'object', properties: { a: { type: 'string', allOf: [{ minLength: 1 }] } } };
     expect(refusal(typed)).to.equal('');

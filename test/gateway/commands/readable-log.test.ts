@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { type Logger, pino } from 'pino';
 import { readableLog } from '../../../gateway/commands/readable-log.js';
+import { PoolError } from '../../../pool/pool-error.js';
 
 /** A log on a terminal, and what the terminal shows. */
 function logOn({ colors }: { colors: boolean }): { logger: Logger; shown: () => string } {
@@ -41,6 +42,51 @@ describe('the log on a terminal', () => {
       .to.match(/ERROR: GET \/text\/x 500 internal 3\.2 ms demo a1 *\n/)
       .and.match(/Error: broken\n +at /)
       .and.match(/caused by: TypeError: deep inside\n +at /);
+  });
+
+  it('shows of a helper’s fault the message and the frames that its author can do something about', () => {
+    const { logger, shown } = logOn({ colors: false });
+    const gateway = new URL('../../../pool/call-plugin.js', import.meta.url).href;
+    const stack = [
+      'TypeError: n.toFixd is not a function',
+      `    at fail (${gateway}:20:26)`,
+      '    at Object.handler (file:///srv/helpers/text/x.mjs:3:9)',
+      '    at round (file:///srv/helpers/node_modules/rounding/index.js:7:1)',
+      `    at handle (${gateway}:26:54)`,
+      '    at process.processTimers (node:internal/timers:519:7)',
+    ].join('\n');
+    const causes = [{ name: 'Error', message: 'deep inside' }];
+    const err = { ok: false, ms: 1, name: 'TypeError', message: 'n.toFixd is not a function', stack, causes };
+    logger.error({ ...call, status: 500, code: 'internal', tenant: 'demo', err }, 'call failed');
+    expect(shown().split('\n').slice(1)).to.deep.equal([
+      '    TypeError: n.toFixd is not a function',
+      '        at Object.handler (file:///srv/helpers/text/x.mjs:3:9)',
+      '        at round (file:///srv/helpers/node_modules/rounding/index.js:7:1)',
+      '    caused by Error: deep inside',
+      '',
+    ]);
+  });
+
+  it('says in two lines what became of a thread', () => {
+    const { logger, shown } = logOn({ colors: false });
+    const cause = new Error('worker exited with code: 1');
+    const err = new PoolError('internal', 'the worker thread ended', { cause });
+    for (const each of [err, cause])
+      each.stack = `${each.name}: ${each.message}\n    at emit (node:events:524:28)`;
+    logger.error({ service: 'text/x', err }, 'call failed');
+    expect(shown().split('\n').slice(1)).to.deep.equal([
+      '    PoolError: the worker thread ended',
+      '    caused by: Error: worker exited with code: 1',
+      '',
+    ]);
+  });
+
+  it('says why it shows no place of what is no Error', () => {
+    const { logger, shown } = logOn({ colors: false });
+    logger.error({ service: 'text/x', err: { ok: false, ms: 1, message: 'boom' } }, 'call failed');
+    expect(shown()).to.match(
+      /ERROR: call failed .*\n {4}boom \(no Error was thrown, so nothing tells where\)\n$/,
+    );
   });
 
   it('keeps what else an entry holds', () => {

@@ -178,7 +178,7 @@ describe('loadRegistry', () => {
 
   it('says only once that there is no declaration', async () => {
     const message = await withFiles({ 'a.mjs': 'export default "x";' }, (folder) => problemsOf(folder));
-    expect(message).to.match(/must be a helper declaration, but is the string "x"$/);
+    expect(message).to.match(/must be a helper declaration, but is the string "x"; write "export default /);
   });
 
   it('tells every example that is refused', async () => {

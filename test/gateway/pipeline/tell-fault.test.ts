@@ -38,6 +38,38 @@ describe('a fault', () => {
     });
   }
 
+  it('tells of a thread that is gone the usual reason', () => {
+    const cause = new Error('the worker thread ended', { cause: new Error('worker exited with code: 1') });
+    const told = tell(new GatewayError('internal', { cause }), from('127.0.0.1'));
+    expect(told.message).to.match(/ended; caused by .*code: 1; a plugin must not call process\.exit$/);
+  });
+
+  it('says of one that was too slow whose time it was, to a caller on this host alone', () => {
+    const slow = new GatewayError('helper_timeout', { cause: { message: 'late', ms: 1503.4 } });
+    expect(tell(slow, from('127.0.0.1'))).to.include({
+      code: 'helper_timeout',
+      message: `${slow.message} It had worked for 1503 ms; timeoutMs of its declaration, else HELPER_TASK_TIMEOUT_MS, says how long it may.`,
+    });
+    expect(tell(slow, from('10.0.0.1'))).to.equal(slow);
+  });
+
+  it('that keeps a helper from being served is told at its path', () => {
+    const problems = [
+      { file: '/p/text/shout.mjs', reason: 'handler must be a function\nhandlr is not known' },
+      { file: '/p/qr/index.js', reason: 'has no default export' },
+    ];
+    const lost = new GatewayError('not_found');
+    const at = (url: string, peer = '127.0.0.1') => ({ ...(from(peer) as object), url }) as never;
+    const teller = faultTeller(['/p'], () => problems);
+    expect(teller(lost, at('/text/shout?text=a'))).to.include({
+      code: 'not_found',
+      message: '/p/text/shout.mjs cannot be served: handler must be a function; handlr is not known',
+    });
+    expect(teller(lost, at('/qr')).message).to.include('no default export');
+    for (const request of [at('/text/shou'), at('/text/shout', '10.0.0.1')])
+      expect(teller(lost, request)).to.equal(lost);
+  });
+
   it('that is none is told as it is', () => {
     const error = new GatewayError('not_found');
     expect(tell(error, from('127.0.0.1'))).to.equal(error);

@@ -54,6 +54,18 @@ describe('call of the test kit', () => {
     expect(broken.cause).to.be.instanceOf(TypeError);
   });
 
+  it('judges what is no declaration at all, and refuses an option that there is not', async () => {
+    for (const nothing of ['shout', undefined, null]) {
+      const error = await errorOf(call(nothing as unknown as object, {}));
+      expect(error.code).to.equal('invalid_declaration');
+      expect(error.message).to.include('must be a helper declaration, but is');
+    }
+    const misspelt = { fils: {} } as unknown as { files: Record<never, never> };
+    expect(await errorOf(call(shout, { text: 'hi' }, misspelt))).to.include({
+      message: 'fils is no option of call; did you mean "files"?',
+    });
+  });
+
   it('names the place where an answer is not as output says', async () => {
     const wrong = { ...shout, handler: () => ({ text: 7, more: true }) };
     const error = await errorOf(call(wrong, { text: 'x' }));

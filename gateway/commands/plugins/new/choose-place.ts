@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { inputError } from '../../../errors.js';
 import { partProblem, reservedProblem } from '../../../helpers/route-rules.js';
@@ -46,7 +46,31 @@ function folderOf(file: string, path: string, known: readonly string[], cwd: str
   // The folder that one stands in is seldom meant where a path names another: `helpers/text/shout` before there is `helpers`.
   const below = relative(cwd, file).split(sep);
   const named = !isAbsolute(path) && deepest === cwd && below.length > 1;
-  return named ? join(cwd, below[0] ?? '') : deepest;
+  if (named) return join(cwd, below[0] ?? '');
+  const isNear = !isAbsolute(path) && below[0] !== '..';
+  const isNew = deepest !== dirname(file) && !isNear && !mayHoldPlugins(deepest);
+  return isNew ? join(deepest, relative(deepest, file).split(sep)[0] ?? '') : deepest;
+}
+
+/** Whether nothing is in a folder, or modules are, there or one folder further down; projects below are not looked into. */
+function mayHoldPlugins(folder: string): boolean {
+  const entries = readdirSync(folder, { withFileTypes: true });
+  const isModule = (name: string) => /^[^.].*\.m?[jt]s$/.test(name);
+  const folders = entries.filter((each) => each.isDirectory() && !/^\.|^node_modules$/.test(each.name));
+  const below = folders.map(({ name }) => namesIn(join(folder, name)));
+  return (
+    entries.length === 0 ||
+    entries.some((each) => each.isFile() && isModule(each.name)) ||
+    below.some((names) => !names.includes('package.json') && names.some(isModule))
+  );
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 /** The folders that a file would lie in, the nearest first. */

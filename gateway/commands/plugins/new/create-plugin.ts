@@ -1,4 +1,4 @@
-import { realpath, writeFile } from 'node:fs/promises';
+import { readFile, realpath, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { GatewayError, inputError } from '../../../errors.js';
@@ -49,7 +49,16 @@ export async function createPlugin(
   ] as const) {
     if (await writeMissing(name, text)) written.push(name);
   }
-  return answerOf(place, written, cwd);
+  const answer = answerOf(place, written, cwd);
+  return typescript ? { ...answer, notes: await moduleNotes(place.dir) } : answer;
+}
+
+/** A `package.json` of one's own, as `npm install` writes it, has an editor take TypeScript for CommonJS and mark every import. */
+async function moduleNotes(dir: string): Promise<string[]> {
+  const own = join(dir, packageFile.name);
+  const text = await readFile(own, 'utf8').catch(() => '');
+  if (/"type"\s*:\s*"module"/.test(text)) return [];
+  return [`For editors ${own} lacks "type": "module".`];
 }
 
 function answerOf({ dir, route }: Place, written: readonly string[], cwd: string): Answer {

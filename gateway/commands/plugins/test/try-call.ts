@@ -1,9 +1,10 @@
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { jsonText } from '../../../../pool/answer.js';
-import type { Thrown } from '../../../../pool/thrown.js';
+import { readThrown, type Thrown } from '../../../../pool/thrown.js';
 import type { JudgeOutput } from '../../../../schemas/output.js';
 import type { GatewayError } from '../../../errors.js';
+import { exitHint, timeHint } from '../../../helpers/fault-hints.js';
 import type { Helper } from '../../../helpers/registry.js';
 import type { LocalHelpers } from '../../../local/local-helpers.js';
 import type { GeneratedCall } from './inputs.js';
@@ -46,10 +47,11 @@ export async function tryCall(
 /** What the author is to read: of a fault what was thrown and where, of any other error what callers read. */
 function reasonOf({ code, message, details, cause }: GatewayError, { file }: Helper): string {
   if (details) return `${code}: ${details.map(({ field, problem }) => `${field} ${problem}`).join('; ')}`;
-  const thrown = (cause ?? {}) as Partial<Thrown>;
+  if (code === 'helper_timeout') return `${code}: ${message}${timeHint(cause)}`;
+  const thrown = cause instanceof Error ? readThrown(cause) : ((cause ?? {}) as Partial<Thrown>);
   if (code !== 'internal' || typeof thrown.message !== 'string') return `${code}: ${message}`;
   const folder = pathToFileURL(dirname(file)).href;
   const frame = thrown.stack?.split('\n').find((line) => line.includes(folder));
   const place = frame?.replace(/^\s*at /, '').replace(/file:\/\//, '');
-  return `${thrown.name ?? 'Error'}: ${thrown.message}${place ? ` (${place})` : ''}`;
+  return `${thrown.name ?? 'Error'}: ${thrown.message}${exitHint(thrown)}${place ? ` (${place})` : ''}`;
 }

@@ -9,6 +9,12 @@ describe('choosePlace', () => {
   mkdirSync(join(cwd, 'made', 'text'), { recursive: true });
   writeFileSync(join(cwd, 'made', 'tsconfig.json'), '{"paths": {"helper-gateway/testing": []}}');
   mkdirSync(join(cwd, 'old', 'text'), { recursive: true });
+  mkdirSync(join(cwd, 'empty'));
+  mkdirSync(join(cwd, 'byhand', 'text'), { recursive: true });
+  writeFileSync(join(cwd, 'byhand', 'text', 'say.mjs'), '');
+  mkdirSync(join(cwd, 'work', 'site'), { recursive: true });
+  writeFileSync(join(cwd, 'work', 'site', 'package.json'), '{}');
+  writeFileSync(join(cwd, 'work', 'site', 'index.js'), '');
   after(() => rmSync(cwd, { recursive: true }));
 
   const choose = (path: string, options: { dir?: string; known?: string[] } = {}) =>
@@ -19,9 +25,24 @@ describe('choosePlace', () => {
   });
 
   it('takes the deepest folder that is there', () => {
-    expect(choose(join(cwd, 'text/shout'))).to.deep.equal({ dir: cwd, route: 'text/shout' });
+    expect(choose(join(cwd, 'empty/text/shout'))).to.deep.equal({
+      dir: join(cwd, 'empty'),
+      route: 'text/shout',
+    });
+    expect(choose(join(cwd, 'byhand/image/x'))).to.deep.equal({ dir: join(cwd, 'byhand'), route: 'image/x' });
     expect(choose('old/a/b')).to.deep.equal({ dir: join(cwd, 'old'), route: 'a/b' });
     expect(choose('shout')).to.deep.equal({ dir: cwd, route: 'shout' });
+  });
+
+  it('takes the first new folder where the deepest that is there holds other things', () => {
+    expect(choose(join(cwd, 'tools/text/shout'))).to.deep.equal({
+      dir: join(cwd, 'tools'),
+      route: 'text/shout',
+    });
+    const inside = { cwd: join(cwd, 'old'), known: [] };
+    expect(choosePlace('../tools/text/shout', inside).dir).to.equal(join(cwd, 'tools'));
+    // A workspace: what it holds are projects, not plugins.
+    expect(choose(join(cwd, 'work/tools/shout')).dir).to.equal(join(cwd, 'work/tools'));
   });
 
   it('knows a folder of plugins again by what was written to it, or because it is served', () => {

@@ -39,6 +39,16 @@ describe('plugins new', () => {
     expect(code).to.equal(0);
   });
 
+  it('says what a package.json that is there lacks for TypeScript', async () => {
+    const own = mkdtempSync(join(tmpdir(), 'new-own-'));
+    writeFileSync(join(own, 'package.json'), '{ "dependencies": {} }');
+    const { notes } = await createPlugin(join(own, 'text/loud'), { ts: true, dir: own }, {});
+    expect(notes).to.deep.equal([`For editors ${join(own, 'package.json')} lacks "type": "module".`]);
+    writeFileSync(join(own, 'package.json'), '{ "type": "module" }');
+    expect((await createPlugin(join(own, 'text/b'), { ts: true, dir: own }, {})).notes).to.deep.equal([]);
+    rmSync(own, { recursive: true });
+  });
+
   it('has an editor know the types, and point at a misspelt keyword', async () => {
     expect(await compile(folder)).to.equal('');
     for (const name of ['text/shout.mjs', 'text/loud.ts']) {

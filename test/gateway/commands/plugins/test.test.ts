@@ -73,6 +73,7 @@ describe('plugins test', () => {
     expect(failure('hangs')?.reason).to.include('helper_timeout');
     expect(failure('loops')).to.deep.include({ stage: 'example', input: { text: 'x' } });
     expect(failure('loops')?.reason).to.include('helper_timeout');
+    expect(failure('hangs')?.reason).to.match(/ It had worked for \d+ ms; timeoutMs of its declaration/);
   });
 
   it('lets nothing fetch, and says which example would have', () => {
