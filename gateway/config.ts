@@ -2,22 +2,13 @@ import { Ajv } from 'ajv';
 import type { Variable } from '../schemas/config/variable.js';
 import { type Config, configSchema, together, variables } from '../schemas/config.js';
 import { didYouMean } from '../schemas/nearest.js';
+import { ownSchemas } from '../schemas/own-schemas.js';
 import { quote } from '../schemas/quote.js';
+import { ConfigError } from './config-error.js';
 
 export type { Config } from '../schemas/config.js';
 
 const allOf = new Intl.ListFormat('en-GB', { type: 'conjunction' });
-
-/** The environment does not make a configuration. `message` has a line for every variable, and never a value. */
-export class ConfigError extends Error {
-  readonly problems: readonly string[];
-
-  constructor(problems: readonly string[]) {
-    super(['The configuration is not valid:', ...problems.map((problem) => `  ${problem}`)].join('\n'));
-    this.name = 'ConfigError';
-    this.problems = problems;
-  }
-}
 
 /**
  * Reads and checks the environment, at the start and once; an empty variable is an unset one. Throws a `ConfigError`
@@ -52,7 +43,7 @@ function textOf(env: NodeJS.ProcessEnv, { name }: Variable): string {
 
 /** The settings as a configuration, or which of them are none. */
 function judge(settings: unknown): { config?: Config; invalid: Set<string> } {
-  const validate = new Ajv({ strict: true, allErrors: true }).compile<Config>(configSchema);
+  const validate = new Ajv({ ...ownSchemas, strict: true, allErrors: true }).compile<Config>(configSchema);
   if (validate(settings)) return { config: settings, invalid: new Set() };
   const names = (validate.errors ?? []).map(
     ({ instancePath, params }) => instancePath.split('/')[1] ?? String(params.missingProperty),

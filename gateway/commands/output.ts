@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ConfigError } from '../config.js';
+import { ConfigError } from '../config-error.js';
 import { reasonOf } from '../database/database-error.js';
 import { GatewayError } from '../errors.js';
 

@@ -17,7 +17,7 @@ export interface AdminVocabularyOptions {
  * `scopes`. `form` says what is allowed where words say it better than the rules, such as a pattern; it judges nothing.
  */
 export function createAdminVocabulary({ knownScopes, now }: AdminVocabularyOptions): Ajv {
-  const ajv = createVocabulary();
+  const ajv = createVocabulary({ own: true });
   for (const keyword of [lineKeyword, dayKeyword, futureKeyword(now), scopesKeyword(knownScopes)]) {
     ajv.addKeyword(keyword);
   }

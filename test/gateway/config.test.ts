@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { expect } from 'chai';
-import { ConfigError, loadConfig } from '../../gateway/config.js';
+import { loadConfig } from '../../gateway/config.js';
+import { ConfigError } from '../../gateway/config-error.js';
 import { configSchema, variables } from '../../schemas/config.js';
 
 function problemsOf(env: NodeJS.ProcessEnv): readonly string[] {
