@@ -2,7 +2,6 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { WorkerReport } from '../pool/task.js';
-import { loadColorNames } from '../schemas/vocabulary/color/names.js';
 import { createApp } from './app.js';
 import { Closers } from './closers.js';
 import type { Config } from './config.js';
@@ -10,6 +9,7 @@ import { createBatchWriter, pruneWriters } from './database/batch-writer.js';
 import { openDatabase } from './database/open-database.js';
 import { pruneDaily } from './database/prune-daily.js';
 import { docRoutes } from './docs/routes.js';
+import { loadForFirstCalls } from './first-calls.js';
 import { tellCutDeadlines } from './helpers/cut-deadlines.js';
 import type { Environment } from './helpers/helper-config.js';
 import { createHelperReload, type DevMode } from './helpers/helper-reload.js';
@@ -97,7 +97,6 @@ async function compose(
   closers: Closers,
 ): Promise<Gateway> {
   const started = performance.now();
-  loadColorNames();
   const departures = closers.own(
     createDepartures({ bytes: config.outputBytes, onRoom: (tenant) => pool.look(tenant) }),
   );
@@ -198,6 +197,7 @@ async function compose(
   const firstKey = await createFirstTenant(store);
   const demoTenant = (await store.tenant(firstTenant))?.name;
   logger.debug({ url, ms: Math.round(performance.now() - started) }, 'listening');
+  void loadForFirstCalls({ pool, logger });
 
   return {
     url,
