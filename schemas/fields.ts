@@ -31,7 +31,7 @@ export interface Fields<T> {
 }
 
 /** Makes a judge of flat fields. The schema is compiled when something is first judged: a start has a use for none of them. */
-export function compileFields<T>(ajv: Ajv, schema: FieldsSchema): Fields<T> {
+export function compileFields<T>(vocabulary: () => Ajv, schema: FieldsSchema): Fields<T> {
   const { properties } = schema;
   const names = Object.keys(properties);
   const schemas = new Map(Object.entries(properties));
@@ -39,7 +39,7 @@ export function compileFields<T>(ajv: Ajv, schema: FieldsSchema): Fields<T> {
   const coercers = new Map(names.map((name) => [name, createCoerce(properties[name] ?? {}, {})]));
 
   function judge(taken: object): FieldProblem[] {
-    validate ??= ajv.compile({ type: 'object', ...schema, additionalProperties: false });
+    validate ??= vocabulary().compile({ type: 'object', ...schema, additionalProperties: false });
     return validate(taken) ? [] : toProblems(validate.errors ?? []);
   }
 
