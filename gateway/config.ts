@@ -4,11 +4,21 @@ import { type Config, configSchema, together, variables } from '../schemas/confi
 import { didYouMean } from '../schemas/nearest.js';
 import { ownSchemas } from '../schemas/own-schemas.js';
 import { quote } from '../schemas/quote.js';
-import { ConfigError } from './config-error.js';
 
 export type { Config } from '../schemas/config.js';
 
 const allOf = new Intl.ListFormat('en-GB', { type: 'conjunction' });
+
+/** The environment does not make a configuration. `message` has a line for every variable, and never a value. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(['The configuration is not valid:', ...problems.map((problem) => `  ${problem}`)].join('\n'));
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
 
 /**
  * Reads and checks the environment, at the start and once; an empty variable is an unset one. Throws a `ConfigError`

@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { expect } from 'chai';
-import { loadConfig } from '../../gateway/config.js';
-import { ConfigError } from '../../gateway/config-error.js';
+import { ConfigError, loadConfig } from '../../gateway/config.js';
 import { configSchema, variables } from '../../schemas/config.js';
 
 function problemsOf(env: NodeJS.ProcessEnv): readonly string[] {

@@ -1,5 +1,4 @@
 import type { Context } from 'koa';
-import { once } from '../../../pool/once.js';
 import { GatewayError, inputError } from '../../errors.js';
 import { meter, type Watch } from './meter.js';
 
@@ -21,7 +20,9 @@ export const loadKoaBody = () => import('koa-body');
 export function createTextReader(
   options: TextBodyOptions,
 ): (ctx: Context, watch?: Watch) => Promise<Uint8Array> {
-  const reader = once(async () => {
+  let reader: ReturnType<typeof open> | undefined;
+
+  async function open() {
     const { HttpMethodEnum, koaBody } = await loadKoaBody();
     return koaBody({
       json: false,
@@ -33,10 +34,11 @@ export function createTextReader(
       // No text: the bytes, of which UTF-8 is judged later.
       encoding: '',
     });
-  });
+  }
 
   return async function readText(ctx, watch) {
-    const read = await reader();
+    reader ??= open();
+    const read = await reader;
     const { request } = ctx as Context & { request: { body?: unknown } };
     const reading = read(ctx, async () => undefined);
     try {

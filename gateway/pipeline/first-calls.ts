@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import type { Pool } from '../pool/pool.js';
-import { loadColorNames } from '../schemas/vocabulary/color/names.js';
-import { loadKoaBody } from './http/body/text-body.js';
-import { loadUndici } from './source/connection.js';
+import type { Pool } from '../../pool/pool.js';
+import { loadColorNames } from '../../schemas/vocabulary/color/names.js';
+import { loadKoaBody } from '../http/body/text-body.js';
+import { loadUndici } from '../source/connection.js';
 
 export interface FirstCallsOptions {
   pool: Pick<Pool, 'warm'>;
