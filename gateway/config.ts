@@ -2,6 +2,7 @@ import { Ajv } from 'ajv';
 import type { Variable } from '../schemas/config/variable.js';
 import { type Config, configSchema, together, variables } from '../schemas/config.js';
 import { didYouMean } from '../schemas/nearest.js';
+import { ownSchemas } from '../schemas/own-schemas.js';
 import { quote } from '../schemas/quote.js';
 
 export type { Config } from '../schemas/config.js';
@@ -52,7 +53,7 @@ function textOf(env: NodeJS.ProcessEnv, { name }: Variable): string {
 
 /** The settings as a configuration, or which of them are none. */
 function judge(settings: unknown): { config?: Config; invalid: Set<string> } {
-  const validate = new Ajv({ strict: true, allErrors: true }).compile<Config>(configSchema);
+  const validate = new Ajv({ ...ownSchemas, strict: true, allErrors: true }).compile<Config>(configSchema);
   if (validate(settings)) return { config: settings, invalid: new Set() };
   const names = (validate.errors ?? []).map(
     ({ instancePath, params }) => instancePath.split('/')[1] ?? String(params.missingProperty),

@@ -2,7 +2,6 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { WorkerReport } from '../pool/task.js';
-import { loadColorNames } from '../schemas/vocabulary/color/names.js';
 import { createApp } from './app.js';
 import { Closers } from './closers.js';
 import type { Config } from './config.js';
@@ -29,6 +28,7 @@ import { limitsByDefault } from './limits/tenant-limits.js';
 import { openWork } from './local/work.js';
 import { createMetrics } from './metrics.js';
 import { migrations } from './migrations.js';
+import { loadForFirstCalls } from './pipeline/first-calls.js';
 import { createReadiness } from './pipeline/health.js';
 import { faultTeller } from './pipeline/tell-fault.js';
 import { warmUp } from './pipeline/warm-up.js';
@@ -97,7 +97,6 @@ async function compose(
   closers: Closers,
 ): Promise<Gateway> {
   const started = performance.now();
-  loadColorNames();
   const departures = closers.own(
     createDepartures({ bytes: config.outputBytes, onRoom: (tenant) => pool.look(tenant) }),
   );
@@ -198,6 +197,7 @@ async function compose(
   const firstKey = await createFirstTenant(store);
   const demoTenant = (await store.tenant(firstTenant))?.name;
   logger.debug({ url, ms: Math.round(performance.now() - started) }, 'listening');
+  void loadForFirstCalls({ pool, logger });
 
   return {
     url,

@@ -36,6 +36,8 @@ export interface Pool {
   stats(): { running: number; places: number; threads: number };
   /** Helpers whose plugins the last thread to fail could not load. */
   missing(): readonly string[];
+  /** Has the first threads load what first tasks need and a start does not. Never rejects. */
+  warm(): Promise<void>;
   /** Takes no more work, lets what has a place finish, ends the workers. */
   close(): Promise<void>;
 }
@@ -179,6 +181,8 @@ export function createPool(options: PoolOptions): Pool {
       const group = makeGroup({ ...options.worker, ...settings }, attempts);
       try {
         await group.threads.start();
+        // Nobody waits for these: others serve until they are there.
+        await group.threads.warm();
         requireOpen();
       } catch (error) {
         await group.close();
@@ -197,6 +201,7 @@ export function createPool(options: PoolOptions): Pool {
       return { running, places: admission.size, threads: ready.length > 0 ? Math.min(...ready) : 0 };
     },
     missing: () => [...serving].flatMap(({ threads }) => threads.missing()),
+    warm: () => first.threads.warm(),
     async close() {
       closing = true;
       if (!isEmpty()) await new Promise<void>((resolve) => (drained = resolve));

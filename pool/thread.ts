@@ -18,6 +18,8 @@ export interface Thread {
   load(): Promise<WorkerReport>;
   /** Runs a task. Throws a `PoolError`: `helper_timeout`, or `internal` where the thread died of it; it has ended then. */
   run(task: Task, call?: TaskCall): Promise<TaskOutcome>;
+  /** Loads what its first tasks need and its start does not; a task that comes meanwhile waits. Rejects where the thread ends. */
+  warm(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -191,6 +193,7 @@ export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }:
   return {
     load,
     run,
+    warm: () => piscina.run(undefined, { name: 'warm' }),
     async close() {
       closing = true;
       if (!running) await loading.close();

@@ -34,6 +34,8 @@ export interface Threads {
   retain(urls: ReadonlySet<string>): void;
   /** Runs a task on a free thread. Throws a `PoolError`: `helper_timeout`, or `internal` where the thread died. */
   run(task: Task, call?: TaskCall): Promise<TaskOutcome>;
+  /** Has each thread load what first tasks need and a start does not, so that neither waits for it. Never rejects. */
+  warm(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -156,6 +158,10 @@ export function createThreads(options: ThreadsOptions): Threads {
       const thread = idle.pop();
       if (thread) return thread.run(task, call);
       return Promise.reject(new PoolError('internal', 'a task was run where no thread was free'));
+    },
+    async warm() {
+      if (settings.lean) return;
+      await Promise.allSettled([...loaded].map((thread) => thread.warm()));
     },
     async close() {
       closing.abort();

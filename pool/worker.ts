@@ -11,6 +11,7 @@ import { type CallOptions, callPlugin } from './call-plugin.js';
 import { refusalIn } from './context/fetch-error.js';
 import { createRedactor } from './context/secrets.js';
 import { createWorkerLink, type WorkerLink } from './context/worker-link.js';
+import { once } from './once.js';
 import { hookPlugins } from './plugin-hooks.js';
 import { importPlugin, type LoadedPlugin, type Plugin, type PluginModule } from './plugin-module.js';
 import { yieldToOthers } from './priority.js';
@@ -32,15 +33,15 @@ if (settings.helperUrl) hookPlugins(settings.helperUrl);
 
 const fontSet = once(async () => (await import('./image/text/fonts.js')).createFontSet(settings.fonts));
 const engine = once(async () => {
-  const [{ loadEngine }, fonts] = await Promise.all([import('./image/select.js'), fontSet()]);
+  const { loadEngine } = await import('./image/select.js');
   const timeoutSeconds = Math.ceil(settings.taskTimeoutMs / 1000);
-  return loadEngine(settings.engine, { fonts, timeoutSeconds });
+  return loadEngine(settings.engine, { fonts: fontSet, timeoutSeconds });
 });
 const judge = once(async () => {
   const [{ createJudge }, fonts] = await Promise.all([import('./judge.js'), fontSet()]);
   return createJudge((text) => fonts.missing(text));
 });
-if (!settings.lean) for (const load of [engine, judge]) void load();
+if (!settings.lean) void engine();
 
 const plugins = new Map<string, LoadedPlugin>();
 /** Aborted when the thread ends in an orderly way: plugins free then what they set up. */
@@ -55,14 +56,13 @@ const callOptions: CallOptions = {
 };
 let link: WorkerLink;
 
-/** Says which engine was loaded, when all but the plugins has been; throws where none can be. Called by Piscina, by its name. */
+/** Says which engine was loaded; throws where none can be. Called by Piscina, by its name. */
 export async function report({ port }: WorkerGreeting): Promise<WorkerReport> {
   link = createWorkerLink(port, settings.logLevel ?? 'silent');
   if (settings.lean && settings.engine !== 'auto') {
     yieldToOthers();
     return { engine: settings.engine };
   }
-  await judge();
   const { engine: loaded, fallbackReason } = await engine().catch((error) => {
     // Of an error only the message arrives.
     throw new Error(readThrown(error).message);
@@ -114,6 +114,13 @@ export async function prepare(url: string): Promise<string | undefined> {
   }
 }
 
+/** Loads what first tasks need and a start does not: the judge of inputs and the texts of pictures. Called by Piscina, by its name. */
+export async function warm(): Promise<void> {
+  await judge();
+  const { text } = await engine();
+  await text();
+}
+
 /** Tells plugins that the thread is to end. Called by Piscina, by its name. */
 export async function close(): Promise<void> {
   closing.abort();
@@ -162,14 +169,4 @@ function failed(task: Task, error: unknown): Failed {
   const told = redactor ? redactor.thrown(thrown) : thrown;
   const refusal = refusalIn(error);
   return refusal ? { ...told, refusal } : told;
-}
-
-/** Makes something when it is first needed. Its failure is for whoever needs it, and must not end the thread before that. */
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make();
-    made.catch(() => undefined);
-    return made;
-  };
 }

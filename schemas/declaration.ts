@@ -3,6 +3,7 @@ import { sourceField } from './declared-helper.js';
 import { toProblems } from './explain-errors.js';
 import { asSchema, isObject } from './json-schema.js';
 import { didYouMean } from './nearest.js';
+import { ownSchemas } from './own-schemas.js';
 import { reservedNames } from './parameters/gateway-parameters.js';
 import { describeValue, quote } from './quote.js';
 
@@ -84,7 +85,7 @@ const neverNames = new Set(['__proto__', 'constructor', 'prototype']);
 /** Keywords that let in parameters without a name, or make a validator that answers later. */
 const refusedKeywords = ['patternProperties', 'propertyNames', '$async', '$ref'];
 
-const ajv = new Ajv({ strict: true, allErrors: true, ownProperties: true, verbose: true });
+const ajv = new Ajv({ ...ownSchemas, strict: true, allErrors: true, ownProperties: true, verbose: true });
 ajv.addKeyword({
   keyword: 'callable',
   metaSchema: { const: true },

@@ -1,4 +1,4 @@
-import type { Ajv } from 'ajv';
+import type { Ajv, ValidateFunction } from 'ajv';
 import { checkNamed } from './check-named.js';
 import { toProblems } from './explain-errors.js';
 import { boundProblems, type FieldProblem } from './field-problem.js';
@@ -30,13 +30,18 @@ export interface Fields<T> {
   check(given: object): CheckedFields<T>;
 }
 
-/** Compiles the schema of flat fields, once at the start. Throws where ajv's strict mode does not take it. */
-export function compileFields<T>(ajv: Ajv, schema: FieldsSchema): Fields<T> {
+/** Makes a judge of flat fields. The schema is compiled when something is first judged: a start has a use for none of them. */
+export function compileFields<T>(vocabulary: () => Ajv, schema: FieldsSchema): Fields<T> {
   const { properties } = schema;
   const names = Object.keys(properties);
   const schemas = new Map(Object.entries(properties));
-  const validate = ajv.compile({ type: 'object', ...schema, additionalProperties: false });
+  let validate: ValidateFunction | undefined;
   const coercers = new Map(names.map((name) => [name, createCoerce(properties[name] ?? {}, {})]));
+
+  function judge(taken: object): FieldProblem[] {
+    validate ??= vocabulary().compile({ type: 'object', ...schema, additionalProperties: false });
+    return validate(taken) ? [] : toProblems(validate.errors ?? []);
+  }
 
   return {
     schema,
@@ -50,7 +55,7 @@ export function compileFields<T>(ajv: Ajv, schema: FieldsSchema): Fields<T> {
         schemas,
         take: copyField,
         unknown: (name) => unknownField(name, names),
-        judge: (taken) => (validate(taken) ? [] : toProblems(validate.errors ?? [])),
+        judge,
       });
       const problems = boundProblems([...judged, ...unknown], judged.length + unknownCount);
       return { value: values as T, problems };

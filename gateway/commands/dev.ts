@@ -1,11 +1,8 @@
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { loadConfig } from '../config.js';
 import type { Gateway } from '../gateway.js';
-import { watchFolders } from '../helpers/watch-folders.js';
 import { makeFolder } from '../make-folder.js';
 import { greeting } from './greeting.js';
-import { openLog } from './open-log.js';
 import { problemLines, reloadLine } from './reload-lines.js';
 import { closeOnSignal, reloadOnHangup } from './signals.js';
 
@@ -22,7 +19,10 @@ export function registerDev(program: Command): void {
     .description(`Run the gateway, and reload helpers as they are saved (in ./${usualFolder} by default).`)
     .option('--poll [ms]', 'look at the files again and again, where a mount tells of no change', readPoll)
     .action(async (dirs: string[], { poll }: { poll?: number | true }) => {
-      const config = devConfig(process.env, dirs);
+      // Only here: help is shown before these are loaded.
+      const { openLog } = await import('./open-log.js');
+      const { watchFolders } = await import('../helpers/watch-folders.js');
+      const config = await devConfig(process.env, dirs);
       const logger = await openLog(config.logLevel, process.stdout);
       const folders = [...config.pluginDirs];
       for (const folder of folders) {
@@ -67,7 +67,8 @@ export function registerDev(program: Command): void {
 }
 
 /** The environment's configuration with these folders besides. */
-function devConfig(env: NodeJS.ProcessEnv, dirs: readonly string[]) {
+async function devConfig(env: NodeJS.ProcessEnv, dirs: readonly string[]) {
+  const { loadConfig } = await import('../config.js');
   const threads = env.HELPER_POOL_THREADS?.trim() || '2';
   const config = loadConfig({ ...env, HELPER_POOL_THREADS: threads });
   const named = [...config.pluginDirs, ...dirs];

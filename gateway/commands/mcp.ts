@@ -2,13 +2,11 @@ import { realpath } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { loadConfig } from '../config.js';
 import { version } from '../helpers/version.js';
 import { makeFolder } from '../make-folder.js';
 import { writeProblem } from '../write-problem.js';
 import { quoteWord } from './call/quote-word.js';
 import { endSoon } from './end-soon.js';
-import { openStderrLog } from './open-log.js';
 import { reserveStdout } from './reserve-stdout.js';
 
 const require = createRequire(import.meta.url);
@@ -22,13 +20,15 @@ export function registerMcp(program: Command): void {
     .option('--files <dir>', 'let the agent name files in this folder and below by their paths')
     .addHelpText('after', setup)
     .action(async ({ out, files }: { out?: string; files?: string }) => {
+      // Only here and below: they take longer to load than help takes to be shown.
+      const { loadConfig } = await import('../config.js');
+      const { openStderrLog } = await import('./open-log.js');
       const config = loadConfig(process.env);
       const stdout = reserveStdout();
       const logger = openStderrLog(config.logLevel);
       const folder = out === undefined ? undefined : resolve(out);
       if (folder !== undefined) await makeOut(folder);
       const readable = files === undefined ? undefined : await realpath(resolve(files));
-      // Only here: they take longer to load than help takes to be shown.
       const [{ openLocalHelpers }, { createLocalTools }, { serveTools }] = await Promise.all([
         import('../local/open-local.js'),
         import('../mcp/stdio/local-tools.js'),

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { ConfigError } from '../config.js';
 import { reasonOf } from '../database/database-error.js';
 import { GatewayError } from '../errors.js';
 
@@ -87,7 +86,9 @@ function wantsJson(command: Command): boolean {
 }
 
 function describe(error: unknown): Record<string, unknown> {
-  if (error instanceof ConfigError) return { code: 'invalid_input', message: sentence(error) };
+  // By its name: to know the class, each command would load what judges a configuration.
+  if (error instanceof Error && error.name === 'ConfigError')
+    return { code: 'invalid_input', message: sentence(error) };
   if (!(error instanceof GatewayError)) return { code: 'internal', message: sentence(error) };
   const { code, details } = error;
   const message = code === 'keys_unavailable' ? sentence(error) : error.message;

@@ -1,7 +1,5 @@
 import type { Command } from 'commander';
-import { loadConfig } from '../config.js';
 import { describeStart, greeting } from './greeting.js';
-import { openJsonLog, openLog } from './open-log.js';
 import { reserveStdout } from './reserve-stdout.js';
 import { closeOnSignal, reloadOnHangup } from './signals.js';
 
@@ -12,12 +10,14 @@ export function registerServe(program: Command): void {
     .description('Run the gateway (also what no command at all does).')
     .option('--json', 'print what was started, and the log, as JSON')
     .action(async ({ json }: { json?: boolean }) => {
+      // Only here and below: help, and each other command, is there before these are loaded.
+      const { loadConfig } = await import('../config.js');
+      const { openJsonLog, openLog } = await import('./open-log.js');
       const config = loadConfig(process.env);
       const level = config.logLevel;
       const logger = json ? openJsonLog(level) : await openLog(level, process.stdout);
       // Programs read what is printed with --json; plugins print what they like, on any thread.
       const stdout = json ? reserveStdout() : process.stdout;
-      // Only here: it takes longer to load than the other commands take to run.
       const { startGateway } = await import('../gateway.js');
       const starting = startGateway(config, logger);
       reloadOnHangup(starting, logger);

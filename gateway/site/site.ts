@@ -46,7 +46,7 @@ export async function createSite(options: SiteOptions): Promise<Site> {
     ...options,
     now,
     secret,
-    signIn: await createSignIn({ ...options, audited, secret }),
+    signIn: createSignIn({ ...options, audited, secret }),
     people: createPeople(database),
     invitations,
     members: createMemberAdmin({ database, audited, invitations, passwords, throttle, joining, now }),

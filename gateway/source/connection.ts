@@ -1,4 +1,4 @@
-import { Client } from 'undici';
+import type { Client } from 'undici';
 import type { Dialled } from './dial.js';
 
 /** A socket to a source and undici's reader of HTTP/1.1 on it, for one request at a time. */
@@ -17,10 +17,19 @@ const clientHeaderBytes = 1024 * 1024;
 /** Less than servers wait, so that they seldom close a connection just as it is used again. */
 const idleMs = 4000;
 
+/** Loads undici, which is a tenth of a second that few starts have a use for. */
+export const loadUndici = () => import('undici');
+
+export type Undici = Awaited<ReturnType<typeof loadUndici>>;
+
 /** Puts HTTP on a socket; `origin` names the host in the requests. */
-export function openConnection({ socket, address }: Dialled, origin: string): Connection {
+export function openConnection(
+  { socket, address }: Dialled,
+  origin: string,
+  undici: Pick<Undici, 'Client'>,
+): Connection {
   let unused = true;
-  const client = new Client(origin, {
+  const client = new undici.Client(origin, {
     // Not at once: the client ignores a socket that comes while it is still asking for one. It asks again when that one is
     // gone, and gets an error of another kind than its own, after which it would ask for ever.
     connect: (_options, callback) => {

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Connection, openConnection } from './connection.js';
+import { type Connection, loadUndici, openConnection } from './connection.js';
 import type { Dial } from './dial.js';
 import { type Answer, type ExchangeOptions, exchange } from './exchange.js';
 import type { Judge } from './judge.js';
@@ -40,7 +40,10 @@ export function createHop({ judge, dial, kept }: HopParts): Hop {
     }
 
     async function open(): Promise<Connection> {
-      return openConnection(await dial(addresses, target, { owner, signal }), url.origin);
+      // It is there when the server has answered the call, the first time too.
+      const undici = loadUndici();
+      const dialled = await dial(addresses, target, { owner, signal });
+      return openConnection(dialled, url.origin, await undici);
     }
 
     async function request(connection: Connection): Promise<Answer> {

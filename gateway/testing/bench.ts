@@ -32,7 +32,7 @@ export function createBench(): Bench {
   }
 
   async function openEngine(): Promise<ImageEngine> {
-    return (await loadEngine('auto', { fonts: await fonts(), timeoutSeconds })).engine;
+    return (await loadEngine('auto', { fonts, timeoutSeconds })).engine;
   }
 
   async function runSetup(

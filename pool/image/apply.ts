@@ -4,12 +4,12 @@ import { rotateRaster } from './geometry/rotate.js';
 import { turnRaster } from './geometry/turn.js';
 import { extendRaster, type Raster } from './raster.js';
 import type { Operation } from './recipe.js';
-import type { TextRenderer } from './text/overlay.js';
+import type { LoadText } from './text/overlay.js';
 import { drawWatermark } from './text/placement.js';
 
 /** What a recipe runs with. */
 export interface Tools {
-  text: TextRenderer;
+  text: LoadText;
   /** Every frame at another size: the one operation that each engine does in its own way. */
   resize(raster: Raster, size: { width: number; height: number }): Raster | Promise<Raster>;
   /** Whether what a turn leaves empty is white, for a format that has no transparency. */
@@ -35,8 +35,7 @@ function apply(raster: Raster, operation: Operation, tools: Tools): Raster | Pro
     case 'border':
       return extendRaster(raster, operation);
     case 'watermark':
-      drawWatermark(raster, operation, tools.text);
-      return raster;
+      return watermark(raster, operation, tools);
     case 'resize':
       return resize(raster, operation, tools);
     case 'crop':
@@ -53,6 +52,11 @@ function apply(raster: Raster, operation: Operation, tools: Tools): Raster | Pro
 function resize(raster: Raster, { width, height }: { width: number; height: number }, tools: Tools) {
   const same = raster.width === width && raster.height === height;
   return same ? raster : tools.resize(raster, { width, height });
+}
+
+async function watermark(raster: Raster, step: Operation & { kind: 'watermark' }, { text }: Tools) {
+  drawWatermark(raster, step, await text());
+  return raster;
 }
 
 async function composite(raster: Raster, step: Operation & { kind: 'composite' }): Promise<Raster> {

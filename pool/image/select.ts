@@ -1,35 +1,41 @@
+import { once } from '../once.js';
 import type { ImageEngine } from './engine.js';
 import { createSharpEngine, type SharpModule } from './sharp/engine.js';
 import type { FontSet } from './text/fonts.js';
-import { createTextRenderer } from './text/overlay.js';
+import type { LoadText } from './text/overlay.js';
 
 export type EngineName = ImageEngine['name'];
 export type EngineChoice = 'auto' | EngineName;
 
 export interface EngineOptions {
-  fonts: FontSet;
+  /** Asked for when the first text is to be drawn. */
+  fonts: () => Promise<FontSet>;
   /** Whole seconds that one native operation may run. */
   timeoutSeconds: number;
 }
 
 /**
  * Makes the engine. `auto` falls back to Jimp only where sharp cannot be loaded, never for a picture: what sharp
- * refuses, a decoder in JavaScript must not be talked into. Each thread makes its own.
+ * refuses, a decoder in JavaScript must not be talked into. Each thread makes its own. `text` is what it draws texts with,
+ * which is loaded with the first of them.
  */
 export async function loadEngine(
   choice: EngineChoice,
   { fonts, timeoutSeconds }: EngineOptions,
-): Promise<{ engine: ImageEngine; fallbackReason?: string }> {
-  const text = await createTextRenderer(fonts);
-  if (choice === 'jimp') return { engine: await loadJimp(text) };
+): Promise<{ engine: ImageEngine; text: LoadText; fallbackReason?: string }> {
+  const text = once(async () => {
+    const [{ createTextRenderer }, set] = await Promise.all([import('./text/overlay.js'), fonts()]);
+    return createTextRenderer(set);
+  });
+  if (choice === 'jimp') return { engine: await loadJimp(text), text };
   const { sharp, reason } = await tryLoadSharp();
-  if (sharp) return { engine: createSharpEngine(sharp, { text, timeoutSeconds }) };
+  if (sharp) return { engine: createSharpEngine(sharp, { text, timeoutSeconds }), text };
   if (choice === 'sharp') throw cannotLoad(reason);
-  return { engine: await loadJimp(text), fallbackReason: reason };
+  return { engine: await loadJimp(text), text, fallbackReason: reason };
 }
 
 /** Imported only where it is used: Jimp takes a tenth of a second to load. */
-async function loadJimp(text: Awaited<ReturnType<typeof createTextRenderer>>): Promise<ImageEngine> {
+async function loadJimp(text: LoadText): Promise<ImageEngine> {
   const { createJimpEngine } = await import('./jimp/engine.js');
   return createJimpEngine({ text });
 }

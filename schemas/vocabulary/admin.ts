@@ -14,10 +14,19 @@ export interface AdminVocabularyOptions {
 
 /**
  * The validator for what the administration of keys takes: the helpers' vocabulary, and with it `line`, `day`, `future` and
- * `scopes`. `form` says what is allowed where words say it better than the rules, such as a pattern; it judges nothing.
+ * `scopes`. `form` says what is allowed where words say it better than the rules, such as a pattern; it judges nothing. Made when it
+ * is first asked for: a start judges nothing by it.
  */
-export function createAdminVocabulary({ knownScopes, now }: AdminVocabularyOptions): Ajv {
-  const ajv = createVocabulary();
+export function createAdminVocabulary(options: AdminVocabularyOptions): () => Ajv {
+  let made: Ajv | undefined;
+  return () => {
+    made ??= make(options);
+    return made;
+  };
+}
+
+function make({ knownScopes, now }: AdminVocabularyOptions): Ajv {
+  const ajv = createVocabulary({ own: true });
   for (const keyword of [lineKeyword, dayKeyword, futureKeyword(now), scopesKeyword(knownScopes)]) {
     ajv.addKeyword(keyword);
   }

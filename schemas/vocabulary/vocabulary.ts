@@ -1,4 +1,5 @@
 import { Ajv, type Options } from 'ajv';
+import { ownSchemas } from '../own-schemas.js';
 import { choiceKeyword } from './choice.js';
 import { colorKeyword } from './color.js';
 import { type CanDraw, drawableKeyword } from './drawable.js';
@@ -29,14 +30,16 @@ const options: Options = {
 export interface VocabularyOptions {
   /** Judges `drawable: true`; without it every text passes. */
   canDraw?: CanDraw;
+  /** For the gateway's own schemas alone: they are not judged as schemas. */
+  own?: boolean;
 }
 
 /**
  * The validator for parameters: JSON Schema draft-07 in ajv's strict mode, without coercion, with the keywords `color`,
  * `choice`, `fraction` and `drawable`, which replace a valid value by its normal form.
  */
-export function createVocabulary({ canDraw }: VocabularyOptions = {}): Ajv {
-  const ajv = new Ajv(options);
+export function createVocabulary({ canDraw, own = false }: VocabularyOptions = {}): Ajv {
+  const ajv = new Ajv({ ...options, ...(own ? ownSchemas : {}) });
   for (const keyword of [colorKeyword, choiceKeyword, fractionKeyword, drawableKeyword(canDraw)]) {
     ajv.addKeyword(keyword);
   }

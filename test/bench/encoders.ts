@@ -43,7 +43,7 @@ const file = process.argv[2];
 const { from, sizes } = await pictures(file);
 // Drawn before the engine is loaded, for that blocks SVG in the whole process.
 const graphic = await drawGraphic(1200, 800);
-const { engine } = await loadEngine('sharp', { fonts: await createFontSet(), timeoutSeconds: 30 });
+const { engine } = await loadEngine('sharp', { fonts: createFontSet, timeoutSeconds: 30 });
 
 const sources = [
   // A large one takes minutes, and tells more than the small one only where it is a photograph.

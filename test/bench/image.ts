@@ -15,7 +15,7 @@ import { printGoals, printTable, ratio } from './table.js';
 import { watermark, watermarkGoals } from './watermarks.js';
 
 const { from, sizes } = await pictures(process.argv[2]);
-const { engine } = await loadEngine('sharp', { fonts: await createFontSet(), timeoutSeconds: 30 });
+const { engine } = await loadEngine('sharp', { fonts: createFontSet, timeoutSeconds: 30 });
 // The engine blocks SVG for the whole process; the code that it is compared with draws its text by it.
 sharp.unblock({ operation: ['VipsForeignLoadSvgBuffer'] });
 

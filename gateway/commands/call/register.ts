@@ -1,15 +1,4 @@
-import { once } from 'node:events';
 import type { Command } from 'commander';
-import { type Logger, pino } from 'pino';
-import { loadConfig } from '../../config.js';
-import { endSoon } from '../end-soon.js';
-import { readableLog } from '../readable-log.js';
-import { reserveStdout } from '../reserve-stdout.js';
-import { runCall } from './call.js';
-import { createInput } from './read-file.js';
-
-/** Calls under way beyond those that threads work on: their files are read meanwhile. */
-const ahead = 2;
 
 /** `call SERVICE`: calls a helper in this process, without a server, a database or a key. */
 export function registerCall(program: Command): void {
@@ -21,41 +10,8 @@ export function registerCall(program: Command): void {
     .allowUnknownOption()
     .passThroughOptions()
     .action(async (words: string[]) => {
-      // Plugins print what they like, on any thread; standard output holds the result alone.
-      const stdout = Object.assign(reserveStdout(), { isTTY: process.stdout.isTTY });
-      const given = loadConfig(process.env);
-      // No more threads than there can be files.
-      const config = { ...given, poolThreads: Math.min(given.poolThreads, Math.max(1, words.length - 1)) };
-      const { openLocalHelpers } = await import('../../local/open-local.js');
-      const logger = logOnStderr(config.logLevel);
-      const local = await openLocalHelpers(config, logger);
-      const interrupted = new AbortController();
-      process.once('SIGINT', () => interrupted.abort());
-      try {
-        process.exitCode = await runCall(words, {
-          local,
-          most: config.poolThreads + ahead,
-          input: createInput(process.stdin, Math.max(config.maxTextBytes, config.maxImageBytes)),
-          screen: { stdout, stderr: process.stderr },
-          logger,
-          signal: interrupted.signal,
-        });
-      } finally {
-        await local.close();
-      }
-      await taken(process.stdout);
-      endSoon();
+      // Only here: help is shown before it is loaded.
+      const { callHere } = await import('./call-here.js');
+      await callHere(words);
     });
-}
-
-/** Resolves when all that was written has been read, or its reader has gone. */
-async function taken(stream: NodeJS.WriteStream): Promise<void> {
-  while (stream.writableLength > 0 && !stream.destroyed) {
-    await once(stream, 'drain').catch(() => undefined);
-  }
-}
-
-function logOnStderr(level: string): Logger {
-  if (process.stderr.isTTY) return pino({ level }, readableLog(process.stderr));
-  return pino({ level }, pino.destination({ dest: 2, sync: true }));
 }

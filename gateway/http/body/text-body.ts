@@ -1,5 +1,4 @@
 import type { Context } from 'koa';
-import { HttpMethodEnum, koaBody } from 'koa-body';
 import { GatewayError, inputError } from '../../errors.js';
 import { meter, type Watch } from './meter.js';
 
@@ -10,6 +9,9 @@ export interface TextBodyOptions {
   types: string[];
 }
 
+/** Loads koa-body, which brings parsers and a validator that nothing here uses, and takes a tenth of a second for them. */
+export const loadKoaBody = () => import('koa-body');
+
 /**
  * Reads the body of a request as bytes. koa-body reads and bounds it; its own parsers of JSON and forms hide repeated names
  * and take time that grows faster than the body. Rejects with `too_large`, `unsupported_media_type` where it is compressed,
@@ -18,18 +20,25 @@ export interface TextBodyOptions {
 export function createTextReader(
   options: TextBodyOptions,
 ): (ctx: Context, watch?: Watch) => Promise<Uint8Array> {
-  const read = koaBody({
-    json: false,
-    urlencoded: false,
-    text: true,
-    textTypes: options.types,
-    textLimit: options.maxBytes,
-    parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE],
-    // No text: the bytes, of which UTF-8 is judged later.
-    encoding: '',
-  });
+  let reader: ReturnType<typeof open> | undefined;
+
+  async function open() {
+    const { HttpMethodEnum, koaBody } = await loadKoaBody();
+    return koaBody({
+      json: false,
+      urlencoded: false,
+      text: true,
+      textTypes: options.types,
+      textLimit: options.maxBytes,
+      parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE],
+      // No text: the bytes, of which UTF-8 is judged later.
+      encoding: '',
+    });
+  }
 
   return async function readText(ctx, watch) {
+    reader ??= open();
+    const read = await reader;
     const { request } = ctx as Context & { request: { body?: unknown } };
     const reading = read(ctx, async () => undefined);
     try {

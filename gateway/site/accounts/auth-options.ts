@@ -1,8 +1,7 @@
 import type { BetterAuthOptions } from 'better-auth';
 import { getSessionFromCtx } from 'better-auth/api';
+import { leastPassword, mostPassword } from './new-account.js';
 
-export const leastPassword = 12;
-export const mostPassword = 128;
 const sessionSeconds = 24 * 3600;
 const refreshSeconds = 3600;
 

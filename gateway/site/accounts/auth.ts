@@ -3,7 +3,6 @@ import { betterAuth } from 'better-auth';
 import { getAdapter } from 'better-auth/db/adapter';
 import { genericOAuth } from 'better-auth/plugins/generic-oauth';
 import type { Logger } from 'pino';
-import { GatewayError } from '../../errors.js';
 import type { SiteDatabase } from '../database.js';
 import { type AuthSettings, authOptions } from './auth-options.js';
 import { hashSessions } from './hashed-sessions.js';
@@ -118,15 +117,4 @@ function providerPlugin({ issuer, clientId, clientSecret, name }: OidcOptions) {
       },
     ],
   });
-}
-
-/** Undefined where better-auth refused; what else it throws is a fault: ours as `call` brings it to light, or a bug. */
-export async function refusable<T>(work: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await work();
-  } catch (error) {
-    const status = (error as { statusCode?: unknown }).statusCode;
-    if (typeof status === 'number' && status < 500) return undefined;
-    throw error instanceof GatewayError ? error : new GatewayError('internal', { cause: error });
-  }
 }

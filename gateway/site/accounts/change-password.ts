@@ -1,9 +1,9 @@
-import { hashPassword, verifyPassword } from 'better-auth/crypto';
 import type { Kysely } from 'kysely';
 import type { SiteDatabase } from '../database.js';
 import type { SiteTables } from '../tables.js';
 import { setPassword } from './account.js';
 import type { Audited } from './audited.js';
+import { hashPassword, verifyPassword } from './password-hash.js';
 import { actorOf, type User } from './session.js';
 
 /**

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
-import { hashPassword } from 'better-auth/crypto';
 import { quote } from '../../../schemas/quote.js';
 import { isDuplicate } from '../../database/database-error.js';
 import { GatewayError } from '../../errors.js';
 import type { SiteDatabase } from '../database.js';
 import { addAccount, setPassword } from './account.js';
 import { createAudited } from './audited.js';
+import { hashPassword } from './password-hash.js';
 
 export interface Credentials {
   email: string;

@@ -1,4 +1,3 @@
-import { hashPassword } from 'better-auth/crypto';
 import type { Transaction } from 'kysely';
 import { GatewayError, inputError } from '../../errors.js';
 import { hashSecret } from '../../keys/hash-secret.js';
@@ -9,6 +8,7 @@ import type { Audited, Note } from './audited.js';
 import { about } from './group.js';
 import { type Invitation, type Invitations, type Offer, takeInvitation } from './invitations.js';
 import { accountProblems, type NewAccount } from './new-account.js';
+import { hashPassword } from './password-hash.js';
 import type { PasswordJudge } from './password-judge.js';
 import { actorOf, type User } from './session.js';
 import type { Throttle } from './throttle.js';

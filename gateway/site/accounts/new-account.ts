@@ -1,6 +1,9 @@
 import { isLine } from '../../../schemas/vocabulary/line.js';
-import { leastPassword, mostPassword } from './auth-options.js';
 import type { PasswordJudge } from './password-judge.js';
+
+/** Characters of a password. */
+export const leastPassword = 12;
+export const mostPassword = 128;
 
 /** What somebody without an account gives to get one. */
 export interface NewAccount {

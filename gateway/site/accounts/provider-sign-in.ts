@@ -1,7 +1,8 @@
 import { quote } from '../../../schemas/quote.js';
 import { GatewayError } from '../../errors.js';
 import type { Audited } from './audited.js';
-import { type Auth, type Beneath, type OidcOptions, refusable } from './auth.js';
+import type { Auth, Beneath, OidcOptions } from './auth.js';
+import { refusable } from './refusable.js';
 import { actorOf, type Session, type WithCookies } from './session.js';
 import type { SignInLog } from './sign-in-log.js';
 
@@ -17,7 +18,7 @@ export interface ProviderSignIn {
 }
 
 export interface ProviderSignInOptions {
-  auth: Auth;
+  openAuth: () => Promise<Auth>;
   log: SignInLog;
   baseUrl: string;
   oidc?: Pick<OidcOptions, 'name'> | undefined;
@@ -27,15 +28,16 @@ export interface ProviderSignInOptions {
 const connecting = '/account';
 
 export function createProviderSignIn(options: ProviderSignInOptions): ProviderSignIn {
-  const { auth, log, baseUrl, session } = options;
+  const { openAuth, log, baseUrl, session } = options;
   const through = options.oidc?.name ?? 'OpenID Connect';
 
   return {
     async toProvider(cookie) {
       const start = cookie === undefined ? '/sign-in' : connecting;
       const body = { provider: 'oidc', callbackURL: start, errorCallbackURL: start, disableRedirect: true };
-      return refusable(() =>
-        auth.call(async () => {
+      return refusable(async () => {
+        const auth = await openAuth();
+        return auth.call(async () => {
           const { headers, response } =
             cookie === undefined
               ? await auth.api.signInSocial({ body, returnHeaders: true })
@@ -46,10 +48,11 @@ export function createProviderSignIn(options: ProviderSignInOptions): ProviderSi
                 });
           if (!response.url) return undefined;
           return { url: response.url, cookies: headers.getSetCookie() };
-        }),
-      );
+        });
+      });
     },
     async fromProvider(query, cookie, address) {
+      const auth = await openAuth();
       const answered = await refusable(() =>
         auth.call(async (beneath) => {
           const url = new URL(`/auth/callback/oidc?${query}`, baseUrl);

@@ -1,10 +1,12 @@
 import type { Logger } from 'pino';
+import { once } from '../../../pool/once.js';
 import type { SiteDatabase } from '../database.js';
 import type { Audited } from './audited.js';
-import { createAuth, type OidcOptions, refusable } from './auth.js';
+import type { OidcOptions } from './auth.js';
 import type { AuthSettings } from './auth-options.js';
 import { changePassword } from './change-password.js';
 import { createProviderSignIn, noteConnection, type ProviderSignIn } from './provider-sign-in.js';
+import { refusable } from './refusable.js';
 import type { Session, User, WithCookies } from './session.js';
 import { createSignInLog } from './sign-in-log.js';
 
@@ -29,33 +31,40 @@ export interface SignInOptions extends AuthSettings {
   logger: Pick<Logger, 'debug'>;
 }
 
-/** better-auth behind the few operations that the site needs. */
-export async function createSignIn(options: SignInOptions): Promise<SignIn> {
+/** better-auth behind the few operations that the site needs; loaded with the first of them, for it takes as long as a start. */
+export function createSignIn(options: SignInOptions): SignIn {
   const { database, audited, oidc } = options;
-  const auth = await createAuth({
-    ...options,
-    onConnect: (userId, accountId) => noteConnection(audited, { userId, accountId, through: oidc?.name }),
+  const openAuth = once(async () => {
+    const { createAuth } = await import('./auth.js');
+    return createAuth({
+      ...options,
+      onConnect: (userId, accountId) => noteConnection(audited, { userId, accountId, through: oidc?.name }),
+    });
   });
   const log = createSignInLog(audited);
 
   async function open(email: string, password: string): Promise<(WithCookies & { user: User }) | undefined> {
-    return refusable(() =>
-      auth.call(async () => {
+    return refusable(async () => {
+      const auth = await openAuth();
+      return auth.call(async () => {
         const { headers, response } = await auth.api.signInEmail({
           body: { email, password },
           returnHeaders: true,
         });
         return { cookies: headers.getSetCookie(), user: response.user };
-      }),
-    );
+      });
+    });
   }
 
   const accounts = {
     async session(cookie: string) {
       if (!cookie) return undefined;
-      const found = await refusable(() =>
-        auth.call(() => auth.api.getSession({ headers: new Headers({ cookie }), returnHeaders: true })),
-      );
+      const found = await refusable(async () => {
+        const auth = await openAuth();
+        return auth.call(() =>
+          auth.api.getSession({ headers: new Headers({ cookie }), returnHeaders: true }),
+        );
+      });
       if (!found?.response) return undefined;
       const { session, user } = found.response;
       return {
@@ -64,16 +73,17 @@ export async function createSignIn(options: SignInOptions): Promise<SignIn> {
       };
     },
     async signOut(cookie: string) {
-      const done = await refusable(() =>
-        auth.call(() => auth.api.signOut({ headers: new Headers({ cookie }), returnHeaders: true })),
-      );
+      const done = await refusable(async () => {
+        const auth = await openAuth();
+        return auth.call(() => auth.api.signOut({ headers: new Headers({ cookie }), returnHeaders: true }));
+      });
       return { cookies: done?.headers.getSetCookie() ?? [] };
     },
   };
 
   return {
     ...accounts,
-    ...createProviderSignIn({ ...options, ...accounts, auth, log }),
+    ...createProviderSignIn({ ...options, ...accounts, openAuth, log }),
     async signIn(email, password, address) {
       const opened = await open(email, password);
       if (!opened) {

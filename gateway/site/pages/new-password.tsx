@@ -1,4 +1,4 @@
-import { leastPassword, mostPassword } from '../accounts/auth-options.js';
+import { leastPassword, mostPassword } from '../accounts/new-account.js';
 import type { FormState } from '../page.js';
 import { Field } from './form.js';
 

@@ -7,7 +7,7 @@ import { recordImage } from '../operation.js';
 import { encodePng } from '../png/encode.js';
 import { dropOpaqueAlpha, flattenRaster, type Raster } from '../raster.js';
 import type { Operation } from '../recipe.js';
-import type { TextRenderer } from '../text/overlay.js';
+import type { LoadText } from '../text/overlay.js';
 import { createJimpDecoder, jimpCodec } from './decode.js';
 import { resampleRaster } from './resample.js';
 import { createWebpCodec } from './webp-codec.js';
@@ -21,7 +21,7 @@ type Encoder = (raster: Raster, options: EncodeOptions) => Uint8Array | Promise<
  * first frame of an animation, takes pixel values for sRGB whatever profile is embedded, and does not subsample
  * the colours of a JPEG; in all else it is as the other, only slower.
  */
-export async function createJimpEngine({ text }: { text: TextRenderer }): Promise<ImageEngine> {
+export async function createJimpEngine({ text }: { text: LoadText }): Promise<ImageEngine> {
   const webp = await createWebpCodec();
   const decode = createJimpDecoder(webp);
   const jpeg = jimpCodec('image/jpeg');

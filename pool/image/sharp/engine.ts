@@ -7,7 +7,7 @@ import { recordImage } from '../operation.js';
 import { choosePngStrategy, encodePng } from '../png/encode.js';
 import { dropOpaqueAlpha, type Raster } from '../raster.js';
 import type { Operation } from '../recipe.js';
-import type { TextRenderer } from '../text/overlay.js';
+import type { LoadText } from '../text/overlay.js';
 import { sharpFault } from './fault.js';
 import {
   type Decoding,
@@ -29,7 +29,7 @@ interface AnimationTiming {
 }
 
 export interface SharpEngineOptions {
-  text: TextRenderer;
+  text: LoadText;
   /** Whole seconds that one native operation may run; it cannot be stopped from outside. */
   timeoutSeconds: number;
 }

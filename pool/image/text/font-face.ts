@@ -1,4 +1,4 @@
-import { create, type Font } from 'fontkit';
+import { create, type Font } from 'fontkitten';
 
 /** One font of a file. */
 export interface FontFace {

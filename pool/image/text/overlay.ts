@@ -32,6 +32,9 @@ export interface TextRenderer {
   render(text: string, style: TextStyle): Overlay | undefined;
 }
 
+/** The renderer, loaded when it is first asked for. */
+export type LoadText = () => Promise<TextRenderer>;
+
 interface Box {
   x: number;
   y: number;

@@ -1,11 +1,11 @@
-import { formatHex, modeHsl, modeRgb, parse, useMode } from 'culori/fn';
+// The package in one file, for every thread loads it: its 151 modules take longer.
+import culori from 'culori/require';
+
+const { formatHex, parse } = culori;
 
 const hexDigits = /^#?(?:[0-9a-f]{3}|[0-9a-f]{6})$/;
 const functional = /^(?:rgb|hsl)a?\(/;
 const hexWithAlpha = /^#(?:[0-9a-f]{4}|[0-9a-f]{8})$/;
-
-useMode(modeRgb);
-useMode(modeHsl);
 
 /** `#rrggbb` of `#rgb` or `#rrggbb` in lower case, the `#` may be missing; undefined for anything else. */
 export function parseHex(text: string): string | undefined {

@@ -1,17 +1,7 @@
-import {
-  clampChroma,
-  clampRgb,
-  converter,
-  formatHex,
-  modeHsl,
-  modeLrgb,
-  modeOklab,
-  modeOklch,
-  modeRgb,
-  type Rgb,
-  useMode,
-} from 'culori/fn';
+import culori, { type Rgb } from 'culori/require';
 import type { Modifier } from './modifiers.js';
+
+const { clampChroma, clampRgb, converter, formatHex } = culori;
 
 interface Oklch {
   mode: 'oklch';
@@ -20,11 +10,6 @@ interface Oklch {
   h: number;
 }
 
-useMode(modeRgb);
-useMode(modeHsl);
-useMode(modeLrgb);
-useMode(modeOklab);
-useMode(modeOklch);
 const toOklch = converter('oklch');
 const toOklab = converter('oklab');
 const toHsl = converter('hsl');

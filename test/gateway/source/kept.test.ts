@@ -1,11 +1,12 @@
 import { Socket } from 'node:net';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import * as undici from 'undici';
 import { type Connection, closeConnection, openConnection } from '../../../gateway/source/connection.js';
 import { createKept } from '../../../gateway/source/kept.js';
 
 const origin = 'https://example.com';
-const connection = (address = '1.1.1.1') => openConnection({ socket: new Socket(), address }, origin);
+const connection = (address = '1.1.1.1') => openConnection({ socket: new Socket(), address }, origin, undici);
 const isOpen = ({ socket }: Connection) => !socket.destroyed;
 
 describe('createKept', () => {

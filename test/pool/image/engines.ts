@@ -4,6 +4,6 @@ import { createFontSet } from '../../../pool/image/text/fonts.js';
 
 /** An engine with the shipped font. */
 export async function makeEngine(name: ImageEngine['name']): Promise<ImageEngine> {
-  const { engine } = await loadEngine(name, { fonts: await createFontSet(), timeoutSeconds: 10 });
+  const { engine } = await loadEngine(name, { fonts: createFontSet, timeoutSeconds: 10 });
   return engine;
 }

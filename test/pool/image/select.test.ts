@@ -19,7 +19,7 @@ const withoutSharp = `
   const { loadEngine } = await import('${module('select.js')}');
   const { createFontSet } = await import('${module('text/fonts.js')}');
   const { encodePng } = await import('${module('png/encode.js')}');
-  const options = { fonts: await createFontSet(), timeoutSeconds: 10 };
+  const options = { fonts: createFontSet, timeoutSeconds: 10 };
   const { engine, fallbackReason } = await loadEngine('auto', options);
   const refused = await loadEngine('sharp', options).catch((error) => error.message);
   let bytes = encodePng({ data: new Uint8Array(3000).fill(200), width: 40, height: 25, channels: 3, frames: 1 });
@@ -35,7 +35,7 @@ const withoutSharp = `
 
 describe('loadEngine', () => {
   it('takes sharp where it can be loaded, and Jimp where that was asked for', async () => {
-    const options = { fonts: await createFontSet(), timeoutSeconds: 10 };
+    const options = { fonts: createFontSet, timeoutSeconds: 10 };
     const auto = await loadEngine('auto', options);
     expect([auto.engine.name, auto.fallbackReason]).to.deep.equal(['sharp', undefined]);
     expect((await loadEngine('jimp', options)).engine.name).to.equal('jimp');

@@ -1,0 +1,29 @@
+import { createVocabulary } from '../../schemas/vocabulary/vocabulary.js';
+import { loadConfig } from '../config.js';
+import { openApiDocument } from '../docs/openapi/document.js';
+import { loadRegistry } from '../helpers/load-registry.js';
+import { builtinPlugins } from '../helpers/package-paths.js';
+import { PluginError } from '../helpers/plugin-error.js';
+import type { Registry } from '../helpers/registry.js';
+import { version } from '../helpers/version.js';
+import { endSoon } from './end-soon.js';
+import type { Answer } from './output.js';
+import { asInvalidInput } from './plugins/check.js';
+
+/** The OpenAPI document of the helpers that an environment names. */
+export async function describeHelpers(env: NodeJS.ProcessEnv): Promise<Answer> {
+  const { pluginDirs, apiUrl } = loadConfig(env);
+  const registry = await load([builtinPlugins, ...pluginDirs]);
+  const data = openApiDocument(registry, { version, serverUrl: apiUrl });
+  return { data: { ...data }, result: JSON.stringify(data, null, 2) };
+}
+
+async function load(folders: string[]): Promise<Registry> {
+  try {
+    return await loadRegistry(folders, createVocabulary());
+  } catch (error) {
+    throw error instanceof PluginError ? asInvalidInput(error) : error;
+  } finally {
+    endSoon();
+  }
+}
