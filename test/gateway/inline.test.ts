@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { fixture } from '../fixtures.js';
+import { until } from '../until.js';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js';
 
 /** In a process of its own: the test runner would take a fault that escapes for its own. */
@@ -15,7 +16,7 @@ describe('helpers on the main thread', () => {
     gateway = await startGatewayProcess({
       HELPER_DATA_DIR: dataDir,
       HELPER_PLUGINS: fixture('plugins/inline'),
-      HELPER_TASK_TIMEOUT_MS: '1500',
+      HELPER_TASK_TIMEOUT_MS: '5000',
       HELPER_RATE: '0',
     });
   });
@@ -40,11 +41,7 @@ describe('helpers on the main thread', () => {
         .slice(before)
         .split('\n')
         .find((line) => line.includes(text));
-    for (let tries = 0; tries < 250 && found() === undefined; tries += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-    expect(found(), text).to.be.a('string');
-    return found() as string;
+    return (await until(found)) as string;
   }
 
   for (const dryrun of ['', '&dryrun=1']) {
