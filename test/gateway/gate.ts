@@ -4,7 +4,8 @@ import { join } from 'node:path';
 
 /** Holds calls of the fixture helper `gate`, for as long as a test needs them under way. */
 export interface Gate {
-  /** The path to call. */
+  /** What `gate` waits for, as its parameter and as the path of a call. */
+  file: string;
   path: string;
   /** Lets all through. */
   open(): Promise<void>;
@@ -15,6 +16,7 @@ export async function createGate(): Promise<Gate> {
   const folder = await mkdtemp(join(tmpdir(), 'gate-'));
   const file = join(folder, 'open');
   return {
+    file,
     path: `/gate?path=${encodeURIComponent(file)}`,
     open: () => writeFile(file, ''),
     close: () => rm(folder, { recursive: true }),

@@ -41,7 +41,7 @@ describe('helpers on the main thread', () => {
         .slice(before)
         .split('\n')
         .find((line) => line.includes(text));
-    return (await until(found)) as string;
+    return until(found);
   }
 
   for (const dryrun of ['', '&dryrun=1']) {

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { fixture } from '../fixtures.js';
+import { until } from '../until.js';
 import { createGate } from './gate.js';
-import { startTestGateway, type TestGateway } from './harness.js';
+import { type Answer, startTestGateway, type TestGateway } from './harness.js';
 
 describe('limits of the API', () => {
   let api: TestGateway | undefined;
@@ -18,11 +19,15 @@ describe('limits of the API', () => {
 
   it('refuse what comes beyond the rate, and say so on every answer', async () => {
     const { call } = await start({ HELPER_RATE: '3' });
-    const answers = await Promise.all(
-      Array.from({ length: 5 }, () => call('/text/remove-stopwords?dryrun=1')),
-    );
-    const refused = answers.filter(({ status }) => status === 429);
-    expect(refused).to.have.length(2);
+    const refusedOf = (answers: Answer[]) => answers.filter(({ status }) => status === 429);
+    // As soon as five come within one second, which a busy machine may not do at once.
+    const answers = await until(async () => {
+      const five = await Promise.all(
+        Array.from({ length: 5 }, () => call('/text/remove-stopwords?dryrun=1')),
+      );
+      return refusedOf(five).length === 2 ? five : undefined;
+    });
+    const refused = refusedOf(answers);
     for (const { json, headers } of refused) {
       expect(json.error.code).to.equal('rate_limited');
       expect(headers.get('retry-after')).to.equal('1');

@@ -5,6 +5,6 @@ export const workerSettings: WorkerSettings = {
   engine: 'auto',
   limits: { maxPixels: 1e6, maxFrames: 10 },
   fonts: [],
-  taskTimeoutMs: 5000,
+  taskTimeoutMs: 60_000,
   maxJsonBytes: 4e6,
 };
