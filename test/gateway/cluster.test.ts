@@ -6,7 +6,8 @@ import { createPostgresDatabase, requirePostgres, type TestDatabase } from './da
 import { type GatewayProcess, runCommand, startGatewayProcess } from './gateway-process.js';
 import { answers, REDIS_URL } from './limits/redis-servers.js';
 
-describe('two gateways on one PostgreSQL and one Redis', () => {
+describe('two gateways on one PostgreSQL and one Redis', function () {
+  this.timeout(600_000);
   let database: TestDatabase;
   let env: Record<string, string>;
   let gateways: GatewayProcess[];
