@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { createPool, type Pool } from '../../pool/pool.js';
 import { callTask } from './call-task.js';
 
-describe('memory outside the heap', () => {
+describe('memory outside the heap', function () {
+  this.timeout(600_000);
   let pool: Pool;
   let faults: string[];
 
