@@ -4,7 +4,9 @@ import { until } from '../until.js';
 import { createGate, type Gate, gauge, operatorToken } from './gate.js';
 import { type Answer, startTestGateway, type TestGateway } from './harness.js';
 
-describe('helpers in the pool', () => {
+describe('helpers in the pool', function () {
+  // Threads yield to all others, and one has its memory to fill.
+  this.timeout(600_000);
   let api: TestGateway;
   let gate: Gate;
 
