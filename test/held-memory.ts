@@ -12,12 +12,12 @@ export function heldMemory(): number {
 }
 
 /**
- * Bytes that are held beyond those of `before`. It gives what the last events of streams and sockets still refer to two seconds
+ * Bytes that are held beyond those of `before`. It gives what the last events of streams and sockets still refer to ten seconds
  * to go, and ends as soon as fewer than `limit` are left.
  */
 export async function heldBeyond(before: number, limit: number): Promise<number> {
   let held = heldMemory() - before;
-  for (let tries = 0; held >= limit && tries < 100; tries++) {
+  for (let tries = 0; held >= limit && tries < 500; tries++) {
     await sleep(20);
     held = heldMemory() - before;
   }

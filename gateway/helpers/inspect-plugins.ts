@@ -36,8 +36,8 @@ export async function inspectPlugins(
       signal.throwIfAborted();
       if (worker === undefined || hasEnded(worker)) {
         worker = openWorker(data);
-        // Its own start is no import's time.
-        await once(worker, 'online', { signal });
+        // Its own start, which ends with its first word, is no import's time.
+        await once(worker, 'message', { signal });
       }
       inspections.set(plugin, await inspectIn(worker, plugin, data.timeoutMs + graceMs));
     }

@@ -26,6 +26,9 @@ parentPort?.on('message', async (found: RoutedPlugin) => {
   }
 });
 
+// It listens.
+parentPort?.postMessage(null);
+
 function tell(inspection: Inspection): void {
   parentPort?.postMessage(inspection);
 }

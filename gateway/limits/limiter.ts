@@ -45,6 +45,8 @@ export interface LimiterOptions {
   redisUrl?: string | undefined;
   /** Begins every key in Redis; default `hg:`. */
   redisPrefix?: string;
+  /** Milliseconds that one command to Redis may take; default 200. */
+  redisTimeoutMs?: number;
   /** What this gateway allows of `rate` and `burst` while Redis is away, above 0 to 1; default 0.5. */
   outageShare?: number;
   /** Epoch milliseconds; for tests. */
@@ -74,10 +76,13 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
     logger,
     redisUrl,
     redisPrefix = 'hg:',
+    redisTimeoutMs,
     outageShare = 0.5,
     now = Date.now,
   } = options;
-  const link = redisUrl ? await openLink({ url: redisUrl, prefix: redisPrefix, logger }) : undefined;
+  const link = redisUrl
+    ? await openLink({ url: redisUrl, prefix: redisPrefix, logger, commandTimeoutMs: redisTimeoutMs })
+    : undefined;
   const sharing = link && { link, counts: createRedisQuota(link.client, redisPrefix) };
   const sharedRate = link && createRedisRate(link.client, redisPrefix);
   const ownRate = createMemoryRate();

@@ -15,7 +15,7 @@ export interface RedisLinkOptions {
   prefix: string;
   logger: Pick<Logger, 'info' | 'warn'>;
   /** Milliseconds that one command may take; default 200. */
-  commandTimeoutMs?: number;
+  commandTimeoutMs?: number | undefined;
   /** Milliseconds between two looks whether Redis is back; default 500. */
   retryMs?: number;
 }

@@ -1,7 +1,8 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { fixture } from '../fixtures.js';
+import { until } from '../until.js';
 import { startTestGateway, type TestGateway } from './harness.js';
 
 const secret = 'very-secret-key';
@@ -12,6 +13,19 @@ describe('what a handler may use', () => {
   let origin: string;
   let accepts: (string | undefined)[];
   let open: number;
+  /** Answers that wait until there are eight of them; undefined once there were. */
+  let waiting: ServerResponse[] | undefined;
+
+  function count(response: ServerResponse): void {
+    if (!waiting) return void response.end(String(open));
+    waiting.push(response);
+    if (waiting.length !== 8) return;
+    // Time for a ninth to come.
+    setTimeout(() => {
+      for (const each of waiting ?? []) each.end(String(open));
+      waiting = undefined;
+    }, 20);
+  }
 
   before(async () => {
     server = createServer((request, response) => {
@@ -20,14 +34,15 @@ describe('what a handler may use', () => {
       if (request.url === '/hang') return;
       if (request.url === '/redirect') response.writeHead(302, { location: '/404' }).end();
       else if (request.url === '/encoded') response.writeHead(200, { 'content-encoding': 'gzip' }).end('x');
-      else if (request.url === '/count') setTimeout(() => response.end(String(open)), 20);
+      else if (request.url === '/count') count(response);
       else response.writeHead(404, { 'X-Own': ['a', 'b'] }).end('none here');
       response.once('close', () => (open -= 1));
     }).listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     api = await startTestGateway({
-      HELPER_PLUGINS: fixture('plugins/context'),
+      HELPER_PLUGINS: `${fixture('plugins/context')}:${fixture('plugins/deadlines')}`,
+      HELPER_TASK_TIMEOUT_MS: '600000',
       HELPER_SOURCE_ORIGINS: origin,
       TEST_CONTEXT_KEY: secret,
       TEST_CONTEXT_REGION: '',
@@ -37,6 +52,7 @@ describe('what a handler may use', () => {
   beforeEach(() => {
     accepts = [];
     open = 0;
+    waiting = [];
   });
 
   after(async () => {
@@ -47,26 +63,23 @@ describe('what a handler may use', () => {
 
   for (const place of ['in-pool', 'in-line']) {
     describe(place, () => {
-      const call = (does: string, more = {}) =>
-        api.call(`/${place}?${new URLSearchParams({ does, ...more })}`);
+      const call = (does: string, more = {}, path = place) =>
+        api.call(`/${path}?${new URLSearchParams({ does, ...more })}`);
 
       /** Lines that the handler wrote, once `count` are there. */
       async function lines(count: number): Promise<Record<string, unknown>[]> {
         const own = () =>
           api.log.filter(({ service, msg }) => service === place && !/^call/.test(String(msg)));
-        for (let tries = 0; tries < 500 && own().length < count; tries += 1) {
-          await new Promise((resolve) => setTimeout(resolve, 10));
-        }
+        await until(() => own().length >= count);
         return own();
       }
 
       /** What the handler noted for later, once there is something. */
       async function late(): Promise<string[]> {
-        for (let tries = 0; tries < 500; tries += 1) {
+        return until(async () => {
           const { json } = await call('late');
-          if (json.data.late.length > 0) return json.data.late;
-        }
-        return [];
+          return json.data.late.length > 0 ? json.data.late : undefined;
+        });
       }
 
       beforeEach(() => api.log.splice(0));
@@ -161,13 +174,17 @@ describe('what a handler may use', () => {
 
       it('nothing by which a secret comes into the log', async () => {
         expect((await call('tell')).status).to.equal(500);
-        await new Promise((resolve) => setTimeout(resolve, 20));
+        await until(() => api.log.some(({ level }) => level === 50));
         expect(JSON.stringify(api.log)).to.include('key=[secret]').and.not.to.include(secret);
       });
 
       for (const does of ['wait', 'spin', 'fetch']) {
         it(`a deadline of its own, past which its call is 504: ${does}`, async () => {
-          const { status, json } = await call(does, does === 'fetch' ? { url: `${origin}/hang` } : {});
+          const { status, json } = await call(
+            does,
+            does === 'fetch' ? { url: `${origin}/hang` } : {},
+            `soon-${place}`,
+          );
           expect([status, json.error.code]).to.deep.equal([504, 'helper_timeout']);
           if (does === 'wait') expect(await late()).to.deep.equal(['TimeoutError']);
         });

@@ -114,7 +114,7 @@ export function postgresFault(): Promise<string | undefined> {
 }
 
 export async function onPostgres(statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: postgresUrl, connectionTimeoutMillis: 2_000 });
+  const client = new pg.Client({ connectionString: postgresUrl, connectionTimeoutMillis: 20_000 });
   await client.connect();
   try {
     await client.query(statement);

@@ -47,6 +47,9 @@ export async function startTestGateway(env: Record<string, string> = {}): Promis
     HELPER_DATA_DIR: dataDir,
     HELPER_POOL_THREADS: '1',
     HELPER_RATE: '0',
+    // A busy machine is no fault of a helper's or of a server's.
+    HELPER_TASK_TIMEOUT_MS: '60000',
+    HELPER_SOURCE_TIMEOUT_MS: '60000',
     ...env,
   });
   const gateway = await startGateway(config, logger, { env });

@@ -6,7 +6,7 @@ import { launchChromium, requireChromium } from './site/chromium.js';
 
 /** The whole product as its people meet it: an operator, a member they invite, and a program that calls the API. */
 describe('from the first sign-in to the usage chart', function () {
-  this.timeout(60_000);
+  this.timeout(300_000);
   let api: TestGateway;
   let browser: Browser;
 

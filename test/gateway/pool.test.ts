@@ -1,21 +1,40 @@
 import { expect } from 'chai';
 import { fixture } from '../fixtures.js';
-import { startTestGateway, type TestGateway } from './harness.js';
+import { until } from '../until.js';
+import { createGate, type Gate, gauge, operatorToken } from './gate.js';
+import { type Answer, startTestGateway, type TestGateway } from './harness.js';
 
-describe('helpers in the pool', () => {
+describe('helpers in the pool', function () {
+  // Threads yield to all others, and one has its memory to fill.
+  this.timeout(600_000);
   let api: TestGateway;
+  let gate: Gate;
 
   before(async () => {
     api = await startTestGateway({
       HELPER_PLUGINS: `${fixture('plugins/pool')}:${fixture('plugins/good')}`,
       HELPER_POOL_THREADS: '2',
       HELPER_POOL_QUEUE: '2',
+      HELPER_OPERATOR_TOKEN: operatorToken,
       // Long enough for a thread that yields to all others to fill its memory on a busy machine.
-      HELPER_TASK_TIMEOUT_MS: '6000',
+      HELPER_TASK_TIMEOUT_MS: '600000',
     });
   });
 
+  beforeEach(async () => {
+    gate = await createGate();
+  });
+
+  afterEach(async () => {
+    await gate.open();
+    await until(async () => (await places()) === 0);
+    await gate.close();
+  });
+
   after(() => api.close());
+
+  const running = () => gauge(api.gateway.connectUrl, 'pool_running');
+  const places = () => gauge(api.gateway.connectUrl, 'pool_places');
 
   async function works(): Promise<void> {
     const { status, json } = await api.call('/echo?value=x');
@@ -114,33 +133,38 @@ describe('helpers in the pool', () => {
   });
 
   it('are refused with 503 and Retry-After when the queue is full', async () => {
-    const answers = await Promise.all(Array.from({ length: 8 }, () => api.call('/sleep?ms=300')));
-    const refused = answers.filter(({ status }) => status === 503);
-    expect(answers.filter(({ status }) => status === 200)).to.have.length(4);
-    expect(refused).to.have.length(4);
-    for (const { json, headers } of refused) {
-      expect(json.error.code).to.equal('busy');
+    const answers: Answer[] = [];
+    const calls = Array.from({ length: 8 }, async () => answers.push(await api.call(gate.path)));
+    await until(() => answers.length === 4);
+    for (const { status, json, headers } of answers) {
+      expect([status, json.error.code]).to.deep.equal([503, 'busy']);
       expect(Number(headers.get('retry-after'))).to.be.at.least(1);
     }
+    await gate.open();
+    await Promise.all(calls);
+    expect(answers.slice(4).map(({ status }) => status)).to.deep.equal([200, 200, 200, 200]);
   });
 
   it('give their place back when the client goes away', async () => {
     const gone = new AbortController();
     const calls = Array.from({ length: 4 }, () =>
-      api.call('/sleep?ms=700', { signal: gone.signal }).catch(() => 'gone'),
+      api.call(gate.path, { signal: gone.signal }).catch(() => 'gone'),
     );
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await until(async () => (await places()) === 4 && (await running()) === 2);
     gone.abort();
     expect(await Promise.all(calls)).to.deep.equal(['gone', 'gone', 'gone', 'gone']);
-    // The two that waited have left; the two that run hold their threads to the end.
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    // The two that waited leave; the two that run hold their threads to the end.
+    await until(async () => (await places()) === 2);
+    expect(await running()).to.equal(2);
+    await gate.open();
     await Promise.all([works(), works()]);
   });
 
   it('take no place in a dry run', async () => {
-    const busy = Array.from({ length: 4 }, () => api.call('/sleep?ms=300'));
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    expect((await api.call('/sleep?dryrun=1')).status).to.equal(200);
+    const busy = Array.from({ length: 4 }, () => api.call(gate.path));
+    await until(async () => (await places()) === 4);
+    expect((await api.call(`${gate.path}&dryrun=1`)).status).to.equal(200);
+    await gate.open();
     await Promise.all(busy);
   });
 });

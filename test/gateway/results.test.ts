@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { fixture } from '../fixtures.js';
+import { until } from '../until.js';
 import { startTestGateway, type TestGateway } from './harness.js';
 
 const svg = '<svg xmlns="http://www.w3.org/2000/svg"/>';
@@ -26,10 +27,11 @@ describe('what a handler returns', () => {
         return [status, headers.get('content-type'), new TextDecoder().decode(bytes)];
       }
 
-      /** What the log holds of the call that was made last; it is written when the answer has left. */
+      beforeEach(() => api.log.splice(0));
+
+      /** What the log holds of the fault of this test's call; it is written when the answer has left. */
       async function logged(): Promise<string> {
-        await new Promise((resolve) => setTimeout(resolve, 20));
-        return JSON.stringify(api.log.filter(({ level }) => level === 50).at(-1));
+        return JSON.stringify(await until(() => api.log.find(({ level }) => level === 50)));
       }
 
       it('may be text or bytes of a media type', async () => {

@@ -1,3 +1,4 @@
+import { mock } from 'node:test';
 import { expect } from 'chai';
 import { Admission, type Expected, type Release } from '../../pool/admission.js';
 import type { Asker } from '../../pool/asker.js';
@@ -60,6 +61,9 @@ describe('Admission of complete work', () => {
 });
 
 describe('Admission of what is on its way', () => {
+  beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
+  afterEach(() => mock.timers.reset());
+
   async function expected(admission: Admission, asker: Asker): Promise<Expected> {
     const answer = await admission.expect(asker);
     if (typeof answer === 'string') throw new Error(answer);
@@ -93,7 +97,8 @@ describe('Admission of what is on its way', () => {
     const second = expected(admission, of('a')).then(() => {
       in_ = true;
     });
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    mock.timers.tick(499);
+    await new Promise((resolve) => setImmediate(resolve));
     expect(in_).to.equal(false);
     first.cancel();
     await second;
@@ -104,6 +109,7 @@ describe('Admission of what is on its way', () => {
     const first = await expected(admission, of('a'));
     const second = admission.expect(of('a'));
     first.arrive();
+    mock.timers.tick(500);
     expect(await second).to.equal('busy');
   });
 
@@ -111,7 +117,16 @@ describe('Admission of what is on its way', () => {
     const admission = new Admission(2);
     await expected(admission, of('a'));
     await expected(admission, of('a'));
-    await Promise.all([expected(admission, of('a')), expected(admission, of('a'))]);
+    let in_ = 0;
+    const late = [1, 2].map(async () => {
+      await expected(admission, of('a'));
+      in_ += 1;
+    });
+    mock.timers.tick(499);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(in_).to.equal(0);
+    mock.timers.tick(1);
+    await Promise.all(late);
   });
 
   it('lets a tenant with less than its share in at once', async () => {
@@ -132,6 +147,7 @@ describe('Admission of what is on its way', () => {
     const first = await expected(admission, asker);
     const second = admission.expect(asker);
     first.arrive();
+    mock.timers.tick(500);
     expect(await second).to.equal('tenant_busy');
   });
 });

@@ -6,7 +6,7 @@ import { guard } from '../../pool/fault-guard.js';
 const child = fileURLToPath(new URL('./fault-child.js', import.meta.url));
 
 function run(when: string): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(process.execPath, [child, when], { encoding: 'utf8', timeout: 20_000 });
+  return spawnSync(process.execPath, [child, when], { encoding: 'utf8', timeout: 110_000 });
 }
 
 describe('the fault guard', () => {

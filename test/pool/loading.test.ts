@@ -3,19 +3,13 @@ import { expect } from 'chai';
 import { importPlugin } from '../../pool/plugin-module.js';
 import { createPool, type Pool } from '../../pool/pool.js';
 import { fixture } from '../fixtures.js';
+import { until } from '../until.js';
 import { workerSettings } from './worker-settings.js';
 
 const module = (service: string) => ({
   service,
   url: pathToFileURL(fixture(`plugins/loading/${service}.mjs`)).href,
 });
-
-async function until(condition: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 500 && !condition(); tries += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  expect(condition()).to.equal(true);
-}
 
 describe('a pool’s plugins', () => {
   let pool: Pool | undefined;
@@ -52,7 +46,7 @@ describe('a pool’s plugins', () => {
   });
 
   it('are loaded before they are called: that is no task’s time', async () => {
-    await poolOf('slow', { taskTimeoutMs: 300 }).start();
+    await poolOf('slow', { taskTimeoutMs: 2_000 }).start();
     expect((pool as Pool).stats().threads).to.equal(2);
     expect((await run('slow')).ok).to.equal(true);
   });

@@ -4,7 +4,7 @@ import { callTask } from './call-task.js';
 import { workerSettings } from './worker-settings.js';
 
 describe('memory outside the heap', function () {
-  this.timeout(60_000);
+  this.timeout(600_000);
   let pool: Pool;
   let faults: string[];
 
@@ -13,7 +13,7 @@ describe('memory outside the heap', function () {
     pool = createPool({
       threads: 1,
       queue: 9,
-      worker: { ...workerSettings, taskTimeoutMs: 50_000 },
+      worker: { ...workerSettings, taskTimeoutMs: 600_000 },
       onFault: ({ message }) => faults.push(message),
     });
     await pool.start();

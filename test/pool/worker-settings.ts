@@ -9,6 +9,6 @@ export const workerSettings: WorkerSettings = {
   lean: true,
   limits: { maxPixels: 1e6, maxFrames: 10 },
   fonts: [],
-  taskTimeoutMs: 20_000,
+  taskTimeoutMs: 60_000,
   maxJsonBytes: 4e6,
 };

@@ -3,7 +3,7 @@ import { slowClients } from '../../soak/attacks/slow-clients.js';
 import { holds } from './attacks.js';
 
 describe('under the weight of', function () {
-  this.timeout(60_000);
+  this.timeout(300_000);
 
   it('slow and half-closed clients, others are served and nothing stays open', () =>
     holds(slowClients, { calls: 64, seconds: 2 }, { goodP99Ms: 20_000 }));

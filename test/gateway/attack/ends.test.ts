@@ -3,7 +3,7 @@ import { unreadAnswers } from '../../soak/attacks/unread-answers.js';
 import { holds } from './attacks.js';
 
 describe('under connections that come to no end,', function () {
-  this.timeout(60_000);
+  this.timeout(300_000);
 
   it('half-sent bodies and dripping sources keep no complete work of the same tenant waiting', () =>
     holds(slowArrivals, { calls: 0, seconds: 3 }, { goodP99Ms: 20_000 }));

@@ -4,7 +4,7 @@ import { inTurn } from '../../soak/scenario.js';
 import { holds } from './attacks.js';
 
 describe('under a fuzz of', function () {
-  this.timeout(60_000);
+  this.timeout(300_000);
 
   it('bodies, headers and request lines the gateway lives, and answers no server error', () =>
     holds(inTurn('fuzz', [...bodyFuzz, ...headFuzz]), { calls: 300, seconds: 0 }));

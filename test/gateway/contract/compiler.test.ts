@@ -21,7 +21,7 @@ function compile(): Promise<string> {
 describe('the compiler, for an author', () => {
   let said = '';
   before(async function () {
-    this.timeout(60_000);
+    this.timeout(300_000);
     said = await compile();
   });
 

@@ -9,6 +9,7 @@ import {
 } from '../../../gateway/database/batch-writer.js';
 import type { Database } from '../../../gateway/database/database.js';
 import type { QuotaTables } from '../../../gateway/limits/tables.js';
+import { until } from '../../until.js';
 import { onEachDatabase } from '../databases.js';
 import { createQuietLog } from '../usage/quiet.js';
 
@@ -164,10 +165,7 @@ describe('database/batch-writer', () =>
         const { counter, source } = createCounter();
         writer.add(source);
         counter.waiting = 2;
-        for (let look = 0; look < 100 && (await used()) === 0; look += 1) {
-          await new Promise((resolve) => setTimeout(resolve, 50));
-        }
-        expect(await used()).to.equal(2);
+        expect(await until(used)).to.equal(2);
         await writer.close();
       });
 

@@ -8,16 +8,19 @@ const script = `
   const database = new Database(process.argv[2]);
   database.exec('begin exclusive');
   console.log('held');
-  setTimeout(() => { database.exec('commit'); database.close(); }, Number(process.argv[3]));
+  process.stdin.once('end', () => { database.exec('commit'); database.close(); }).resume();
 `;
 
-/** Has another process lock the SQLite database in a folder, from now on and for `ms` milliseconds; resolves once it is locked. */
-export async function holdLock(folder: string, ms: number): Promise<{ released: Promise<unknown> }> {
+/** Has another process lock the SQLite database in a folder; resolves once it is locked, and gives what ends that. */
+export async function holdLock(folder: string): Promise<() => Promise<void>> {
   const libsql = createRequire(import.meta.url).resolve('libsql');
-  const child = spawn(process.execPath, ['-e', script, libsql, join(folder, 'gateway.db'), String(ms)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+  const child = spawn(process.execPath, ['-e', script, libsql, join(folder, 'gateway.db')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
-  const released = once(child, 'exit');
+  const ended = once(child, 'exit');
   await once(child.stdout, 'data');
-  return { released };
+  return async function release() {
+    child.stdin.end();
+    await ended;
+  };
 }

@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import { createKeyAdmin } from '../../../gateway/keys/admin.js';
 import { createKey } from '../../../gateway/keys/key-format.js';
 import { createKeyVerifier } from '../../../gateway/keys/verifier.js';
+import { until } from '../../until.js';
 import {
   createPostgresDatabase,
   onPostgres,
@@ -71,7 +72,7 @@ describe('database/postgres', () => {
       expect(await verifier.verify(key)).to.include({ state: 'active' });
 
       await line.cut();
-      await verifier.refresh();
+      await until(() => log.includes('down'));
       expect(await verifier.verify(key)).to.include({ state: 'active' });
       expect(await rejection(verifier.verify(createKey()))).to.include({ code: 'keys_unavailable' });
       expect(await rejection(admin.revokeKey(id, 'ann'))).to.include({ code: 'keys_unavailable' });
@@ -79,9 +80,7 @@ describe('database/postgres', () => {
       const elsewhere = createKeyAdmin({ store: await database.open(), services: () => [] });
       await elsewhere.revokeKey(id, 'bob');
       await line.mend();
-      await sleep(50);
-      await verifier.refresh();
-      expect(await verifier.verify(key)).to.deep.equal({ state: 'revoked' });
+      await until(async () => (await verifier.verify(key)).state === 'revoked');
       expect(log).to.deep.equal(['down', 'up']);
       expect(lost.length).to.be.greaterThan(0);
     } finally {

@@ -26,9 +26,10 @@ describe('database/prune-daily', () => {
     };
     const access = (await files.connect()).access();
     const logger = createQuietLog();
+    const before = Date.now();
     await pruneDaily({ access, logger, parts: [part, part] }).close();
     expect(times).to.have.length(2);
-    expect(Date.now() - (times[0] ?? 0)).to.be.within(0, 5_000);
+    for (const time of times) expect(time).to.be.within(before, Date.now());
     expect(logger.lines).to.deep.equal([]);
   });
 

@@ -6,7 +6,7 @@ describe('a reload of a plugin that cannot be loaded', () => {
   let world: ReloadWorld;
 
   before(async () => {
-    world = await createReloadWorld({ importMs: 1_000 });
+    world = await createReloadWorld();
     await world.write('shout.mjs', answering('good'));
     await world.write('other.mjs', answering(0));
     await world.reload();
@@ -31,8 +31,6 @@ describe('a reload of a plugin that cannot be loaded', () => {
       /setup failed: Error: no server/,
     ],
     ['an exit', 'process.exit(3);', /ended its thread, exit code 3/],
-    ['a loop', 'for (;;);', /did not finish within 2000 ms/],
-    ['a wait', 'await new Promise(() => {});\nexport default {};', /did not (?:finish|settle) within/],
   ];
   for (const [index, [name, source, reason]] of faults.entries()) {
     it(`keeps its last good version, says why, and loads the others: ${name}`, async () => {
@@ -88,4 +86,32 @@ describe('a reload of a plugin that cannot be loaded', () => {
     expect((await world.reload('late.mjs')).removed).to.deep.equal(['late']);
     expect(world.shelf.problems()).to.deep.equal([]);
   });
+});
+
+describe('a reload of a plugin whose import never ends', () => {
+  let world: ReloadWorld;
+
+  beforeEach(async () => {
+    // The others have this time as well.
+    world = await createReloadWorld({ importMs: 3_000 });
+  });
+
+  afterEach(() => world.close());
+
+  for (const [name, source, reason] of [
+    ['a loop', 'for (;;);', /did not finish within 4000 ms/],
+    ['a wait', 'await new Promise(() => {});\nexport default {};', /did not (?:finish|settle) within/],
+  ] as const) {
+    it(`keeps its last good version, says why, and loads the others: ${name}`, async () => {
+      await world.write('shout.mjs', answering('good'));
+      await world.reload();
+      await world.write('shout.mjs', source);
+      await world.write('other.mjs', answering(1));
+      const { added, reloaded, problems } = await world.reload('shout.mjs', 'other.mjs');
+      expect({ added, reloaded }).to.deep.equal({ added: ['other'], reloaded: [] });
+      expect(problems.map(({ file }) => file)).to.deep.equal([world.path('shout.mjs')]);
+      expect(problems[0]?.reason).to.match(reason);
+      expect([await world.call('shout'), await world.call('other')]).to.deep.equal(['good', 1]);
+    });
+  }
 });

@@ -43,7 +43,7 @@ describe(`${reloads} reloads one after another`, () => {
   }
 
   it('fail no call, and hold no more in the end than after the first', async function () {
-    this.timeout(300_000);
+    this.timeout(1_800_000);
     let ended = false;
     let calls = 0;
     const caller = async () => {
@@ -59,14 +59,19 @@ describe(`${reloads} reloads one after another`, () => {
     for (let version = 1; version <= warmUp; version += 1) await reloadTo(version);
     const before = await held();
     for (let version = warmUp + 1; version <= reloads; version += 1) await reloadTo(version);
-    const after = await held();
+    // What the C library keeps for threads to come has reached its size only after some fifty of them.
+    const names = isWhole
+      ? (['heap', 'threads', 'resources', 'rss'] as const)
+      : (['heap', 'threads', 'resources'] as const);
+    let after = await held();
+    const isMore = (name: keyof Held) => after[name] > before[name] * 1.2;
+    // The last threads end in their own time.
+    for (let tries = 0; tries < 100 && names.some(isMore); tries += 1) after = await held();
     ended = true;
     await callers;
     expect(await world.call('shout')).to.equal(reloads);
     expect(calls).to.be.above(reloads);
-    const names = ['heap', 'threads', 'resources'] as const;
-    // What the C library keeps for threads to come has reached its size only after some fifty of them.
-    for (const name of isWhole ? [...names, 'rss' as const] : names) {
+    for (const name of names) {
       expect(after[name], name).to.be.at.most(before[name] * 1.2);
     }
   });

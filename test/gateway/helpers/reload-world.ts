@@ -5,6 +5,7 @@ import { HelperShelf } from '../../../gateway/helpers/live-registry.js';
 import type { Helper } from '../../../gateway/helpers/registry.js';
 import { createReload, type ReloadReport } from '../../../gateway/helpers/reload.js';
 import { underWay } from '../../../gateway/pipeline/under-way.js';
+import { importTimeoutMs } from '../../../pool/plugin-module.js';
 import { createPool, type Pool } from '../../../pool/pool.js';
 import { createVocabulary } from '../../../schemas/vocabulary/vocabulary.js';
 import { workerSettings } from '../../pool/worker-settings.js';
@@ -25,7 +26,7 @@ export interface ReloadWorld {
 
 export interface WorldOptions {
   env?: Record<string, string>;
-  /** Milliseconds that an import may take. */
+  /** Milliseconds that an import may take; default what it may in a gateway. */
   importMs?: number;
   together?: boolean;
   shipped?: Helper[];
@@ -40,7 +41,7 @@ export function answering(value: unknown, more = ''): string {
 }
 
 export async function createReloadWorld(options: WorldOptions = {}): Promise<ReloadWorld> {
-  const { env = {}, importMs = 2_000, together = false, shipped = [] } = options;
+  const { env = {}, importMs = importTimeoutMs, together = false, shipped = [] } = options;
   const folder = await mkdtemp(join(tmpdir(), 'plugins-'));
   const pool = createPool({ threads: 1, queue: 50, worker: workerSettings });
   await pool.start();

@@ -14,7 +14,7 @@ const rounds = Number(process.env.KILL_ROUNDS ?? 8);
 const childFile = new URL('kill-child.js', import.meta.url).pathname;
 
 describe('keys after kill -9', function () {
-  this.timeout(30_000 + rounds * 5_000);
+  this.timeout(120_000 + rounds * 10_000);
 
   onEachDatabase((database) => {
     it(`are whole, and hold all that was acknowledged, ${rounds} times`, async () => {

@@ -17,13 +17,23 @@ export interface TestLimiterOptions {
   database: Database;
   redisUrl?: string;
   redisPrefix?: string;
+  redisTimeoutMs?: number;
   now?: () => number;
 }
+
+/** A command may take so long here that a busy machine is no outage; tests of Redis that hangs set less. */
+const patientMs = 20_000;
 
 export async function createTestLimiter({ database, ...options }: TestLimiterOptions): Promise<TestLimiter> {
   const logger = createQuietLog();
   const writer = createBatchWriter({ access: database.access(), logger, flushEveryMs: 60_000 });
-  const limiter = await createLimiter({ access: database.access(), writer, logger, ...options });
+  const limiter = await createLimiter({
+    access: database.access(),
+    writer,
+    logger,
+    redisTimeoutMs: patientMs,
+    ...options,
+  });
   return {
     limiter,
     logger,

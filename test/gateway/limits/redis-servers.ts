@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { Redis } from 'ioredis';
+import { until } from '../../until.js';
 
 export const REDIS_URL = process.env.TEST_REDIS_URL ?? 'redis://127.0.0.1:6379';
 
@@ -12,7 +13,11 @@ export function freshPrefix(): string {
 }
 
 async function withClient<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
-  const client = new Redis(url, { retryStrategy: () => null, maxRetriesPerRequest: 0, connectTimeout: 1000 });
+  const client = new Redis(url, {
+    retryStrategy: () => null,
+    maxRetriesPerRequest: 0,
+    connectTimeout: 20_000,
+  });
   client.on('error', () => {});
   try {
     return await work(client);
@@ -68,9 +73,7 @@ export async function createOwnRedis(): Promise<OwnRedis | undefined> {
     const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
     child = spawn('redis-server', options, { stdio: 'ignore' });
     await once(child, 'spawn');
-    for (let look = 0; look < 100 && !(await answers(url)); look += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    await until(() => answers(url));
   }
 
   async function kill(): Promise<void> {

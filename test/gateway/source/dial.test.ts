@@ -17,7 +17,7 @@ describe('createDial', () => {
   function observed(options: Partial<SourceOptions>) {
     const dialled: string[] = [];
     const source = createSource({
-      timeoutMs: 5000,
+      timeoutMs: 60_000,
       maxBytes: 1000,
       connect: ({ host, port }) => {
         dialled.push(`${host} ${port}`);
@@ -90,7 +90,7 @@ describe('createDial', () => {
     const port = new URL(server.origin).port;
     const source = createSource({
       origins: [`http://localhost:${port}`],
-      timeoutMs: 5000,
+      timeoutMs: 60_000,
       maxBytes: 10,
       resolve: async () => [],
     });

@@ -2,8 +2,9 @@ import type { Socket } from 'node:net';
 import { expect } from 'chai';
 import type { Source } from '../../../gateway/source/fetch.js';
 import { heldBeyond, heldMemory } from '../../held-memory.js';
+import { until } from '../../until.js';
 import { bytesFrom } from './bytes-from.js';
-import { ok, redirect, until } from './raw-server.js';
+import { ok, redirect } from './raw-server.js';
 import { serveRoutes } from './routes.js';
 
 const body = 'HTTP/1.1 200 OK\r\ncontent-length: 3\r\n';
@@ -106,7 +107,7 @@ describe('createSource, with connections kept', () => {
       setTimeout(() => socket.end(), 10);
     };
     await get('/bye');
-    expect(await until(() => server().open() === 0)).to.equal(true);
+    await until(() => server().open() === 0);
     expect(await get('/ok')).to.equal('abc');
     expect(opened()).to.equal(2);
   });
@@ -153,14 +154,14 @@ describe('createSource, with connections kept', () => {
 
   it('ends one within the deadline where no answer comes, and asks no more', async () => {
     await source.close();
-    source = create({ timeoutMs: 1_500 });
+    source = create({ timeoutMs: 3_000 });
     let asked = 0;
     routes['/silent'] = () => {
       asked += 1;
     };
     await get('/ok');
     expect(await codeOf(get('/silent'))).to.equal('source_timeout');
-    expect(await until(() => server().open() === 0)).to.equal(true);
+    await until(() => server().open() === 0);
     expect(asked).to.equal(1);
   });
 
@@ -173,7 +174,7 @@ describe('createSource, with connections kept', () => {
     await get('/ok');
     const error = await get('/slow', 'a', { signal: caller.signal }).catch((caught) => caught);
     expect(error).to.have.property('message', 'gone');
-    expect(await until(() => server().open() === 0)).to.equal(true);
+    await until(() => server().open() === 0);
     expect(await get('/ok')).to.equal('abc');
   });
 
@@ -182,7 +183,7 @@ describe('createSource, with connections kept', () => {
     const others = active();
     routes['/unref'] = (socket) => void socket.unref().write(ok('abc'));
     await get('/unref');
-    expect(await until(() => active() <= others)).to.equal(true);
+    await until(() => active() <= others);
     expect(server().open()).to.equal(1);
   });
 
@@ -202,6 +203,6 @@ describe('createSource, with connections kept', () => {
     await Promise.all([get('/ok', 'a'), get('/ok', 'b'), get('/ok', 'b')]);
     expect(server().open()).to.equal(3);
     await source.close();
-    expect(await until(() => server().open() === 0)).to.equal(true);
+    await until(() => server().open() === 0);
   });
 });

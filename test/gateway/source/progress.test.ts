@@ -18,12 +18,17 @@ describe('createSource', () => {
   describe('onProgress', () => {
     it('is told of each head, then of every piece of the file', async () => {
       say('/from', redirect('/to'));
+      let next = () => {};
       routes['/to'] = (socket) => {
         socket.write('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nabc');
-        setTimeout(() => socket.end('def'), 50);
+        next = () => socket.end('def');
       };
       const told: number[] = [];
-      await fetchWith('/from', { onProgress: (bytes) => told.push(bytes) });
+      const onProgress = (bytes: number) => {
+        told.push(bytes);
+        if (told.length === 3) next();
+      };
+      await fetchWith('/from', { onProgress });
       expect(told).to.deep.equal([0, 0, 3, 3]);
     });
 

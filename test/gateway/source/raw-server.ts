@@ -73,9 +73,3 @@ export async function rejection(
 export function deliver(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3);
 }
-
-/** Waits, at most two seconds, until `condition` holds. */
-export async function until(condition: () => boolean): Promise<boolean> {
-  for (let tries = 0; tries < 200 && !condition(); tries++) await new Promise((done) => setTimeout(done, 10));
-  return condition();
-}

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
-import { expect } from 'chai';
 import { createSource, type Source, type SourceOptions } from '../../../gateway/source/fetch.js';
+import { until } from '../../until.js';
 import { bytesFrom } from './bytes-from.js';
-import { type RawServer, redirect, rejection, startRawServer, until } from './raw-server.js';
+import { type RawServer, redirect, rejection, startRawServer } from './raw-server.js';
 
 /** A raw server and sources exempt for it, made and closed around the tests of the `describe` that calls this. */
 export function serveRoutes() {
@@ -12,7 +12,7 @@ export function serveRoutes() {
   const create = (options: Partial<SourceOptions> = {}) => {
     const created = createSource({
       origins: [server.origin],
-      timeoutMs: 8000,
+      timeoutMs: 60_000,
       maxBytes: 100_000,
       ...options,
     });
@@ -25,7 +25,7 @@ export function serveRoutes() {
   });
   afterEach(async () => {
     server.requests.length = 0;
-    expect(await until(() => server.open() === 0), 'every connection is closed').to.equal(true);
+    await until(() => server.open() === 0);
   });
   after(async () => {
     for (const each of sources) await each.close();

@@ -22,7 +22,7 @@ const servers = [...addresses.split(','), '127.0.0.1', '::1'].map((address) => {
 });
 await Promise.all(servers.map((server) => once(server, 'listening')));
 
-const source = createSource({ timeoutMs: 5000, maxBytes: 1000 });
+const source = createSource({ timeoutMs: 60_000, maxBytes: 1000 });
 async function resultOf(url: string, tenant?: string) {
   seen.length = 0;
   const outcome = await bytesFrom(source, { href: url }, { tenant }).then(

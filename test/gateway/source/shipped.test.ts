@@ -83,7 +83,7 @@ describe('the source as it ships, among public addresses', () => {
       [...inNamespace, script, 'sh', file('hosts'), file('resolv.conf'), ...run],
       {
         encoding: 'utf8',
-        timeout: 25_000,
+        timeout: 110_000,
         env: {
           PATH: process.env.PATH,
           NODE_EXTRA_CA_CERTS: file('cert'),

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { JsonSchema } from '../../../schemas/json-schema.js';
 import { compileParameters } from '../../../schemas/parameters.js';
 import { createVocabulary } from '../../../schemas/vocabulary/vocabulary.js';
+import { ownCpuMs } from '../../bench/cpu.js';
 
 const real = { dryrun: false };
 
@@ -165,12 +166,12 @@ describe('alternatives', () => {
 
   it('of ten thousand items are judged in a moment', () => {
     const list = { type: 'array', items: { oneOf: [circle, square] } };
-    const begun = performance.now();
+    const begun = ownCpuMs();
     const { problems } = check(
       list,
       Array.from({ length: 4000 }, () => ({ kind: 'box' })),
     );
     expect(problems).to.have.length(51);
-    expect(performance.now() - begun).to.be.below(1000);
+    expect(ownCpuMs() - begun).to.be.below(1000);
   });
 });

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { type Arrivals, createArrivals } from '../../../../gateway/http/flow/arrivals.js';
+import { until } from '../../../until.js';
 
 describe('arrivals', () => {
   let now = 0;
@@ -104,7 +105,7 @@ describe('arrivals', () => {
     const dripping = arrivals.enter('a', 'source_timeout');
     dripping.add(0);
     now = 5001;
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    await until(() => body.ending.signal.aborted && dripping.ending.signal.aborted);
     expect(body.ending.signal.reason?.code).to.equal('request_timeout');
     expect(dripping.ending.signal.reason?.code).to.equal('source_timeout');
     expect(silent.ending.signal.aborted).to.equal(false);

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { createDepartures, type Departures } from '../../../../gateway/http/flow/departures.js';
+import { until } from '../../../until.js';
 
 /** A response as far as departures know one. */
 class Response extends EventEmitter {
@@ -65,7 +66,7 @@ describe('departures', () => {
     now = 8000;
     slow.sent(64 * 1024);
     now = 9001;
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    await until(() => silent.response.destroyed);
     expect([silent.response.destroyed, slow.response.destroyed]).to.deep.equal([true, false]);
     expect(departures.stats().bytes).to.equal(400);
   });
@@ -74,7 +75,6 @@ describe('departures', () => {
     const { response, sent } = send('a', 400);
     now = 120_001;
     sent(1e9);
-    await new Promise((resolve) => setTimeout(resolve, 700));
-    expect(response.destroyed).to.equal(true);
+    await until(() => response.destroyed);
   });
 });

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 const child = fileURLToPath(new URL('./memory-child.js', import.meta.url));
 
 describe('memory of the sharp engine', function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
 
   it('is given back after each picture', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [child, '200']);
