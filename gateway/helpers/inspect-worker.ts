@@ -26,6 +26,8 @@ parentPort?.on('message', async (found: RoutedPlugin) => {
   }
 });
 
+parentPort?.postMessage('ready');
+
 function tell(inspection: Inspection): void {
   parentPort?.postMessage(inspection);
 }

@@ -6,7 +6,7 @@ describe('a reload of a plugin that cannot be loaded', () => {
   let world: ReloadWorld;
 
   before(async () => {
-    world = await createReloadWorld({ importMs: 1_000 });
+    world = await createReloadWorld({ importMs: 2_000 });
     await world.write('shout.mjs', answering('good'));
     await world.write('other.mjs', answering(0));
     await world.reload();
@@ -31,7 +31,7 @@ describe('a reload of a plugin that cannot be loaded', () => {
       /setup failed: Error: no server/,
     ],
     ['an exit', 'process.exit(3);', /ended its thread, exit code 3/],
-    ['a loop', 'for (;;);', /did not finish within 2000 ms/],
+    ['a loop', 'for (;;);', /did not finish within 3000 ms/],
     ['a wait', 'await new Promise(() => {});\nexport default {};', /did not (?:finish|settle) within/],
   ];
   for (const [index, [name, source, reason]] of faults.entries()) {
