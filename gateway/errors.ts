@@ -17,11 +17,10 @@ export interface ErrorEntry {
   /** The code that it has there, where that is not its own. */
   raisedAs?: string;
   /**
-   * What an error from below tells the public of its own, because it speaks of what was sent; its message is internal else. An
-   * `exposed` message is told where the error says by `expose: true` that it is meant to be, and is a fault else: others use
-   * the same codes for what is nobody's business.
+   * What an error from below tells the public of its own; its message is internal else. An `exposed` one is told where it says so
+   * by `expose: true`, and is a fault else: others use the same codes. For one that is only `exact` the table's stands then.
    */
-  tells?: 'message' | 'details' | 'exposed';
+  tells?: 'message' | 'details' | 'exposed' | 'exact';
 }
 
 /** Every error the gateway answers with: its code, its status and its public message. No status stands elsewhere. */
@@ -138,6 +137,7 @@ export const errorTable = {
     retryAfter: 1,
     routine: true,
     raisedBy: 'pool',
+    tells: 'exact',
   },
   shutting_down: {
     status: 503,

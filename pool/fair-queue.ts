@@ -92,6 +92,13 @@ export class FairQueue<T> {
     return true;
   }
 
+  /** Every item that waits, with its tenant; what is removed meanwhile is passed over. */
+  *items(): Iterable<[tenant: string, item: T]> {
+    for (const { tenant, waiting } of [...this.#lanes.values()]) {
+      for (const item of waiting.all()) yield [tenant, item];
+    }
+  }
+
   /** Says that a tenant that might not start may do so now. */
   look(tenant: string): void {
     const lane = this.#lanes.get(tenant);

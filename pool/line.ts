@@ -20,6 +20,11 @@ export class Line<T> {
     return this.#first;
   }
 
+  /** The oldest first. */
+  all(): T[] {
+    return [...this.#items];
+  }
+
   /** Takes an item out; false where it is not in the line. */
   delete(item: T): boolean {
     if (item === this.#first) this.#first = undefined;

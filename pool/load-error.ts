@@ -3,6 +3,8 @@ export interface LoadErrorOptions {
   service?: string | undefined;
   /** Whether it was the plugin's `setup`. */
   inSetup?: boolean;
+  /** Whether the thread has ended of it, or is blocked, and is of no use to other helpers either. */
+  endsThread?: boolean;
   cause?: unknown;
 }
 
@@ -10,11 +12,16 @@ export interface LoadErrorOptions {
 export class LoadError extends Error {
   readonly service: string | undefined;
   readonly inSetup: boolean;
+  readonly endsThread: boolean;
 
-  constructor(message: string, { service, inSetup = false, cause }: LoadErrorOptions = {}) {
+  constructor(
+    message: string,
+    { service, inSetup = false, endsThread = false, cause }: LoadErrorOptions = {},
+  ) {
     super(message, { cause });
     this.name = 'LoadError';
     this.service = service;
     this.inSetup = inSetup;
+    this.endsThread = endsThread;
   }
 }

@@ -17,7 +17,8 @@ let hooked = false;
  * Gives plugins in this thread what Node alone would not: `helper-gateway/helper`, which lies at `helperUrl`, and its neighbour
  * `helper-gateway/testing` by name, wherever their folder lies and without node_modules; and modules in TypeScript as they are.
  * Done once a thread and only where outside folders are configured: the hooks cost a start some milliseconds. Node 22.15 and
- * later have synchronous hooks; before that they run in a thread of their own.
+ * later have synchronous hooks; before that they run in a thread of their own, of which Node keeps a port on the main thread for good
+ * when this one is ended (`threadsPorts` of its worker internals): some 2 kB for each thread that was.
  */
 export function hookPlugins(helperUrl: string): void {
   if (hooked) return;

@@ -1,14 +1,17 @@
 export interface PoolErrorOptions {
   retryAfter?: number;
   ms?: number;
+  /** Whether `message` is meant for the caller. */
+  expose?: boolean;
   cause?: unknown;
 }
 
-/** Why work in the pool was not done. `message` is internal. */
+/** Why work in the pool was not done. `message` is internal, unless it says by `expose` that it is not. */
 export class PoolError extends Error {
   readonly code: 'busy' | 'tenant_busy' | 'shutting_down' | 'helper_timeout' | 'internal';
   /** Whole seconds after which a place is likely, for the codes that ask to come back. */
   readonly retryAfter: number | undefined;
+  readonly expose: boolean;
   /** Milliseconds that a thread spent before the task failed. */
   readonly ms: number;
 
@@ -17,6 +20,7 @@ export class PoolError extends Error {
     this.name = 'PoolError';
     this.code = code;
     this.retryAfter = options.retryAfter;
+    this.expose = options.expose ?? false;
     this.ms = options.ms ?? 0;
   }
 }

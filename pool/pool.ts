@@ -3,6 +3,7 @@ import { Admission } from './admission.js';
 import type { Asker } from './asker.js';
 import { FairQueue, type Stop } from './fair-queue.js';
 import { createGroup, type Group, type Job } from './group.js';
+import { type Chosen, isFree, Parked } from './parked.js';
 import { PoolError } from './pool-error.js';
 import type { WorkerReport, WorkerSettings } from './task.js';
 import { createTurn, type Turn } from './turn.js';
@@ -34,20 +35,12 @@ export interface Pool {
   look(tenant: string): void;
   /** Tasks running, places taken, and threads that could run one, whosever it is. */
   stats(): { running: number; places: number; threads: number };
-  /** Helpers whose plugins the last thread to fail could not load. */
+  /** Helpers whose plugins threads could not load when it was tried last. */
   missing(): readonly string[];
   /** Has the first threads load what first tasks need and a start does not. Never rejects. */
   warm(): Promise<void>;
   /** Takes no more work, lets what has a place finish, ends the workers. */
   close(): Promise<void>;
-}
-
-/** A task whose turn has come. */
-interface Chosen {
-  tenant: string;
-  job: Job;
-  /** What the tenant was charged for it. */
-  estimate: number;
 }
 
 /** A bounded pool of worker threads that tenants share fairly by time. Nothing starts before `start`. */
@@ -57,8 +50,7 @@ export function createPool(options: PoolOptions): Pool {
   /** Groups that may have tasks. */
   const serving = new Set<Group>();
   const open = new Set<Group>();
-  /** Tasks that were chosen while each of their group's threads was being replaced. */
-  const parked = new Set<Chosen>();
+  const parked = new Parked();
   let running = 0;
   let closing = false;
   // Running mean of a task's milliseconds: the charge until the real one is known, and the guess behind Retry-After.
@@ -71,7 +63,10 @@ export function createPool(options: PoolOptions): Pool {
       count: options.threads,
       settings,
       ...(attempts === undefined ? {} : { attempts }),
-      onReady: pump,
+      onChange() {
+        refuse();
+        pump();
+      },
       onFault: (error) => options.onFault?.(error),
       onClose: (closed) => {
         serving.delete(closed);
@@ -84,26 +79,17 @@ export function createPool(options: PoolOptions): Pool {
 
   function pump(): void {
     while (running < options.threads && queue.size + parked.size > 0 && isAnyFree()) {
-      const next = takeChosen() ?? takeNext();
+      const next = parked.takeFree() ?? takeNext();
       if (!next) return;
-      if (isFree(next.job.group)) runJob(next);
+      if (isFree(next.job)) runJob(next);
       // Every group has a thread for each task that may run; but for this one's none has taken the place of one that ended.
       else parked.add(next);
     }
   }
 
   function isAnyFree(): boolean {
-    for (const group of serving) if (isFree(group)) return true;
+    for (const { threads } of serving) if (threads.idle() > 0) return true;
     return false;
-  }
-
-  function takeChosen(): Chosen | undefined {
-    for (const next of parked) {
-      if (!isFree(next.job.group)) continue;
-      parked.delete(next);
-      return next;
-    }
-    return undefined;
   }
 
   function takeNext(): Chosen | undefined {
@@ -136,14 +122,23 @@ export function createPool(options: PoolOptions): Pool {
     );
   }
 
-  function unpark(job: Job): boolean {
-    for (const each of parked) {
-      if (each.job !== job) continue;
-      parked.delete(each);
-      queue.settle(each.tenant, each.estimate, 0);
-      return true;
+  /** Tells the tasks that wait for what cannot be had. */
+  function refuse(): void {
+    for (const [tenant, job] of queue.items()) {
+      const refusal = refusalOf(job);
+      if (refusal && queue.remove(tenant, job)) job.reject(refusal);
     }
-    return false;
+    for (const job of parked.jobs()) {
+      const refusal = refusalOf(job);
+      if (refusal && unpark(job)) job.reject(refusal);
+    }
+    if (isEmpty()) drained?.();
+  }
+
+  function unpark(job: Job): boolean {
+    const chosen = parked.take(job);
+    if (chosen) queue.settle(chosen.tenant, chosen.estimate, 0);
+    return chosen !== undefined;
   }
 
   function isEmpty(): boolean {
@@ -161,6 +156,11 @@ export function createPool(options: PoolOptions): Pool {
   const parts = {
     admission,
     enqueue({ tenant, weight }: Asker, job: Job) {
+      const refusal = refusalOf(job);
+      if (refusal) {
+        job.reject(refusal);
+        return () => false;
+      }
       queue.push(tenant, job, weight);
       pump();
       return () => queue.remove(tenant, job) || unpark(job);
@@ -210,6 +210,6 @@ export function createPool(options: PoolOptions): Pool {
   };
 }
 
-function isFree({ threads }: Group): boolean {
-  return threads.idle() > 0;
+function refusalOf({ group, task }: Job): PoolError | undefined {
+  return group.threads.refusal(task);
 }

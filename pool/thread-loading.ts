@@ -12,10 +12,24 @@ export interface ThreadLoading {
   engine(port: MessagePort): Promise<WorkerReport>;
   /** Imports a plugin and runs its `setup`. */
   plugin(module: PluginModule): Promise<void>;
+  /** Does so with each. Throws the error of the one with which the thread is of no use. */
+  plugins(modules: readonly PluginModule[], options?: LoadOptions): Promise<void>;
+  /** What was to be loaded and is not, by its url. */
+  readonly lacking: ReadonlyMap<string, LoadError>;
   /** The plugin of this url, where a task has to wait for it. */
   missing(url: string): PluginModule | undefined;
   /** Tells what plugins have set up that the thread is to end; resolves when they have heard it. */
   close(): Promise<void>;
+}
+
+/** How much of what is to be loaded a thread may lack. */
+export interface LoadOptions {
+  /** It is of use where it lacks fewer plugins than that; by default where it lacks none. */
+  lacksBelow?: number;
+  /** What was lacking before, by its url: it is tried first. */
+  first?: ReadonlyMap<string, LoadError>;
+  /** What is not even tried, by its url. */
+  without?: ReadonlyMap<string, LoadError>;
 }
 
 export interface ThreadLoadingOptions {
@@ -38,6 +52,7 @@ export function createThreadLoading(
   { hooks, hasEnded, setupLimitMs }: ThreadLoadingOptions,
 ): ThreadLoading {
   const loaded = new Set<string>();
+  const lacking = new Map<string, LoadError>();
   let hasState = false;
 
   /** Asks for what should not take long. Throws a `LoadError` that names what was loaded. */
@@ -53,7 +68,12 @@ export function createThreadLoading(
     } catch (cause) {
       const late = control.signal.aborted ? ` for ${loadLimitMs} ms` : '';
       const how = hasEnded() ? `ended while it loaded ${what}${late}` : `cannot load ${what}`;
-      throw new LoadError(`a worker thread ${how}: ${readThrown(cause).message}`, { service, cause });
+      const endsThread = hasEnded() || late !== '';
+      throw new LoadError(`a worker thread ${how}: ${readThrown(cause).message}`, {
+        service,
+        endsThread,
+        cause,
+      });
     } finally {
       clearTimeout(timer);
     }
@@ -72,11 +92,27 @@ export function createThreadLoading(
       const { message } = readThrown(cause);
       const ended = hasEnded() ? `its setup ended the thread: ${message}` : message;
       const how = limit.signal.aborted ? `its setup did not settle within ${setupLimitMs} ms` : ended;
-      throw new LoadError(`${fileOf(url)}: ${how}`, { service, inSetup: true });
+      const endsThread = hasEnded() || limit.signal.aborted;
+      throw new LoadError(`${fileOf(url)}: ${how}`, { service, inSetup: true, endsThread });
     } finally {
       clearTimeout(timer);
       clearTimeout(end);
     }
+  }
+
+  async function load(module: PluginModule): Promise<void> {
+    const { service, url } = module;
+    const what = `the plugin ${service}`;
+    const reason: string | undefined = await inTime(
+      what,
+      (signal) => piscina.run(module, { name: 'load', signal }),
+      service,
+    );
+    if (reason !== undefined) {
+      throw new LoadError(`a worker thread cannot load ${what}: ${reason}`, { service });
+    }
+    if (module.setup) await setUp(module);
+    loaded.add(url);
   }
 
   return {
@@ -84,19 +120,18 @@ export function createThreadLoading(
       inTime('its engine', (signal) =>
         piscina.run({ port }, { name: 'report', signal, transferList: [port] }),
       ),
-    async plugin(module) {
-      const { service, url } = module;
-      const what = `the plugin ${service}`;
-      const reason: string | undefined = await inTime(
-        what,
-        (signal) => piscina.run(module, { name: 'load', signal }),
-        service,
-      );
-      if (reason !== undefined) {
-        throw new LoadError(`a worker thread cannot load ${what}: ${reason}`, { service });
+    plugin: load,
+    lacking,
+    async plugins(modules, { lacksBelow = 1, first, without } = {}) {
+      const isFirst = ({ url }: PluginModule) => first?.has(url) === true;
+      const inOrder = [...modules.filter(isFirst), ...modules.filter((each) => !isFirst(each))];
+      for (const module of inOrder) {
+        const known = without?.get(module.url);
+        const error = known ?? (await load(module).then(() => undefined, asLoadError));
+        if (!error) continue;
+        lacking.set(module.url, error);
+        if ((!known && error.endsThread) || lacking.size >= lacksBelow) throw error;
       }
-      if (module.setup) await setUp(module);
-      loaded.add(url);
     },
     missing: (url) => (hooks.onDemand && !loaded.has(url) ? hooks.onDemand(url) : undefined),
     async close() {
@@ -105,4 +140,10 @@ export function createThreadLoading(
       await piscina.run(undefined, { name: 'close', signal: limit }).catch(() => undefined);
     },
   };
+}
+
+/** Any other is a fault of this code. */
+function asLoadError(thrown: unknown): LoadError {
+  if (thrown instanceof LoadError) return thrown;
+  throw thrown;
 }

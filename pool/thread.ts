@@ -8,14 +8,16 @@ import { type MemoryWatch, memoryBound, watchMemory } from './memory-watch.js';
 import { PoolError } from './pool-error.js';
 import type { CallTask, NumberedTask, Task, TaskOutcome, WorkerReport, WorkerSettings } from './task.js';
 import { createTaskDeadline } from './task-deadline.js';
-import { createThreadLoading } from './thread-loading.js';
+import { createThreadLoading, type LoadOptions } from './thread-loading.js';
 
 /** One worker thread, from its start to its end. Another takes its place, it never comes back. */
 export interface Thread {
   /**
    * Loads the engine, then the plugins as soon as they are known, and has them set up. Throws a `LoadError` where the thread is of no use.
    */
-  load(): Promise<WorkerReport>;
+  load(options?: LoadOptions): Promise<WorkerReport>;
+  /** Plugins that it could not load, by their urls, and why. It can run no calls of theirs. */
+  readonly lacking: ReadonlyMap<string, LoadError>;
   /** Runs a task. Throws a `PoolError`: `helper_timeout`, or `internal` where the thread died of it; it has ended then. */
   run(task: Task, call?: TaskCall): Promise<TaskOutcome>;
   /** Loads what its first tasks need and its start does not; a task that comes meanwhile waits. Rejects where the thread ends. */
@@ -123,9 +125,9 @@ export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }:
     }
   }
 
-  async function load(): Promise<WorkerReport> {
+  async function load(options?: LoadOptions): Promise<WorkerReport> {
     const report = await loading.engine(link.port);
-    for (const module of await plugins) await loading.plugin(module);
+    await loading.plugins(await plugins, options);
     const [worker] = piscina.threads;
     if (!worker) throw new LoadError('a worker thread ended after it had loaded its plugins');
     watch = watchMemory(worker, {
@@ -192,6 +194,7 @@ export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }:
 
   return {
     load,
+    lacking: loading.lacking,
     run,
     warm: () => piscina.run(undefined, { name: 'warm' }),
     async close() {

@@ -2,7 +2,7 @@ import type { Ajv } from 'ajv';
 import type { Logger } from 'pino';
 import { importTimeoutMs } from '../../pool/plugin-module.js';
 import type { Pool } from '../../pool/pool.js';
-import type { WorkerReport } from '../../pool/task.js';
+import type { WorkerReport, WorkerSettings } from '../../pool/task.js';
 import type { Config } from '../config.js';
 import type { Environment } from './helper-config.js';
 import type { HelperShelf } from './live-registry.js';
@@ -11,6 +11,7 @@ import { logReload } from './log-reload.js';
 import { helperUrl } from './package-paths.js';
 import { createReload, type ReloadReport } from './reload.js';
 import { createReloader, type Reloader } from './reloader.js';
+import { createSpares } from './spare-threads.js';
 
 /** Somebody writes helpers, and waits for them. */
 export interface DevMode {
@@ -40,6 +41,15 @@ export function createHelperReload(options: HelperReloadOptions): Reloader {
   const quick = dev !== undefined;
   const helper = helperUrl([...config.pluginDirs]);
   let maker: Promise<() => Ajv> | undefined;
+  const worker: Partial<WorkerSettings> = {
+    ...(helper ? { helperUrl: helper } : {}),
+    // Pictures are to look the same whichever threads they meet.
+    engine: engine.engine,
+    lean: quick,
+  };
+  const importMs = quick ? quickImportMs : importTimeoutMs;
+  const inspector = { helperUrl: helper, timeoutMs: importMs };
+  const spares = quick ? createSpares({ pool, worker, inspector }) : undefined;
   const reload = createReload({
     folders: config.pluginDirs,
     env,
@@ -51,13 +61,20 @@ export function createHelperReload(options: HelperReloadOptions): Reloader {
       maker ??= vocabularyMaker(config.fonts);
       return (await maker)();
     },
-    // Pictures are to look the same whichever threads they meet.
-    worker: { ...(helper ? { helperUrl: helper } : {}), engine: engine.engine, lean: quick },
-    importMs: quick ? quickImportMs : importTimeoutMs,
+    worker,
+    importMs,
+    spares,
   });
-  return createReloader({
-    reload,
+  const reloader = createReloader({
+    reload: (changed, signal) => reload(changed, signal).finally(() => spares?.refill()),
     onReport: dev?.onReload ?? logReload(logger),
     onFailure: (error) => logger.error({ err: error }, 'plugins could not be reloaded'),
   });
+  return {
+    reload: reloader.reload,
+    async close() {
+      await reloader.close();
+      spares?.close();
+    },
+  };
 }

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { RoutedPlugin } from './find-plugins.js';
 import type { PortableDeclaration } from './portable-declaration.js';
@@ -14,52 +13,66 @@ export interface InspectorData {
   timeoutMs: number;
 }
 
+/** A thread that imports plugins to see what they declare, and is thrown away then. */
+export interface Inspector {
+  worker: Worker;
+  /** Resolves when it can import; rejects where it ended before. */
+  ready: Promise<unknown>;
+}
+
 /** A thread that blocks while it imports cannot say so; one that has failed looks for the line first. */
 const graceMs = 1_000;
 
 /**
  * Imports plugins in a fresh thread that is thrown away, so that the newest version of each file is read and nothing of it stays:
  * the main thread would keep every version for good. One that ends its thread, or never finishes, costs the others nothing.
- * Rejects where `signal` gives it up.
+ * `spare` is one that has imported nothing yet. Rejects where `signal` gives it up.
  */
 export async function inspectPlugins(
   plugins: readonly RoutedPlugin[],
   data: InspectorData,
   signal: AbortSignal,
+  spare?: Inspector,
 ): Promise<Map<RoutedPlugin, Inspection>> {
   const inspections = new Map<RoutedPlugin, Inspection>();
-  let worker: Worker | undefined;
-  const end = () => void worker?.terminate();
+  let inspector = spare;
+  const end = () => void inspector?.worker.terminate();
   signal.addEventListener('abort', end, { once: true });
   try {
     for (const plugin of plugins) {
       signal.throwIfAborted();
-      if (worker === undefined || hasEnded(worker)) {
-        worker = openWorker(data);
-        // Its own start, which ends with its first word, is no import's time.
-        await once(worker, 'message', { signal });
-      }
-      inspections.set(plugin, await inspectIn(worker, plugin, data.timeoutMs + graceMs));
+      if (inspector === undefined || hasEnded(inspector)) inspector = openInspector(data);
+      // Its own start is no import's time.
+      await inspector.ready;
+      inspections.set(plugin, await inspectIn(inspector.worker, plugin, data.timeoutMs + graceMs));
     }
     signal.throwIfAborted();
     return inspections;
   } finally {
     signal.removeEventListener('abort', end);
-    await worker?.terminate();
+    await inspector?.worker.terminate();
   }
 }
 
-function openWorker(workerData: InspectorData): Worker {
+/** Starts such a thread. */
+export function openInspector(workerData: InspectorData): Inspector {
   const worker = new Worker(new URL('./inspect-worker.js', import.meta.url), {
     workerData,
     resourceLimits: { maxOldGenerationSizeMb: 512 },
   });
+  const ready = new Promise((resolve, reject) => {
+    // Its first word; "online" it is before it has loaded its own modules.
+    worker.once('message', resolve);
+    worker.once('exit', () => reject(new Error('the thread that looks at plugins ended at its start')));
+  });
+  ready.catch(() => undefined);
   // What a plugin left behind may end the thread while nobody listens, and would end the process then.
-  return worker.on('error', () => undefined);
+  worker.on('error', () => undefined);
+  return { worker, ready };
 }
 
-function hasEnded({ threadId }: Worker): boolean {
-  return threadId === -1;
+function hasEnded({ worker }: Inspector): boolean {
+  return worker.threadId === -1;
 }
 
 function inspectIn(worker: Worker, plugin: RoutedPlugin, limitMs: number): Promise<Inspection> {

@@ -26,8 +26,7 @@ parentPort?.on('message', async (found: RoutedPlugin) => {
   }
 });
 
-// It listens.
-parentPort?.postMessage(null);
+parentPort?.postMessage('ready');
 
 function tell(inspection: Inspection): void {
   parentPort?.postMessage(inspection);

@@ -12,6 +12,7 @@ import { type Inspection, inspectPlugins } from './inspect-plugins.js';
 import { helperUrl } from './package-paths.js';
 import { putTogether } from './portable-declaration.js';
 import { type Helper, poolPlugins } from './registry.js';
+import type { SpareThreads } from './spare-threads.js';
 
 export interface LoadGroupOptions {
   pool: Pick<Pool, 'open'>;
@@ -25,6 +26,8 @@ export interface LoadGroupOptions {
   worker: Partial<WorkerSettings>;
   /** Milliseconds that an import may take. */
   importMs: number;
+  /** Threads that are started already, for the plugins to be looked at and loaded in. */
+  spare?: SpareThreads | undefined;
   /** Gives it up. */
   signal: AbortSignal;
 }
@@ -45,21 +48,25 @@ export async function loadGroup(
   plugins: readonly RoutedPlugin[],
   options: LoadGroupOptions,
 ): Promise<LoadedGroup> {
-  const { beside, createVocabulary, env, importMs, signal } = options;
+  const { beside, createVocabulary, env, importMs, signal, spare } = options;
   const inspector = { helperUrl: helperUrl(plugins.map(({ file }) => file)), timeoutMs: importMs };
-  const looking = inspectPlugins(plugins, inspector, signal).then(async (inspections) =>
-    compileAll(inspections, await createVocabulary(), env),
-  );
-  const start = (helpers: Promise<readonly Helper[]>) => {
+  const looking = Promise.all([
+    inspectPlugins(plugins, inspector, signal, spare?.inspector),
+    createVocabulary(),
+  ]).then(([inspections, vocabulary]) => compileAll(inspections, vocabulary, env));
+  const start = (helpers: Promise<readonly Helper[]>, ready?: SpareThreads) => {
     const opening = openThreads(
       helpers.then((known) => modulesOf(known, beside, env)),
-      options,
+      { ...options, spare: ready },
     );
     opening.catch(() => undefined);
     return opening;
   };
   // The threads start while the plugins are looked at.
-  let opening = start(looking.then(({ helpers }) => helpers));
+  let opening = start(
+    looking.then(({ helpers }) => helpers),
+    spare,
+  );
   const { problems, ...looked } = await looking;
   let { helpers } = looked;
   for (;;) {
@@ -86,9 +93,9 @@ function modulesOf(helpers: readonly Helper[], beside: readonly Helper[], env: E
 /** Threads that are started for nothing are ended when they have come. */
 function openThreads(
   plugins: Promise<PluginModule[]>,
-  { pool, worker, signal }: LoadGroupOptions,
+  { pool, worker, signal, spare }: LoadGroupOptions,
 ): Promise<Group> {
-  const opening = pool.open({ ...worker, plugins }, { attempts: 1 });
+  const opening = spare?.open(plugins) ?? pool.open({ ...worker, plugins }, { attempts: 1 });
   return new Promise((resolve, reject) => {
     const giveUp = () => {
       reject(signal.reason);

@@ -7,8 +7,9 @@ import { type LoadGroupOptions, loadGroup } from './load-group.js';
 import { builtinPlugins } from './package-paths.js';
 import { planReload } from './plan-reload.js';
 import type { Helper } from './registry.js';
+import type { Spares } from './spare-threads.js';
 
-export interface ReloadOptions extends Omit<LoadGroupOptions, 'beside' | 'signal'> {
+export interface ReloadOptions extends Omit<LoadGroupOptions, 'beside' | 'signal' | 'spare'> {
   /** Folders of plugins, the package's own not among them. */
   folders: readonly string[];
   shelf: HelperShelf;
@@ -16,6 +17,8 @@ export interface ReloadOptions extends Omit<LoadGroupOptions, 'beside' | 'signal
   first: Group;
   /** Has the package's helpers follow into the new threads, so that there are no more for long. */
   together: boolean;
+  /** Threads that are started before they are needed. */
+  spares?: Spares | undefined;
 }
 
 /** What came of a reload; helpers by their ids. */
@@ -36,7 +39,7 @@ export type Reload = (changed: ReadonlySet<string> | undefined, signal: AbortSig
 
 /** Loads plugins anew while calls go on. To be called for one change after another. */
 export function createReload(options: ReloadOptions): Reload {
-  const { folders, shelf, first, together } = options;
+  const { folders, shelf, first, together, spares } = options;
   const groups = new Set([first]);
   /** What could not be loaded. */
   let faults: readonly PluginProblem[] = [];
@@ -61,6 +64,7 @@ export function createReload(options: ReloadOptions): Reload {
             ...options,
             signal,
             beside: together ? shipped : [],
+            spare: spares?.take(),
           })
         : { helpers: [], problems: [] };
     const { group } = loaded;

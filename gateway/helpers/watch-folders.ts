@@ -1,7 +1,8 @@
+import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { watch } from 'chokidar';
+import { type FSWatcher, watch } from 'chokidar';
 import { untoldIn } from './untold-files.js';
 
 export interface WatchOptions {
@@ -20,6 +21,9 @@ const latestMs = 250;
 /** An editor empties a file before it writes it anew. */
 const emptyTries = 10;
 
+/** Between two looks whether a folder is another one by now. */
+const rootMs = 500;
+
 /** Watches folders with all that is below them; resolves when every change from now on will be told. */
 export async function watchFolders(
   folders: readonly string[],
@@ -29,20 +33,16 @@ export async function watchFolders(
   let timer: NodeJS.Timeout | undefined;
   let latest = 0;
   const ignored = (path: string) => !folders.includes(path) && passing.test(basename(path));
-  const watcher = watch([...folders], {
-    ignoreInitial: true,
-    ignored,
-    ...(pollMs === undefined ? {} : { usePolling: true, interval: pollMs, binaryInterval: pollMs }),
-  });
+  let closed = false;
 
   async function tell(): Promise<void> {
     const files = new Set(changed);
     changed.clear();
     await Promise.all([...files].map(untilWritten));
-    if (!watcher.closed) onChange(files);
+    if (!closed) onChange(files);
   }
 
-  function add(path: string): void {
+  function note(path: string): void {
     const now = Date.now();
     if (changed.size === 0) latest = now + latestMs;
     changed.add(path);
@@ -50,21 +50,71 @@ export async function watchFolders(
     timer = setTimeout(tell, Math.min(stillMs, latest - now));
   }
 
-  await new Promise<void>((resolve) => {
-    watcher.once('ready', resolve);
+  function open(): Promise<FSWatcher> {
+    const watcher = watch([...folders], {
+      ignoreInitial: true,
+      ignored,
+      ...(pollMs === undefined ? {} : { usePolling: true, interval: pollMs, binaryInterval: pollMs }),
+    });
     watcher.on('error', (error) => onError(error as Error));
     watcher.on('all', (event, path) => {
       // A folder is what lies in it, which is told by itself.
-      if (!event.endsWith('Dir')) add(path);
-      else if (event === 'addDir') void untoldIn(watcher, path, { ignored, add });
+      if (!event.endsWith('Dir')) note(path);
+      else if (event === 'addDir') void untoldIn(watcher, path, { ignored, add: note });
+      // The next of this name may have its number, too.
+      else if (event === 'unlinkDir' && folders.includes(path)) roots[folders.indexOf(path)] = undefined;
     });
-  });
+    return new Promise((resolve) => watcher.once('ready', () => resolve(watcher)));
+  }
+
+  const identify = () => Promise.all(folders.map((folder) => stat(folder).catch(() => undefined)));
+  const roots = await identify();
+  let watcher = await open();
+  let renewing: Promise<void> | undefined;
+
+  /** A folder that was deleted and made anew, as a build or a checkout does, is another one, of which nothing would be told. */
+  async function renew(): Promise<void> {
+    const now = await identify();
+    let hasOther = false;
+    for (const [index, root] of now.entries()) {
+      const before = roots[index];
+      if (root && before && isSame(before, root, pollMs !== undefined)) continue;
+      hasOther ||= root !== undefined;
+      roots[index] = root;
+    }
+    if (!hasOther || closed) return;
+    await watcher.close();
+    watcher = await open();
+    // All that lies in them may have changed.
+    for (const folder of folders) note(folder);
+  }
+
+  const looks = setInterval(() => {
+    renewing ??= renew()
+      .catch(onError)
+      .finally(() => {
+        renewing = undefined;
+      });
+  }, rootMs).unref();
+
   return {
     async close() {
+      closed = true;
+      clearInterval(looks);
+      await renewing;
       clearTimeout(timer);
       await watcher.close();
     },
   };
+}
+
+/**
+ * Whether a folder is the one that was there before. The next one of its name may have its number. Where no birth is kept it is
+ * told as the time of the last change; and mounts that tell of no change may number a folder anew each time.
+ */
+function isSame(before: Stats, now: Stats, isPolled: boolean): boolean {
+  const isBorn = now.birthtimeMs === before.birthtimeMs || now.birthtimeMs === now.ctimeMs;
+  return isBorn && (isPolled || (now.dev === before.dev && now.ino === before.ino));
 }
 
 /** Waits for a file that is empty to get its text, but not for long. */

@@ -51,6 +51,7 @@ function read(cause: unknown, mayRaise: (entry: ErrorEntry) => boolean): Gateway
 /** What the public is told of the error's own; undefined where it does not hold what it should. */
 function tell({ tells }: ErrorEntry, { message, details, expose }: Record<string, unknown>) {
   if (tells === 'exposed') return expose === true ? exposed(message) : undefined;
+  if (tells === 'exact') return expose === true ? exposed(message) : {};
   if (tells === 'message') return { message: String(message) };
   if (tells !== 'details') return {};
   return Array.isArray(details) && details.every(isFieldProblem)

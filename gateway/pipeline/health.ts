@@ -13,9 +13,9 @@ export interface Readiness {
   engine_fallback?: string;
   /** `unavailable`: the key database does not answer; only keys seen lately pass. */
   keys: 'available' | 'unavailable';
-  /** Worker threads that have loaded every plugin of the pool; calls wait while there is none. */
+  /** Worker threads that can run calls; these wait while there is none. */
   threads: number;
-  /** Helpers that the last thread to fail could not load. */
+  /** Helpers that threads could not load: where none has loaded one before, its calls are refused. */
   missing: readonly string[];
 }
 

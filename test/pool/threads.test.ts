@@ -25,7 +25,7 @@ describe('a thread that replaces another', () => {
         ...workerSettings,
         plugins: Promise.resolve([{ service: 'counts', url, setup: true, config: {} }]),
       },
-      onReady: () => told.dispatchEvent(new Event('ready')),
+      onChange: () => told.dispatchEvent(new Event('ready')),
       onFault: ({ message }) => {
         if (message.includes('did not settle')) told.dispatchEvent(new Event('gave up'));
       },

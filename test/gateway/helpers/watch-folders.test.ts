@@ -47,6 +47,13 @@ for (const [how, pollMs] of [
 
     const write = (name: string, text = '12345') => writeFile(join(folder, name), text);
 
+    /** What is written before somebody watches again is told as a change of the whole folder. */
+    async function untilWatched(name: string): Promise<void> {
+      let times = 0;
+      const writing = setInterval(() => void write(name, `// ${times++}`), 100);
+      await until('', name).finally(() => clearInterval(writing));
+    }
+
     it('tells of new, changed and deleted files, however deep', async () => {
       await write('new.mjs');
       await write('text/old.mjs');
@@ -61,6 +68,19 @@ for (const [how, pollMs] of [
       await write('text/.old.mjs.swp');
       await rename(join(folder, 'text/.old.mjs.swp'), join(folder, 'text/old.mjs'));
       await until('text/old.mjs');
+    });
+
+    it('goes on when it was deleted and made anew, and when another was put into its place', async () => {
+      await rm(folder, { recursive: true });
+      await until('text/old.mjs');
+      told.clear();
+      await mkdir(folder);
+      await untilWatched('new.mjs');
+      told.clear();
+      await rename(folder, `${folder}-old`);
+      await mkdir(folder);
+      await untilWatched('newer.mjs');
+      await rm(`${folder}-old`, { recursive: true });
     });
 
     it('tells nothing of what is nobody’s plugin', async () => {

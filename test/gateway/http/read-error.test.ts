@@ -21,6 +21,12 @@ describe('what was thrown in the gateway', () => {
       retryAfter: 7,
       cause: thrown,
     });
+    const exact = { retryAfter: 7, expose: true };
+    expect(toGatewayError(new PoolError('busy', 'text/x cannot be loaded', exact))).to.include({
+      status: 503,
+      message: 'text/x cannot be loaded',
+      retryAfter: 7,
+    });
     expect(toGatewayError(new PoolError('internal', 'died'))).to.include({ code: 'internal' });
   });
 

@@ -1,0 +1,66 @@
+import type { LoadError } from './load-error.js';
+import { PoolError } from './pool-error.js';
+import type { Task } from './task.js';
+
+/** What threads that were to take another's place could not load, and when it is tried again. */
+export interface LoadFaults {
+  /** Takes down why a try has failed: by the urls of plugins, or for all of them. */
+  note(errors: ReadonlyMap<string, LoadError> | undefined, next: NextTry): void;
+  /** Says that a thread has loaded everything. */
+  clear(): void;
+  isEmpty(): boolean;
+  /** Helpers whose plugins could not be loaded. */
+  services(): string[];
+  /**
+   * Why a task that no thread can run is not to wait for one: `busy`, with the time after which to come back. Undefined where it
+   * may be had soon.
+   */
+  refusal(task: Task): PoolError | undefined;
+}
+
+export interface NextTry {
+  /** When it is. */
+  at: number;
+  /** Whether it may well fail, too: calls wait through what passes, such as too many open files, but not for that. */
+  isDoubtful: boolean;
+}
+
+interface Fault extends NextTry {
+  service: string | undefined;
+}
+
+/** Of the fault that concerns every plugin. */
+const all = '';
+
+export function createLoadFaults(): LoadFaults {
+  const faults = new Map<string, Fault>();
+
+  function noteOne(url: string, service: string | undefined, { at, isDoubtful }: NextTry): void {
+    const wasDoubtful = faults.get(url)?.isDoubtful === true;
+    faults.set(url, { service, at, isDoubtful: isDoubtful || wasDoubtful });
+  }
+
+  function faultOf(task: Task): Fault | undefined {
+    return (task.kind === 'call' ? faults.get(task.plugin) : undefined) ?? faults.get(all);
+  }
+
+  return {
+    note(errors, next) {
+      if (!errors) return noteOne(all, undefined, next);
+      faults.delete(all);
+      for (const [url, { service }] of errors) noteOne(url, service, next);
+    },
+    clear: () => faults.clear(),
+    isEmpty: () => faults.size === 0,
+    services: () => [...faults.values()].flatMap(({ service }) => service ?? []),
+    refusal(task) {
+      const fault = faultOf(task);
+      if (!fault?.isDoubtful) return undefined;
+      const retryAfter = Math.max(1, Math.ceil((fault.at - Date.now()) / 1000));
+      const what =
+        fault.service === undefined ? 'No worker thread can be started' : `${fault.service} cannot be loaded`;
+      const message = `${what} at the moment; the gateway tries again by itself.`;
+      return new PoolError('busy', message, { retryAfter, expose: true });
+    },
+  };
+}
