@@ -1,14 +1,11 @@
 import { Ajv } from 'ajv';
-import { sourceField } from './declared-helper.js';
+import { sourceField, writtenForm } from './declared-helper.js';
 import { toProblems } from './explain-errors.js';
 import { asSchema, isObject } from './json-schema.js';
 import { didYouMean } from './nearest.js';
 import { ownSchemas } from './own-schemas.js';
 import { reservedNames } from './parameters/gateway-parameters.js';
 import { describeValue, quote } from './quote.js';
-
-/** How an author writes a declaration, for messages. */
-export const writtenForm = 'export default { summary, input, handler }';
 
 /** JSON Schema of a plugin's default export. `callable: true` is a function, which JSON Schema has no word for. */
 export const declarationSchema = {

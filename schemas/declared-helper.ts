@@ -1,5 +1,8 @@
 import { asSchema, isObject, type JsonSchema } from './json-schema.js';
 
+/** How an author writes a declaration, for messages. */
+export const writtenForm = 'export default { summary, input, handler }';
+
 /** A file that a helper takes: uploaded in a multipart field, or named by its url in a parameter. */
 export interface FileField {
   /** The multipart field, and the name under which the handler finds it in `context.files`. */

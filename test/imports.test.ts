@@ -1,6 +1,14 @@
 import { dirname } from 'node:path';
 import { expect } from 'chai';
-import { circles, entries, type ImportLine, importsOf, lengthOf, sources } from './import-graph.js';
+import {
+  circles,
+  entries,
+  type ImportLine,
+  importsOf,
+  lengthOf,
+  packagesLoadedBy,
+  sources,
+} from './import-graph.js';
 import { roomOf, rooms } from './rooms.js';
 
 const product = ['gateway', 'plugins', 'pool', 'schemas'];
@@ -63,6 +71,11 @@ describe('imports', () => {
 
   it('come to no circle, those of types included', () => {
     expect(circles(all)).to.deep.equal([]);
+  });
+
+  it('of a thread’s entry load no package that its start needs not: each reload waits for it', () => {
+    expect(packagesLoadedBy('gateway/helpers/inspect-worker.ts', all)).to.deep.equal([]);
+    expect(packagesLoadedBy('pool/worker.ts', all)).to.deep.equal(['piscina']);
   });
 
   it('of the public interface are types alone', () => {

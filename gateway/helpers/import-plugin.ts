@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { importPlugin } from '../../pool/plugin-module.js';
 import { readThrown, type Thrown } from '../../pool/thrown.js';
-import { writtenForm } from '../../schemas/declaration.js';
+import { writtenForm } from '../../schemas/declared-helper.js';
 import { describeValue } from '../../schemas/quote.js';
 import type { FoundPlugin } from './discover.js';
 import { loadHint } from './load-hint.js';

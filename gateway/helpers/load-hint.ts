@@ -1,5 +1,5 @@
 import { isTypeScript } from '../../pool/load-typescript.js';
-import { writtenForm } from '../../schemas/declaration.js';
+import { writtenForm } from '../../schemas/declared-helper.js';
 
 const ownModules = ['helper-gateway/helper', 'helper-gateway/testing'];
 
