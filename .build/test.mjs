@@ -37,7 +37,11 @@ const parts = [
     env: noDatabase,
   },
   // There are hundreds of reloads where all are asked for.
-  { name: 'of attacks and reloads', takes: /^gateway[/\\](attack|helpers[/\\]reload)/, env: noDatabase },
+  {
+    name: 'of attacks, reloads and the pool',
+    takes: /^gateway[/\\](attack|pool\.test|pipeline|http[/\\]server|helpers[/\\]reload)/,
+    env: noDatabase,
+  },
   { name: 'all others', takes: /./, env: noDatabase },
 ];
 
