@@ -28,7 +28,7 @@ const parts = [
   {
     name: 'of the site, of browsers and of what authors are given',
     takes:
-      /^gateway[/\\](site[/\\].*|docs[/\\](.*[/\\]browser|openapi[/\\](client|redocly))|commands[/\\](completion|plugins)[/\\].*)\.test\.js$/,
+      /^gateway[/\\](journey|site[/\\].*|docs[/\\](.*[/\\]browser|openapi[/\\](client|redocly))|commands[/\\](completion|plugins)[/\\].*)\.test\.js$/,
     env: noDatabase,
   },
   {
@@ -39,7 +39,7 @@ const parts = [
   // There are hundreds of reloads where all are asked for.
   {
     name: 'of attacks, reloads and the pool',
-    takes: /^gateway[/\\](attack|pool\.test|pipeline|http[/\\]server|helpers[/\\]reload)/,
+    takes: /^gateway[/\\](attack|(pool|media)\.test|pipeline|http[/\\]server|helpers[/\\]reload)/,
     env: noDatabase,
   },
   { name: 'all others', takes: /./, env: noDatabase },
