@@ -55,8 +55,8 @@ export interface AppParts {
   arrivals: Arrivals;
   /** Answers until they are taken. */
   departures: Departures;
-  /** Makes of an error what its caller may know; nothing is told of faults where absent. */
-  tellFaults?: FaultTeller;
+  /** Makes of an error what its caller may know. */
+  tellFaults: FaultTeller;
   observers: Observers;
   bodyLimits: MultipartLimits;
   imageLimits: ImageLimits;
@@ -123,7 +123,10 @@ function agentStages(parts: AppParts, limitsOf: LimitsOf): (call: HttpCall) => N
       .through(validate(helper))
       .through(fetchSource(helper, parts.source, parts.arrivals, parts.imageLimits))
       .to(withPreview(runHelper(helper, parts.inline)));
-  const tools = createHttpTools(parts.registry, toolStages, parts.knownAs.apiUrl);
+  const tools = createHttpTools(parts.registry, toolStages, {
+    apiUrl: parts.knownAs.apiUrl,
+    tell: parts.tellFaults,
+  });
   return from<HttpCall>()
     .through(knownHost(parts.knownAs))
     .through(authenticate(parts.keys))

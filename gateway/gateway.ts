@@ -30,7 +30,7 @@ import { createMetrics } from './metrics.js';
 import { migrations } from './migrations.js';
 import { loadForFirstCalls } from './pipeline/first-calls.js';
 import { createReadiness } from './pipeline/health.js';
-import { faultTeller } from './pipeline/tell-fault.js';
+import { faultTeller, tellNoMore } from './pipeline/tell-fault.js';
 import { warmUp } from './pipeline/warm-up.js';
 import type { Credentials } from './site/accounts/first-operator.js';
 import { startSite } from './site/start-site.js';
@@ -167,7 +167,7 @@ async function compose(
     limiter,
     limits: limitsByDefault(config),
     departures,
-    ...(dev ? { tellFaults: faultTeller(config.pluginDirs, () => registry.problems()) } : {}),
+    tellFaults: dev ? faultTeller(config.pluginDirs, () => registry.problems()) : tellNoMore,
     observers: { logger, metrics, usage },
     corsOrigins: config.corsOrigins,
     knownAs: config,

@@ -14,7 +14,7 @@ export type FaultTeller = (error: GatewayError, request: IncomingMessage) => Gat
  * The one place where a call is answered: bytes, or the JSON envelope, or the error's. Whatever was thrown below
  * becomes one error of the table; what it was in truth goes to the log alone.
  */
-export function respond(departures: Departures, tell: FaultTeller = (error) => error): CallMiddleware {
+export function respond(departures: Departures, tell: FaultTeller): CallMiddleware {
   return async function respond(ctx, next) {
     const { res } = ctx;
     // Helpers send what a customer uploaded: no browser may take it for a page of this host.

@@ -7,6 +7,9 @@ import { exitHint, timeHint } from '../helpers/fault-hints.js';
 import { isLoopbackAddress } from '../http/loopback.js';
 import type { FaultTeller } from './respond.js';
 
+/** Says what everybody may know, and no more. */
+export const tellNoMore: FaultTeller = (error) => error;
+
 /**
  * Tells whoever writes a helper what a fault is: what was thrown, and where in a plugin below one of `folders`, or why there is none
  * at a path. Only for a gateway that is worked at, and only callers on its own host learn it; to others, also behind a proxy there,

@@ -6,6 +6,7 @@ import { prepareErrorAnswer } from '../../http/error-answer.js';
 import { scopeAllows } from '../../keys/scopes.js';
 import type { GivenCall } from '../../pipeline/given-call.js';
 import { noUploads } from '../../pipeline/read-input.js';
+import type { FaultTeller } from '../../pipeline/respond.js';
 import type { CallContext, Caller, CallState } from '../../pipeline/state.js';
 import { underWay } from '../../pipeline/under-way.js';
 import type { Shown } from '../../pipeline/with-preview.js';
@@ -38,11 +39,18 @@ export interface HttpTools {
 
 const encoder = new TextEncoder();
 
-/** The helpers as tools, each with its own stages behind it. `apiUrl` is the gateway's address as customers see it. */
+export interface HttpToolsOptions {
+  /** The gateway's address as customers see it. */
+  apiUrl: string | undefined;
+  /** Makes of an error what its caller may know. */
+  tell: FaultTeller;
+}
+
+/** The helpers as tools, each with its own stages behind it. */
 export function createHttpTools(
   registry: LiveRegistry,
   stagesOf: (helper: Helper) => (call: ToolCall) => Now<Answer>,
-  apiUrl: string | undefined,
+  { apiUrl, tell }: HttpToolsOptions,
 ): HttpTools {
   // Looked at when a tool is called and not before: from then on its version's threads stay for it.
   let tools = asTheyAre();
@@ -87,7 +95,7 @@ export function createHttpTools(
       const whole = () => linkTo(callUrl(apiUrl ?? `http://${ctx.get('host')}`, helper.id, input));
       return await toolResult({ answer, helper, whole, preview: shown.preview });
     } catch (thrown) {
-      const error = prepareErrorAnswer(ctx, thrown);
+      const error = tell(prepareErrorAnswer(ctx, thrown), ctx.req);
       // The answer itself is a success, for the protocol: it is the tool that says what went wrong.
       state.cameTo = error.status;
       return errorResult(error, state.requestId);

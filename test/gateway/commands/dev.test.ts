@@ -1,6 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { modernAgent } from '../mcp/agents.js';
 import { type DevProcess, startDev } from './dev-process.js';
 
 function saying(word: string, handler = `({ text }) => ({ said: '${word} ' + text })`): string {
@@ -63,6 +64,10 @@ describe('helper-gateway dev in an empty folder', () => {
     expect(status).to.equal(500);
     expect(message).to.include("TypeError: Cannot read properties of undefined (reading 'such')");
     expect(message).to.include(`${join(folder, 'helpers', 'text', 'say.mjs')}:4:`);
+    const agent = await modernAgent(dev.url, dev.key);
+    const { content } = await agent.callTool({ name: 'text_say', arguments: { text: 'hi' } });
+    expect(content[0].text).to.include(`internal: ${message}\n`);
+    await agent.close();
   });
 
   it('reloads what imports a shared file that is saved', async () => {
