@@ -102,6 +102,9 @@ export function createPlace({ open, roster, faults, onChange, onFault, closing }
     const last = stopgap;
     stopgap = thread.lacking.size > 0 ? thread : undefined;
     since = Date.now();
+    isHurried = false;
+    // What was left out may be loaded again where all could be.
+    if (!stopgap) without = undefined;
     roster.add(thread);
     if (last) roster.dismiss(last);
     if (!stopgap) faults.clear();
