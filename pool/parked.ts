@@ -20,8 +20,8 @@ export class Parked {
     this.#all.add(chosen);
   }
 
-  jobs(): Job[] {
-    return [...this.#all].map(({ job }) => job);
+  all(): Chosen[] {
+    return [...this.#all];
   }
 
   /** The oldest for which there is a thread. */

@@ -126,19 +126,21 @@ export function createPool(options: PoolOptions): Pool {
   function refuse(): void {
     for (const [tenant, job] of queue.items()) {
       const refusal = refusalOf(job);
-      if (refusal && queue.remove(tenant, job)) job.reject(refusal);
+      if (refusal && withdraw(tenant, job)) job.reject(refusal);
     }
-    for (const job of parked.jobs()) {
+    for (const { tenant, job } of parked.all()) {
       const refusal = refusalOf(job);
-      if (refusal && unpark(job)) job.reject(refusal);
+      if (refusal && withdraw(tenant, job)) job.reject(refusal);
     }
-    if (isEmpty()) drained?.();
   }
 
-  function unpark(job: Job): boolean {
-    const chosen = parked.take(job);
-    if (chosen) queue.settle(chosen.tenant, chosen.estimate, 0);
-    return chosen !== undefined;
+  /** Takes out a task that waits; it may be the last that the end waits for. */
+  function withdraw(tenant: string, job: Job): boolean {
+    const wasQueued = queue.remove(tenant, job);
+    const chosen = wasQueued ? undefined : parked.take(job);
+    if (chosen) queue.settle(tenant, chosen.estimate, 0);
+    if (isEmpty()) drained?.();
+    return wasQueued || chosen !== undefined;
   }
 
   function isEmpty(): boolean {
@@ -163,7 +165,7 @@ export function createPool(options: PoolOptions): Pool {
       }
       queue.push(tenant, job, weight);
       pump();
-      return () => queue.remove(tenant, job) || unpark(job);
+      return () => withdraw(tenant, job);
     },
     refusal: (code: 'busy' | 'tenant_busy') =>
       new PoolError(code, 'no place in the pool', { retryAfter: retryAfter() }),

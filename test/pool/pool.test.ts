@@ -123,4 +123,15 @@ describe('a pool that may not start a tenant’s work', () => {
     await waiting;
     await pool.close();
   });
+
+  it('ends when the last call that waits has left', async () => {
+    const pool = createPool({ ...options, stopOf: () => 'own' });
+    await pool.start();
+    const turn = pool.turn({ tenant: 'a', weight: 1, most: null });
+    const given = turn.run(callTask('echo')).catch((error) => error.message);
+    const closing = pool.close();
+    turn.leave();
+    expect(await given).to.equal('the call was given up before its turn');
+    await closing;
+  });
 });
