@@ -77,6 +77,8 @@ export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }:
   let running: Task | undefined;
   let verdict: Verdict | undefined;
   let watch: MemoryWatch | undefined;
+  /** Settles when the thread has loaded what first tasks need: to wait for that is no task's time. */
+  let warming: Promise<void> | undefined;
   let ended = false;
   let closing = false;
 
@@ -138,7 +140,14 @@ export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }:
     return report;
   }
 
+  function warm(): Promise<void> {
+    const loads = piscina.run(undefined, { name: 'warm' });
+    warming = loads.catch(() => undefined).finally(() => (warming = undefined));
+    return loads;
+  }
+
   function run(task: Task, call: TaskCall = noCall): Promise<TaskOutcome> {
+    if (warming) return warming.then(() => run(task, call));
     const missing = task.kind === 'call' ? loading.missing(task.plugin) : undefined;
     if (missing === undefined) return runLoaded(task, call);
     return loading.plugin(missing).then(
@@ -196,7 +205,7 @@ export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }:
     load,
     lacking: loading.lacking,
     run,
-    warm: () => piscina.run(undefined, { name: 'warm' }),
+    warm,
     async close() {
       closing = true;
       if (!running) await loading.close();

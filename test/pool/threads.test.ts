@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
+import type { TaskCall } from '../../pool/context/task-host.js';
 import { createThreads, type Threads } from '../../pool/threads.js';
 import { fixture } from '../fixtures.js';
 import { rejection } from '../gateway/source/raw-server.js';
@@ -8,6 +9,30 @@ import { callTask } from './call-task.js';
 import { workerSettings } from './worker-settings.js';
 
 const url = pathToFileURL(fixture('plugins/setup/counts.mjs')).href;
+
+describe('a thread that loads what first tasks need', () => {
+  it('begins the time of a task that comes meanwhile when it has done so', async () => {
+    const threads = createThreads({
+      count: 1,
+      settings: { ...workerSettings, lean: false },
+      onChange: () => undefined,
+      onFault: () => undefined,
+    });
+    try {
+      await threads.start();
+      const call: TaskCall = {};
+      const warmed = threads.warm();
+      const ran = threads.run(callTask('echo'), call);
+      // Whoever leaves can end a task from the moment in which its time begins.
+      expect(call.onLeave).to.equal(undefined);
+      expect((await ran).ok).to.equal(true);
+      expect(call.onLeave).to.be.a('function');
+      await warmed;
+    } finally {
+      await threads.close();
+    }
+  });
+});
 
 describe('a thread that replaces another', () => {
   let threads: Threads;
