@@ -40,10 +40,9 @@ export function createHop({ judge, dial, kept }: HopParts): Hop {
     }
 
     async function open(): Promise<Connection> {
-      // It is there when the server has answered the call, the first time too.
-      const undici = loadUndici();
-      const dialled = await dial(addresses, target, { owner, signal });
-      return openConnection(dialled, url.origin, await undici);
+      // Before there is a socket, which would be left open where this fails.
+      const undici = await loadUndici();
+      return openConnection(await dial(addresses, target, { owner, signal }), url.origin, undici);
     }
 
     async function request(connection: Connection): Promise<Answer> {
