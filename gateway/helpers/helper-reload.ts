@@ -1,5 +1,5 @@
-import type { Ajv } from 'ajv';
 import type { Logger } from 'pino';
+import { once } from '../../pool/once.js';
 import { importTimeoutMs } from '../../pool/plugin-module.js';
 import type { Pool } from '../../pool/pool.js';
 import type { WorkerReport, WorkerSettings } from '../../pool/task.js';
@@ -40,7 +40,7 @@ export function createHelperReload(options: HelperReloadOptions): Reloader {
   const { config, env, shelf, pool, engine, logger, dev } = options;
   const quick = dev !== undefined;
   const helper = helperUrl([...config.pluginDirs]);
-  let maker: Promise<() => Ajv> | undefined;
+  const maker = once(() => vocabularyMaker(config.fonts));
   const worker: Partial<WorkerSettings> = {
     ...(helper ? { helperUrl: helper } : {}),
     // Pictures are to look the same whichever threads they meet.
@@ -57,10 +57,7 @@ export function createHelperReload(options: HelperReloadOptions): Reloader {
     pool,
     first: pool.first,
     together: !quick,
-    createVocabulary: async () => {
-      maker ??= vocabularyMaker(config.fonts);
-      return (await maker)();
-    },
+    createVocabulary: async () => (await maker())(),
     worker,
     importMs,
     spares,

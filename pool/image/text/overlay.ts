@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { initWasm, Resvg, type ResvgRenderOptions } from '@resvg/resvg-wasm';
 import { LRUCache } from 'lru-cache';
 import { codedError } from '../../coded-error.js';
+import { once } from '../../once.js';
 import type { FontSet } from './fonts.js';
 import { type TextLayout, textSvg, unscaledSize } from './svg.js';
 
@@ -44,14 +45,11 @@ interface Box {
 
 const cacheBytes = 16 * 1024 * 1024;
 
-let started: Promise<void> | undefined;
-
 /** The wasm module must be started once a thread and no more. */
-function startResvg(): Promise<void> {
+const startResvg = once(async () => {
   const path = createRequire(import.meta.url).resolve('@resvg/resvg-wasm/index_bg.wasm');
-  started ??= readFile(path).then((bytes) => initWasm(new Uint8Array(bytes)));
-  return started;
-}
+  await initWasm(new Uint8Array(await readFile(path)));
+});
 
 /**
  * The one renderer of watermark text, whatever the image engine: the same text gives the same pixels. Shaping, accents
