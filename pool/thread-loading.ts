@@ -18,6 +18,8 @@ export interface ThreadLoading {
   readonly lacking: ReadonlyMap<string, LoadError>;
   /** The plugin of this url, where a task has to wait for it. */
   missing(url: string): PluginModule | undefined;
+  /** What first tasks need and a start does not. */
+  warm(): Promise<void>;
   /** Tells what plugins have set up that the thread is to end; resolves when they have heard it. */
   close(): Promise<void>;
 }
@@ -134,6 +136,8 @@ export function createThreadLoading(
       }
     },
     missing: (url) => (hooks.onDemand && !loaded.has(url) ? hooks.onDemand(url) : undefined),
+    // Node keeps a failed import for good, and such a thread would fail these tasks as long as it lives.
+    warm: () => inTime('what first tasks need', (signal) => piscina.run(undefined, { name: 'warm', signal })),
     async close() {
       if (!hasState || hasEnded()) return;
       const limit = AbortSignal.timeout(closeLimitMs);

@@ -20,7 +20,7 @@ export interface Thread {
   readonly lacking: ReadonlyMap<string, LoadError>;
   /** Runs a task. Throws a `PoolError`: `helper_timeout`, or `internal` where the thread died of it; it has ended then. */
   run(task: Task, call?: TaskCall): Promise<TaskOutcome>;
-  /** Loads what its first tasks need and its start does not; a task that comes meanwhile waits. Rejects where the thread ends. */
+  /** Loads what its first tasks need and its start does not; a task that comes meanwhile waits. Where that fails the thread ends. */
   warm(): Promise<void>;
   close(): Promise<void>;
 }
@@ -140,10 +140,12 @@ export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }:
     return report;
   }
 
-  function warm(): Promise<void> {
-    const loads = piscina.run(undefined, { name: 'warm' });
-    warming = loads.catch(() => undefined).finally(() => (warming = undefined));
-    return loads;
+  async function warm(): Promise<void> {
+    await loading.warm().catch((error) => {
+      if (!ended && !closing) onFault(error);
+      end(false);
+    });
+    warming = undefined;
   }
 
   function run(task: Task, call: TaskCall = noCall): Promise<TaskOutcome> {
@@ -205,7 +207,7 @@ export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }:
     load,
     lacking: loading.lacking,
     run,
-    warm,
+    warm: () => (warming ??= warm()),
     async close() {
       closing = true;
       if (!running) await loading.close();

@@ -133,7 +133,7 @@ export function createThreads(options: ThreadsOptions): Threads {
     },
     async warm() {
       if (settings.lean) return;
-      await Promise.allSettled([...opened].map((thread) => thread.warm()));
+      await Promise.all([...opened].map((thread) => thread.warm()));
     },
     async close() {
       closing.abort();

@@ -32,6 +32,28 @@ describe('a thread that loads what first tasks need', () => {
       await threads.close();
     }
   });
+
+  it('is told of and replaced where it cannot', async () => {
+    const told = new EventTarget();
+    const faults: string[] = [];
+    const threads = createThreads({
+      count: 1,
+      settings: { ...workerSettings, lean: false, fonts: ['/no/such.ttf'] },
+      onChange: () => told.dispatchEvent(new Event('change')),
+      onFault: ({ message }) => faults.push(message),
+    });
+    try {
+      await threads.start();
+      const replaced = once(told, 'change');
+      await threads.warm();
+      expect(faults).to.have.length(1);
+      expect(faults[0]).to.include('what first tasks need').and.include('/no/such.ttf');
+      await replaced;
+      expect((await threads.run(callTask('echo'))).ok).to.equal(true);
+    } finally {
+      await threads.close();
+    }
+  });
 });
 
 describe('a thread that replaces another', () => {
