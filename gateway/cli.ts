@@ -16,7 +16,8 @@ import { version } from './helpers/version.js';
 for (const stream of [process.stdout, process.stderr]) outliveReader(stream);
 
 const program = usageErrors(new Command('helper-gateway'), processTerminal)
-  .description('A self-hosted gateway for small text and image helpers')
+  .description('A self-hosted gateway for small text and image helpers.')
+  .helpCommand('help [command]', 'Show the help of a command.')
   .version(version)
   // What stands behind `call SERVICE` is the helper's: its parameters may be called as our own options are.
   .enablePositionalOptions()

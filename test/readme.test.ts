@@ -84,6 +84,17 @@ describe('every page', () => {
     expect(gone).to.deep.equal([]);
   });
 
+  it('has no rows without a table around them', () => {
+    const stray = pages.flatMap((page) => {
+      const lines = prose(page).split('\n');
+      const isRow = (at: number) => lines[at]?.startsWith('|') === true;
+      return lines
+        .filter((_, at) => isRow(at) && !isRow(at - 1) && !/^\|[\s|:-]+$/.test(lines[at + 1] ?? ''))
+        .map((line) => `${page}: ${line}`);
+    });
+    expect(stray).to.deep.equal([]);
+  });
+
   it('has curl say so where an error came in place of the bytes', () => {
     const silent = pages.flatMap((page) =>
       readText(page)

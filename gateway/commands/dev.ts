@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Gateway } from '../gateway.js';
 import { makeFolder } from '../make-folder.js';
+import { writeProblem } from '../write-problem.js';
 import { greeting } from './greeting.js';
 import { problemLines, reloadLine } from './reload-lines.js';
 import { closeOnSignal, reloadOnHangup } from './signals.js';
@@ -27,7 +28,7 @@ export function registerDev(program: Command): void {
       const folders = [...config.pluginDirs];
       for (const folder of folders) {
         // Where there was none, it is made: whoever runs this is about to write the first helper.
-        if (await makeFolder(folder)) console.log(`created ${folder}`);
+        if (await makeServed(folder)) console.log(`created ${folder}`);
       }
       const { startGateway } = await import('../gateway.js');
       let gateway: Gateway | undefined;
@@ -64,6 +65,13 @@ export function registerDev(program: Command): void {
       gateway = started;
       if (early.size > 0) await gateway.reload(early);
     });
+}
+
+function makeServed(folder: string): Promise<boolean> {
+  return makeFolder(folder).catch((error) => {
+    const reason = writeProblem(error, folder, folder);
+    throw new Error(`the folder of helpers cannot be made: ${reason}`, { cause: error });
+  });
 }
 
 /** The environment's configuration with these folders besides. */

@@ -1,4 +1,4 @@
-import { realpath } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -28,7 +28,7 @@ export function registerMcp(program: Command): void {
       const logger = openStderrLog(config.logLevel);
       const folder = out === undefined ? undefined : resolve(out);
       if (folder !== undefined) await makeOut(folder);
-      const readable = files === undefined ? undefined : await realpath(resolve(files));
+      const readable = files === undefined ? undefined : await readableFolder(resolve(files));
       const [{ openLocalHelpers }, { createLocalTools }, { serveTools }] = await Promise.all([
         import('../local/open-local.js'),
         import('../mcp/stdio/local-tools.js'),
@@ -57,6 +57,12 @@ async function makeOut(folder: string): Promise<void> {
   await makeFolder(folder).catch((error) => {
     throw new Error(`--out cannot be written to: ${writeProblem(error, folder, folder)}`, { cause: error });
   });
+}
+
+async function readableFolder(folder: string): Promise<string> {
+  const about = await stat(folder).catch(() => undefined);
+  if (!about?.isDirectory()) throw new Error(`--files must name a folder that exists, but names ${folder}`);
+  return realpath(folder);
 }
 
 /** What a client's settings have to hold, with this checkout's own path. */

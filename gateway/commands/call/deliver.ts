@@ -67,8 +67,12 @@ export async function writeResult(
   }
 }
 
-/** `/dev/null`, a pipe: written into. A file that took its place would be there for everybody on the machine. */
+/** Links to what a process has open, which may be a file. */
+const openFiles = /^\/(?:dev\/(?:stdout|stderr|fd\/)|proc\/)/;
+
+/** `/dev/null`, `/dev/stdout`, a pipe: written into. A file that took its place would be there for everybody on the machine. */
 async function isDevice(path: string): Promise<boolean> {
+  if (openFiles.test(resolve(path))) return true;
   const about = await stat(path).catch(() => undefined);
   return about !== undefined && !about.isFile() && !about.isDirectory();
 }

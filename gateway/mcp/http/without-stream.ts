@@ -4,6 +4,7 @@
  */
 export async function withoutStream(response: Response): Promise<Response> {
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response;
-  const data = /^data: ?(\S.*)$/m.exec(await response.text())?.[1];
+  // JSON may hold U+2028, at which a stream's line does not end, though a pattern's `.` would.
+  const data = /^data: ?(\S[^\r\n]*)/m.exec(await response.text())?.[1];
   return new Response(data, { status: response.status, headers: { 'content-type': 'application/json' } });
 }

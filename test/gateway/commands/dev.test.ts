@@ -1,6 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { bin, runCommand } from '../gateway-process.js';
 import { modernAgent } from '../mcp/agents.js';
 import { type DevProcess, startDev } from './dev-process.js';
 
@@ -104,5 +105,13 @@ ${saying('', "({ text }) => ({ said: word + ' ' + text })")}`;
     await writeFile(join(folder, 'helpers', 'late.mjs'), 'for (;;);');
     dev.child.kill('SIGINT');
     expect(await dev.ended).to.equal(0);
+  });
+});
+
+describe('helper-gateway dev where its folder cannot be', () => {
+  it('ends, and says which folder and why', async () => {
+    const { code, stderr } = await runCommand(['dev', join(bin, 'below')], {});
+    const told = `helper-gateway: the folder of helpers cannot be made: ${join(bin, 'below')} is no folder\n`;
+    expect([code, stderr]).to.deep.equal([1, told]);
   });
 });

@@ -72,6 +72,14 @@ describe('helper-gateway mcp', () => {
     }
   });
 
+  it('ends where there is no folder to read from', async () => {
+    for (const folder of [join(checkout, 'nope'), bin]) {
+      const { code, stderr } = await runCommand(['mcp', '--files', folder], {});
+      const told = `helper-gateway: --files must name a folder that exists, but names ${folder}\n`;
+      expect([code, stderr]).to.deep.equal([1, told]);
+    }
+  });
+
   it('ends where it cannot write, and says which folder and why', async () => {
     const { code, stderr } = await runCommand(['mcp', '--out', join(bin, 'below')], {});
     expect([code, stderr]).to.deep.equal([

@@ -33,12 +33,31 @@ function commandsOf(command: Command, path: string[] = []): string[] {
   return [[...path, ...takes, ...options].join(' ')];
 }
 
-describe('gateway/commands/README', () => {
-  it('names every command with its arguments and options, and no other', async () => {
+/** What stands beside each command in a list of them, by its words. */
+function sentencesOf(command: Command, path: string[] = []): [string, string][] {
+  const help = command.createHelp();
+  return help.visibleCommands(command).flatMap((inner) => {
+    const own = [...path, inner.name()];
+    return [[own.join(' '), help.subcommandDescription(inner)], ...sentencesOf(inner, own)];
+  });
+}
+
+describe('the commands', () => {
+  let program: Command;
+  before(async () => {
+    program = await readProgram();
+  });
+
+  it('stand in gateway/commands/README with their arguments and options, and no others', () => {
     const rows = rowsOf(readText('gateway/commands/README.md'));
     const documented = rows
       .filter(([command]) => command?.startsWith('`'))
       .map(([command, options]) => [...codesIn(command), ...codesIn(options).sort()].join(' '));
-    expect(documented).to.have.members(commandsOf(await readProgram()));
+    expect(documented).to.have.members(commandsOf(program));
+  });
+
+  it('say in sentences what they do', () => {
+    const odd = sentencesOf(program).filter(([, told]) => !/^[A-Z].*\.$/.test(told));
+    expect(odd).to.deep.equal([]);
   });
 });

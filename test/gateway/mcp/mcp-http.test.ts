@@ -100,6 +100,13 @@ describe('POST /mcp', () => {
     }
   });
 
+  it('gives a client that reads no stream its answer whole, whatever a text holds', async () => {
+    const text = 'a\u2028data: b\u2029';
+    const called = rpc('tools/call', { name: 'counted', arguments: { text } });
+    const { status, json } = await post(called, { accept: 'application/json' });
+    expect([status, json.result.structuredContent.letters['\u2028']]).to.deep.equal([200, 1]);
+  });
+
   it('refuses a name that is given twice, a tool’s in the words of HTTP', async () => {
     const given = '{"text": "one, two", "least": 1, "t\\u0065xt": "three", "least": 2}';
     const call = (params: string) =>

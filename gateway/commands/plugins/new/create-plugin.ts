@@ -5,6 +5,7 @@ import { GatewayError, inputError } from '../../../errors.js';
 import { discoverPlugins } from '../../../helpers/discover.js';
 import { builtinPlugins } from '../../../helpers/package-paths.js';
 import { makeFolder } from '../../../make-folder.js';
+import { writeProblem } from '../../../write-problem.js';
 import { quoteWord } from '../../call/quote-word.js';
 import { calledAs } from '../../called-as.js';
 import type { Answer } from '../../output.js';
@@ -37,7 +38,7 @@ export async function createPlugin(
   const test = file.replace(/(\.\w+)$/, '.test$1');
   const names = { route: place.route, file: `./${basename(file)}`, typescript };
   await makeFolder(dirname(file)).catch((error) => {
-    throw cannotWrite(dirname(file), error);
+    throw noPlace(error, dirname(file), dirname(file));
   });
   const installed = await installedFor(place.dir);
   const written = [file];
@@ -136,8 +137,12 @@ async function writeMissing(file: string, text: string): Promise<boolean> {
 }
 
 function cannotWrite(file: string, error: unknown): GatewayError {
-  const { code, message } = error as NodeJS.ErrnoException;
+  const { code } = error as NodeJS.ErrnoException;
   if (code === 'EEXIST') return new GatewayError('exists', { message: `${file} is there already` });
-  const problem = `cannot be written: ${file} (${code ?? message})`;
+  return noPlace(error, file, dirname(file));
+}
+
+function noPlace(error: unknown, path: string, folder: string): GatewayError {
+  const problem = `cannot be written to: ${writeProblem(error, path, folder)}`;
   return inputError([{ field: 'dir/route', problem }], error);
 }

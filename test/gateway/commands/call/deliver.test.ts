@@ -1,5 +1,7 @@
 import {
+  closeSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -64,5 +66,12 @@ describe("a call's result on the disk", () => {
     if (!onLinux) return this.skip();
     await writeResult('/dev/null', 'result', { option: 'out' });
     expect(statSync('/dev/null').isCharacterDevice()).to.equal(true);
+    // As `/dev/stdout` is where it is redirected to a file.
+    const file = join(folder, 'redirected');
+    const opened = openSync(file, 'w');
+    await writeResult(`/dev/fd/${opened}`, 'result', { option: 'out' });
+    closeSync(opened);
+    expect(readFileSync(file, 'utf8')).to.equal('result');
+    expect(readdirSync(folder)).to.deep.equal(['redirected']);
   });
 });

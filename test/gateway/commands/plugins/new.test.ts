@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -67,6 +67,13 @@ describe('plugins new', () => {
       expect(again.message).to.include('text/shout.mjs');
     }
     expect(readFileSync(file('text/shout.mjs'), 'utf8')).to.equal(before);
+  });
+
+  it('says why its folder cannot be made', async () => {
+    symlinkSync(join(folder, 'nowhere', 'below'), file('link'));
+    const error = await createPlugin(file('link/shout'), { dir: file('link') }, {}).catch((reason) => reason);
+    const problem = `cannot be written to: ${file('link')} is no folder`;
+    expect(error.details).to.deep.equal([{ field: 'dir/route', problem }]);
   });
 
   it('says that a route is the package’s, before anything is written', async () => {
