@@ -46,6 +46,9 @@ export async function watchHealth(
   const order: WatchOrder = { url, pid, control: `${source}/ping`, everyMs };
   const worker = new Worker(new URL('./watch-worker.js', import.meta.url), { workerData: order });
   await once(worker, 'message');
+  // Where the attack fails, nobody stops it.
+  worker.unref();
+
   async function ask(message: WatchMessage): Promise<HealthSeen> {
     worker.postMessage(message);
     const [samples] = (await once(worker, 'message')) as [HealthSample[]];

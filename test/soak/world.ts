@@ -35,6 +35,8 @@ export async function startWorld(env: NodeJS.ProcessEnv = {}): Promise<World> {
   const picture = await readFile(new URL('../../../plugins/media/example.jpg', import.meta.url));
   const source = new Worker(new URL('./source-worker.js', import.meta.url), { workerData: picture });
   const [port] = (await once(source, 'message')) as [number];
+  // Where the gateway does not start, nobody closes it.
+  source.unref();
   const origin = `http://127.0.0.1:${port}`;
   const gateway = await startGatewayProcess({
     HELPER_DATA_DIR: dataDir,
