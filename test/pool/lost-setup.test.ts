@@ -25,8 +25,6 @@ describe('a plugin whose setup fails after its thread was lost', () => {
       queue: 50,
       worker: {
         ...workerSettings,
-        engine: 'jimp',
-        lean: true,
         plugins: Promise.resolve([
           { service: 'counts', url, setup: true, config: {} },
           { service: 'echo', url: echo.plugin },
