@@ -41,23 +41,22 @@ export const errorTable = {
     status: 401,
     message: 'Send your API key in the query parameter ak, or in the header Authorization: Bearer KEY.',
   },
-  key_invalid: {
-    status: 401,
-    message: 'This API key is not known. Check that it was copied whole.',
-  },
+  key_invalid: { status: 401, message: 'This API key is not known. Check that it was copied whole.' },
   key_expired: {
     status: 401,
     message: 'This API key has expired. Use the key that replaced it or ask for a new one.',
   },
-  key_revoked: {
-    status: 401,
-    message: 'This API key was revoked. Ask for a new one.',
-  },
+  key_revoked: { status: 401, message: 'This API key was revoked. Ask for a new one.' },
   unauthorized: {
     status: 401,
     message: 'Sign in, or send the operator token as Authorization: Bearer.',
   },
   scope_denied: { status: 403, message: 'This API key may not call this helper.' },
+  signature_invalid: {
+    status: 403,
+    message: 'The signature of this url is not valid. Sign the url again, or call the helper with a key.',
+  },
+  signature_expired: { status: 403, message: 'This signed url has expired. Ask for a new one.' },
   forbidden: { status: 403, message: 'You may not do this here.' },
   not_found: {
     status: 404,
@@ -121,10 +120,7 @@ export const errorTable = {
     status: 500,
     message: 'The helper failed. This is a fault here, not in your request.',
   },
-  source_failed: {
-    status: 502,
-    message: 'The url could not be fetched.',
-  },
+  source_failed: { status: 502, message: 'The url could not be fetched.' },
   upstream_failed: {
     status: 502,
     message: 'A server that this call needs did not answer as it should.',

@@ -17,7 +17,7 @@ export interface CallTask {
   does: 'handler' | 'dryrun';
   input: Record<string, unknown>;
   context: { service: string; request_id: string };
-  /** The files that came, by their fields; their bytes are moved to the worker. */
+  /** The files that came, by their fields; their bytes are moved to the worker, or copied where they are shared. */
   files?: TaskFiles;
   /** Milliseconds of its own deadline, where that is shorter than any task's. */
   timeoutMs?: number;
@@ -29,6 +29,8 @@ export interface FileBytes {
   /** Media type, as whoever sent it says. */
   type: string;
   name?: string;
+  /** Others use the same bytes, now or later: a worker gets a copy of them. */
+  shared?: true;
 }
 
 export type TaskFiles = Readonly<Record<string, FileBytes>>;

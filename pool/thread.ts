@@ -5,6 +5,7 @@ import type { TaskCall } from './context/task-host.js';
 import { createThreadLink } from './context/thread-link.js';
 import { LoadError } from './load-error.js';
 import { type MemoryWatch, memoryBound, watchMemory } from './memory-watch.js';
+import { ownBuffers } from './own-buffers.js';
 import { PoolError } from './pool-error.js';
 import type { CallTask, NumberedTask, Task, TaskOutcome, WorkerReport, WorkerSettings } from './task.js';
 import { createTaskDeadline } from './task-deadline.js';
@@ -42,7 +43,7 @@ type Verdict = 'time' | 'memory';
 
 const noCall: TaskCall = {};
 /** Of a task that judges an input. */
-const noLimits: Pick<CallTask, 'files' | 'timeoutMs'> = {};
+const noLimits: Pick<CallTask, 'timeoutMs'> = {};
 
 /**
  * A thread under a Piscina of its own. One Piscina of several threads would not tell which of them runs what, and starts
@@ -163,8 +164,8 @@ export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }:
 
   function runLoaded(task: Task, call: TaskCall): Promise<TaskOutcome> {
     const began = performance.now();
-    const { files, timeoutMs } = task.kind === 'call' ? task : noLimits;
-    const transferList = files ? Object.values(files).map(({ bytes }) => bytes.buffer as ArrayBuffer) : [];
+    const { timeoutMs } = task.kind === 'call' ? task : noLimits;
+    const transferList = ownBuffers(task);
     running = task;
     verdict = undefined;
     number += 1;

@@ -4,6 +4,7 @@ import { flowVariables } from './config/flow.js';
 import { inputVariables } from './config/input.js';
 import { limitVariables } from './config/limits.js';
 import { logVariables } from './config/log.js';
+import { pageVariables } from './config/pages.js';
 import { poolVariables } from './config/pool.js';
 import { siteVariables } from './config/site.js';
 import type { Form, Variable } from './config/variable.js';
@@ -14,6 +15,7 @@ const settings = {
   ...databaseVariables,
   ...poolVariables,
   ...inputVariables,
+  ...pageVariables,
   ...flowVariables,
   ...limitVariables,
   ...logVariables,

@@ -16,14 +16,18 @@ export const rooms: Record<string, readonly string[]> = {
   'gateway/contract': ['pool'],
   'gateway/helper.ts': ['pool', 'gateway/contract'],
 
+  // Signed urls: what is signed, and by which secret.
+  'gateway/signing': ['gateway/errors.ts', 'gateway/make-folder.ts'],
+  // What is kept of answers and downloads.
+  'gateway/cache': ['pool'],
   'gateway/database': ['gateway/errors.ts', 'gateway/make-folder.ts'],
-  'gateway/keys': ['schemas', 'gateway/after.ts', 'gateway/errors.ts', 'gateway/database'],
+  'gateway/keys': ['schemas', 'gateway/after.ts', 'gateway/errors.ts', 'gateway/database', 'gateway/signing'],
   'gateway/usage': ['schemas', 'gateway/errors.ts', 'gateway/database'],
   'gateway/limits': ['schemas', 'gateway/after.ts', 'gateway/errors.ts', 'gateway/database', 'gateway/keys'],
   'gateway/http': ['schemas', 'gateway/errors.ts'],
   'gateway/helpers': ['schemas', 'pool', 'gateway/config.ts', 'gateway/helper.ts'],
-  'gateway/source': ['schemas', 'gateway/errors.ts', 'gateway/http'],
-  'gateway/metrics.ts': ['pool', 'gateway/http'],
+  'gateway/source': ['schemas', 'gateway/errors.ts', 'gateway/http', 'gateway/cache'],
+  'gateway/metrics.ts': ['pool', 'gateway/http', 'gateway/cache'],
 
   'gateway/pipeline': [
     'schemas',
@@ -37,6 +41,8 @@ export const rooms: Record<string, readonly string[]> = {
     'gateway/http',
     'gateway/helpers',
     'gateway/source',
+    'gateway/signing',
+    'gateway/cache',
     'gateway/metrics.ts',
   ],
   // What is made from the helpers for people and programs to read.
@@ -57,6 +63,7 @@ export const rooms: Record<string, readonly string[]> = {
     'gateway/closers.ts',
     'gateway/errors.ts',
     'gateway/config.ts',
+    'gateway/cache',
     'gateway/http',
     'gateway/helpers',
     'gateway/source',
@@ -79,6 +86,8 @@ export const rooms: Record<string, readonly string[]> = {
   'gateway/app.ts': [
     'pool',
     'gateway/after.ts',
+    'gateway/cache',
+    'gateway/signing',
     'gateway/keys',
     'gateway/limits',
     'gateway/http',
@@ -110,6 +119,7 @@ export const rooms: Record<string, readonly string[]> = {
     'gateway/errors.ts',
     'gateway/config.ts',
     'gateway/database',
+    'gateway/signing',
     'gateway/keys',
     'gateway/usage',
     'gateway/http',
@@ -129,6 +139,8 @@ export const rooms: Record<string, readonly string[]> = {
     'gateway/closers.ts',
     'gateway/config.ts',
     'gateway/database',
+    'gateway/signing',
+    'gateway/cache',
     'gateway/keys',
     'gateway/usage',
     'gateway/limits',
@@ -150,6 +162,7 @@ export const rooms: Record<string, readonly string[]> = {
     'gateway/make-folder.ts',
     'gateway/write-problem.ts',
     'gateway/database',
+    'gateway/signing',
     'gateway/keys',
     'gateway/helpers',
     'gateway/http',

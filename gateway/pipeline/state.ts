@@ -44,6 +44,8 @@ export interface Caller {
   keyId: string;
   /** What the key may call; null is everything. */
   scopes: readonly string[] | null;
+  /** Where the call came by a signed url: when that ends, in seconds since 1970. */
+  signedUntil?: number;
 }
 
 /** One request of the API, as Koa hands it on. */

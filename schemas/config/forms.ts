@@ -3,10 +3,12 @@
 const number = /^\d{1,15}(?:\.\d{1,6})?$/;
 const sized = /^(\d{1,15}(?:\.\d{1,6})?) ?(B|KB|MB|GB|KiB|MiB|GiB)?$/i;
 const counted = /^(\d{1,15}(?:\.\d{1,6})?) ?([KMG])?$/i;
+const timed = /^(\d{1,9}) ?([smhd])?$/i;
 
 // Binary, as nginx, Docker and Node's body parsers read them: what any file manager shows as 10 MB then fits in 10 MB.
 const bytesIn: Record<string, number> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
 const thousands: Record<string, number> = { '': 1, k: 1e3, m: 1e6, g: 1e9 };
+const secondsIn: Record<string, number> = { '': 1, s: 1, m: 60, h: 3600, d: 86_400 };
 
 export function readText(text: string): string {
   return text;
@@ -31,6 +33,20 @@ export function readCount(text: string): number | undefined {
   return match ? scaled(match[1], thousands[(match[2] ?? '').toLowerCase()]) : undefined;
 }
 
+/** Seconds: `90`, `90s`, `10m`, `24h`, `7d`. */
+export function readSeconds(text: string): number | undefined {
+  const match = timed.exec(text);
+  return match ? scaled(match[1], secondsIn[(match[2] ?? '').toLowerCase()]) : undefined;
+}
+
+/** Texts between `,`; empty ones are left out. */
+export function readTexts(text: string): string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
 function scaled(digits = '', factor = Number.NaN): number {
   return Math.round(Number(digits) * factor);
 }
@@ -42,11 +58,7 @@ export function readPaths(text: string): string[] {
 
 /** Origins between `,` as `URL` writes them, scheme http or https, without path, query, user or password. */
 export function readOrigins(text: string): string[] | undefined {
-  const origins = text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '')
-    .map(readOrigin);
+  const origins = readTexts(text).map(readOrigin);
   return origins.every((origin) => origin !== undefined) ? [...new Set(origins)] : undefined;
 }
 

@@ -1,4 +1,4 @@
-import { readBytes, readCount, readNumber } from './forms.js';
+import { readBytes, readCount, readNumber, readSeconds } from './forms.js';
 import type { Form } from './variable.js';
 
 interface Bounds {
@@ -42,11 +42,20 @@ export function pixels({ min, max }: Bounds): Form<number> {
   };
 }
 
-/** A size of at least one byte; its bound is said in gigabytes. */
-export function bytes({ max, such }: { max: number; such: string }): Form<number> {
+/** A time in whole seconds, which may be written with a unit. */
+export function seconds({ min, max }: Bounds): Form<number> {
+  return {
+    ...integer({ min, max }),
+    read: readSeconds,
+    wanted: `a time from ${min} to ${max} seconds, such as 90, 90s, 10m, 24h or 7d`,
+  };
+}
+
+/** A size of at least one byte, where no other least is given; its bound is said in gigabytes. */
+export function bytes({ min = 1, max, such }: { min?: number; max: number; such: string }): Form<number> {
   return {
     read: readBytes,
-    schema: { type: 'integer', minimum: 1, maximum: max },
+    schema: { type: 'integer', minimum: min, maximum: max },
     wanted: `a number of bytes, at most ${max / 1024 ** 3} GB, such as ${such}`,
   };
 }

@@ -1,4 +1,4 @@
-import { readOrigins, readOriginsOrAll, readPaths, readText, readUrl } from './forms.js';
+import { readOrigins, readOriginsOrAll, readPaths, readText, readTexts, readUrl } from './forms.js';
 import type { Form } from './variable.js';
 
 const mostCharacters = 4096;
@@ -29,6 +29,19 @@ export const token: Form<string> = {
   read: readText,
   schema: { type: 'string', pattern: '^[\\x21-\\x7e]{16,1024}$' },
   wanted: 'at least 16 printable ASCII characters without spaces (openssl rand -hex 32)',
+};
+
+/** Secrets between commas, each too long to be guessed. */
+export const tokens: Form<readonly string[]> = {
+  read: readTexts,
+  schema: {
+    type: 'array',
+    items: { type: 'string', pattern: '^[\\x21-\\x7e]{32,1024}$' },
+    minItems: 1,
+    maxItems: 10,
+  },
+  wanted:
+    '1 to 10 secrets separated by commas, each of at least 32 printable ASCII characters without spaces (openssl rand -hex 32)',
 };
 
 /** One of these names, in any case. */

@@ -15,6 +15,7 @@ export const readers = {
   database: 'Database and Redis',
   pool: 'Plugins and the pool',
   input: 'Pictures and text',
+  pages: 'Pictures on web pages',
   flow: 'What arrives and what leaves',
   limits: 'Limits of a tenant',
   log: 'The log',

@@ -1,0 +1,43 @@
+import { hkdfSync } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { GatewayError } from '../errors.js';
+
+/** The secrets that urls are signed with, one for each key and its version. */
+export interface SigningSecrets {
+  /** The one to sign with: `hgs_` and 43 characters. Throws a `GatewayError` that names HELPER_SIGNING_SECRET where there is no master. */
+  current(keyId: string, version: number): string;
+  /** All to verify with, one for each master secret. Throws likewise. */
+  all(keyId: string, version: number): readonly string[];
+}
+
+const kept = 10_000;
+
+/**
+ * Derives signing secrets from the gateway's master secrets, which no database holds: HKDF-SHA256 (RFC 5869) with the key's id and its
+ * version as info. Of `masters` the first signs, all verify; undefined where this gateway has none.
+ */
+export function createSigningSecrets(masters: readonly string[] | undefined): SigningSecrets {
+  const derived = new LRUCache<string, readonly string[]>({ max: kept });
+
+  function all(keyId: string, version: number): readonly string[] {
+    if (masters === undefined) throw new GatewayError('keys_unavailable', { message: noMaster });
+    const info = `helper-gateway signing ${version} ${keyId}`;
+    const known = derived.get(info);
+    if (known) return known;
+    const secrets = masters.map((master) => derive(master, info));
+    derived.set(info, secrets);
+    return secrets;
+  }
+
+  return {
+    all,
+    current: (keyId, version) => all(keyId, version)[0] as string,
+  };
+}
+
+const noMaster =
+  'This gateway cannot sign urls or verify them: with DATABASE_URL, set HELPER_SIGNING_SECRET to the same on all gateways.';
+
+function derive(master: string, info: string): string {
+  return `hgs_${Buffer.from(hkdfSync('sha256', master, '', info, 32)).toString('base64url')}`;
+}
