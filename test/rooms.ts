@@ -19,7 +19,7 @@ export const rooms: Record<string, readonly string[]> = {
   // Signed urls: what is signed, and by which secret.
   'gateway/signing': ['gateway/errors.ts', 'gateway/make-folder.ts'],
   // What is kept of answers and downloads.
-  'gateway/cache': ['pool'],
+  'gateway/cache': ['pool', 'gateway/after.ts'],
   'gateway/database': ['gateway/errors.ts', 'gateway/make-folder.ts'],
   'gateway/keys': ['schemas', 'gateway/after.ts', 'gateway/errors.ts', 'gateway/database', 'gateway/signing'],
   'gateway/usage': ['schemas', 'gateway/errors.ts', 'gateway/database'],
