@@ -103,7 +103,7 @@ async function compose(
   // In dev the author's helpers are loaded as any later version of them will be.
   const atStart = dev ? { ...config, pluginDirs: [] } : config;
   const work = openWork({ config: atStart, logger, env, closers, stopOf: departures.backlog });
-  const { loading, pool, arrivals, inline } = work;
+  const { loading, pool, inline } = work;
   const [loaded, engine, database] = await Promise.all([
     loading,
     pool.start(),
@@ -153,8 +153,7 @@ async function compose(
       parts: [pruneUsage(usageDays), pruneQuotas(usageDays), pruneWriters],
     }),
   );
-  const metrics = createMetrics({ pool, arrivals, departures, keysAvailable: keys.available });
-
+  const metrics = createMetrics({ ...work, departures, keysAvailable: keys.available });
   const lifecycle = createLifecycle();
   // Known once the site listens, which it does after the API.
   let siteUrl: string | undefined;

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Pool } from '../pool/pool.js';
+import type { Cache } from './cache/cache.js';
 import type { Arrivals } from './http/flow/arrivals.js';
 import type { Departures } from './http/flow/departures.js';
 
@@ -24,6 +25,7 @@ export interface MetricsOptions {
   pool: Pool;
   arrivals: Pick<Arrivals, 'stats'>;
   departures: Pick<Departures, 'stats'>;
+  cache: Pick<Cache, 'stats'>;
   keysAvailable: () => boolean;
 }
 
@@ -37,7 +39,7 @@ interface Counted {
 const prefix = 'helper_gateway_';
 
 /** The gateway's metrics, in a registry of their own; Node's and the process's come with them. */
-export function createMetrics({ pool, arrivals, departures, keysAvailable }: MetricsOptions): Metrics {
+export function createMetrics({ pool, arrivals, departures, cache, keysAvailable }: MetricsOptions): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -73,6 +75,16 @@ export function createMetrics({ pool, arrivals, departures, keysAvailable }: Met
       }
     },
   });
+  new Counter({
+    name: `${prefix}cache_uses_total`,
+    help: 'Answers (result) and downloads (source) by how they were come by: kept, revalidated, shared, or made.',
+    labelNames: ['cache', 'outcome'] as const,
+    registers,
+    collect() {
+      this.reset();
+      for (const { number, ...labels } of cache.stats().uses) this.inc(labels, number);
+    },
+  });
   const gauge = (name: string, help: string, value: () => number) =>
     new Gauge({
       name: prefix + name,
@@ -100,6 +112,8 @@ export function createMetrics({ pool, arrivals, departures, keysAvailable }: Met
     'Bytes held of answers that clients have not taken yet.',
     () => departures.stats().bytes,
   );
+  gauge('cache_bytes', 'Bytes kept of answers and downloads.', () => cache.stats().bytes);
+  gauge('cache_entries', 'Answers and downloads kept.', () => cache.stats().entries);
   gauge('keys_available', 'Whether the key database answers.', () => (keysAvailable() ? 1 : 0));
 
   return {

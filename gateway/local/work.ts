@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Stop } from '../../pool/fair-queue.js';
 import type { ImageLimits } from '../../pool/image/engine.js';
 import type { Pool } from '../../pool/pool.js';
+import { type Cache, createCache } from '../cache/cache.js';
 import type { Closers } from '../closers.js';
 import type { Config } from '../config.js';
 import type { Environment } from '../helpers/helper-config.js';
@@ -24,6 +25,7 @@ export interface Work {
   /** Not started yet. */
   pool: Pool;
   source: Source;
+  cache: Cache;
   /** Bodies and downloads on their way. */
   arrivals: Arrivals;
   imageLimits: ImageLimits;
@@ -48,6 +50,7 @@ export interface WorkOptions {
 /** Makes it by the configuration: the helpers of its folders begin to load, and what is opened is left to `closers`. */
 export function openWork(options: WorkOptions): Work {
   const { config, logger, closers, env, onDemand = false, stopOf = () => undefined } = options;
+  const cache = createCache(config.cacheBytes);
   const folders = [builtinPlugins, ...config.pluginDirs];
   const imageLimits = { maxPixels: config.maxPixels, maxFrames: config.maxFrames };
   const bodyLimits = { maxTextBytes: config.maxTextBytes, maxFileBytes: config.maxImageBytes };
@@ -91,5 +94,5 @@ export function openWork(options: WorkOptions): Work {
     fetch: createFetchForCall(source, arrivals),
     log: { logLevel: logger.level, write: createHelperLog(logger) },
   };
-  return { loading, pool, source, arrivals, imageLimits, bodyLimits, inline };
+  return { loading, pool, source, cache, arrivals, imageLimits, bodyLimits, inline };
 }
