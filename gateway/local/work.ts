@@ -18,13 +18,15 @@ import { type Arrivals, createArrivals } from '../http/flow/arrivals.js';
 import { createFetchForCall } from '../pipeline/call-fetch.js';
 import type { RunOptions } from '../pipeline/run-here.js';
 import { createSource, type Source } from '../source/fetch.js';
+import type { KeptFile } from '../source/kept-files.js';
+import { createSourceFiles, type SourceFiles } from '../source/source-files.js';
 
 /** What helpers need to be called in this process, whoever asks. */
 export interface Work {
   loading: Promise<Registry>;
   /** Not started yet. */
   pool: Pool;
-  source: Source;
+  files: SourceFiles;
   cache: Cache;
   /** Bodies and downloads on their way. */
   arrivals: Arrivals;
@@ -60,15 +62,18 @@ export function openWork(options: WorkOptions): Work {
     createArrivals({ most: config.arriving, bytes: config.inputBytes, largest: largestUpload(bodyLimits) }),
   );
   const { guardSource = (opened) => opened } = options;
+  const shelf = cache.shelf<KeptFile>('source');
   const source = guardSource(
     closers.own(
       createSource({
         origins: config.sourceOrigins,
         timeoutMs: config.sourceTimeoutMs,
         maxBytes: config.maxImageBytes,
+        shelf,
       }),
     ),
   );
+  const files = createSourceFiles({ source, arrivals, count: shelf.count });
   const loading = loadHelpers({ folders, fonts: config.fonts, logger, ...(onDemand ? {} : { env }) });
   const onSlowSetup = createSlowSetupNotice(logger);
   const pool = closers.own(
@@ -94,5 +99,5 @@ export function openWork(options: WorkOptions): Work {
     fetch: createFetchForCall(source, arrivals),
     log: { logLevel: logger.level, write: createHelperLog(logger) },
   };
-  return { loading, pool, source, cache, arrivals, imageLimits, bodyLimits, inline };
+  return { loading, pool, files, cache, arrivals, imageLimits, bodyLimits, inline };
 }
