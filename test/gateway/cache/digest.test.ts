@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { expect } from 'chai';
-import { digestOf, digestsOf } from '../../../gateway/cache/digest.js';
+import { digestOf, digestOfFile, digestsOf } from '../../../gateway/cache/digest.js';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('base64url');
 
@@ -24,5 +24,14 @@ describe('the digest of bytes', () => {
       sha256(file.bytes),
       'known',
     ]);
+  });
+
+  it('is made once of what several calls use', async () => {
+    const bytes = randomBytes(1_000_000);
+    const shared = { bytes, type: 'image/png', shared: true } as const;
+    const first = digestOfFile(shared);
+    expect(digestOfFile({ ...shared, name: 'other' })).to.equal(first);
+    expect(await first).to.equal(sha256(bytes));
+    expect(digestOfFile({ bytes, type: 'image/png' })).not.to.equal(first);
   });
 });
