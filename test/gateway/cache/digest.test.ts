@@ -18,12 +18,9 @@ describe('the digest of bytes', () => {
     expect(await digestOf(view)).to.equal(sha256(view));
   });
 
-  it('is there at once for what is small, and taken as it came where it is known', () => {
-    const file = { bytes: randomBytes(100), type: 'image/png' };
-    expect(digestsOf([file, { ...file, bytes: randomBytes(1_000_000), digest: 'known' }])).to.deep.equal([
-      sha256(file.bytes),
-      'known',
-    ]);
+  it('is there at once for what is small', () => {
+    const files = [100, 1000].map((size) => ({ bytes: randomBytes(size), type: 'image/png' }));
+    expect(digestsOf(files)).to.deep.equal(files.map(({ bytes }) => sha256(bytes)));
   });
 
   it('is made once of what several calls use', async () => {
