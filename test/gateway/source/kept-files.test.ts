@@ -1,61 +1,22 @@
 import { expect } from 'chai';
-import { type Cache, createCache } from '../../../gateway/cache/cache.js';
-import type { FetchOptions, Source } from '../../../gateway/source/fetch.js';
-import type { KeptFile } from '../../../gateway/source/kept-files.js';
-import { ok, redirect, rejection } from './raw-server.js';
-import { serveRoutes } from './routes.js';
+import { serveKept } from './kept-source.js';
+import { redirect } from './raw-server.js';
 
 describe('createSource, with files kept', () => {
-  let source: Source;
-  let cache: Cache;
-  /** Seconds that have passed since the test began. */
-  let passed: number;
-  // Before the hook of the routes, which sees that every connection is closed.
-  afterEach(() => source.close());
-  const { routes, create, server, codeOf } = serveRoutes();
-  const start = Date.UTC(2026, 0, 1);
-  const now = () => start + passed * 1000;
-  const open = (bytes: number) => {
-    cache = createCache(bytes);
-    source = create({ shelf: cache.shelf<KeptFile>('source'), now });
-  };
-  beforeEach(() => {
-    passed = 0;
-    open(1e6);
-  });
-
-  const asked = () => server().requests.length;
-  const headOf = (at: number) => server().requests.at(at) ?? '';
-  const fetch = (path: string, options: FetchOptions = {}) =>
-    source.fetch(source.check(server().origin + path), { tenant: 'a', ...options });
-  const get = async (path: string, options: FetchOptions = {}) =>
-    Buffer.from((await fetch(path, options)).body).toString();
-  /** A file with headers, each of a line of its own. */
-  const say = (path: string, body: string, ...headers: string[]) => {
-    routes[path] = (socket) => void socket.write(ok(body, headers.map((line) => `${line}\r\n`).join('')));
-  };
-  /** Answers 304 where it is asked about something, with these headers, else with a file. */
-  const about = (path: string, first: string | Buffer, then: string) => {
-    let before = 0;
-    routes[path] = (socket) => {
-      before += 1;
-      const isAsked = /^if-(none-match|modified-since): /m.test(headOf(-1));
-      socket.write(isAsked ? `HTTP/1.1 304 Not Modified\r\n${then}\r\n` : first);
-    };
-    return () => before;
-  };
+  const { routes, server, codeOf, fetch, get, say, asked, headOf, source, cache, clock, reopen } =
+    serveKept();
 
   it('serves a file without a word to its server until it is stale', async () => {
     say('/a', 'first', 'cache-control: max-age=60', 'content-type: image/png');
     const { kept, headers } = await fetch('/a');
     expect([kept, headers['content-type']]).to.deep.equal(['miss', 'image/png']);
     say('/a', 'second', 'cache-control: max-age=60');
-    passed = 58;
+    clock.seconds = 58;
     const { body, ...rest } = await fetch('/a');
     expect(Buffer.from(body).toString()).to.equal('first');
     expect(rest).to.deep.equal({ status: 200, headers: { 'content-type': 'image/png' }, kept: 'hit' });
     expect(asked()).to.equal(1);
-    passed = 61;
+    clock.seconds = 61;
     expect(await get('/a')).to.equal('second');
     expect(asked()).to.equal(2);
   });
@@ -66,7 +27,7 @@ describe('createSource, with files kept', () => {
       expect((await fetch('/a')).kept).to.equal(undefined);
       await get('/a');
       expect(asked()).to.equal(2);
-      expect(cache.stats().entries).to.equal(0);
+      expect(cache().stats().entries).to.equal(0);
     });
   }
 
@@ -104,7 +65,7 @@ describe('createSource, with files kept', () => {
     await get('/a', { anyStatus: true });
     await get('/a', { anyStatus: true });
     expect(asked()).to.equal(6);
-    expect(cache.stats().entries).to.equal(0);
+    expect(cache().stats().entries).to.equal(0);
   });
 
   it('keeps a redirect’s target and never the redirect', async () => {
@@ -122,18 +83,18 @@ describe('createSource, with files kept', () => {
   it('judges the url of a file that is kept like any other', async () => {
     say('/a', 'x', 'cache-control: max-age=60');
     await get('/a');
-    expect(() => source.kept({ href: 'https://127.0.0.1/' }, { tenant: 'a' }))
+    expect(() => source().kept({ href: 'https://127.0.0.1/' }, { tenant: 'a' }))
       .to.throw()
       .with.property('code', 'source_refused');
-    const checked = source.check(`${server().origin}/a`);
-    expect(source.kept(checked, { tenant: 'a' })?.kept).to.equal('hit');
+    const checked = source().check(`${server().origin}/a`);
+    expect(source().kept(checked, { tenant: 'a' })?.kept).to.equal('hit');
     for (const options of [
       { tenant: 'b' },
       {},
       { tenant: 'a', anyStatus: true },
       { tenant: 'a', accept: '*/*' },
     ])
-      expect(source.kept(checked, options)).to.equal(undefined);
+      expect(source().kept(checked, options)).to.equal(undefined);
   });
 
   it('holds a kept file against the bound of who asks', async () => {
@@ -141,85 +102,10 @@ describe('createSource, with files kept', () => {
     await get('/a');
     expect(await codeOf(get('/a', { maxBytes: 4 }))).to.equal('image_too_large');
     expect(asked()).to.equal(1);
-    passed = 61;
+    clock.seconds = 61;
     say('/a', '123', 'cache-control: max-age=60');
     expect(await get('/a', { maxBytes: 4 })).to.equal('123');
     expect(headOf(-1)).not.to.include('if-none-match');
-  });
-
-  it('asks whether a stale file still holds, over the same connection, and takes it from there', async () => {
-    const date = new Date(start - 9000).toUTCString();
-    const first = ok('first', `cache-control: max-age=60\r\netag: "a"\r\nlast-modified: ${date}\r\n`);
-    about('/a', first, 'etag: "a"\r\ncache-control: max-age=5\r\n');
-    await get('/a');
-    const connections = server().accepted();
-    passed = 100;
-    const { kept, body } = await fetch('/a');
-    expect([kept, Buffer.from(body).toString()]).to.deep.equal(['revalidated', 'first']);
-    expect(headOf(-1))
-      .to.include('\r\nif-none-match: "a"\r\n')
-      .and.to.include(`\r\nif-modified-since: ${date}\r\n`);
-    passed = 104;
-    expect((await fetch('/a')).kept).to.equal('hit');
-    passed = 106;
-    expect((await fetch('/a')).kept).to.equal('revalidated');
-    expect(asked()).to.equal(3);
-    expect(server().accepted()).to.equal(connections);
-  });
-
-  it('takes what has changed', async () => {
-    say('/a', 'first', 'etag: "a"');
-    await get('/a');
-    say('/a', 'second', 'etag: "b"');
-    expect((await fetch('/a')).kept).to.equal('miss');
-    expect(headOf(-1)).to.include('if-none-match: "a"');
-    await get('/a');
-    expect(headOf(-1)).to.include('if-none-match: "b"');
-    say('/a', 'third', 'cache-control: no-store');
-    expect(await get('/a')).to.equal('third');
-    expect(cache.stats().entries).to.equal(0);
-  });
-
-  it('lets a failure be one, whatever is kept', async () => {
-    say('/a', 'first', 'etag: "a"', 'cache-control: max-age=1, stale-if-error=600');
-    await get('/a');
-    passed = 2;
-    routes['/a'] = (socket) => void socket.write('HTTP/1.1 500 Oops\r\ncontent-length: 0\r\n\r\n');
-    expect(await codeOf(get('/a'))).to.equal('source_failed');
-    routes['/a'] = (socket) =>
-      void socket.write('HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 1\r\n\r\nx');
-    expect(await codeOf(get('/a'))).to.equal('source_failed');
-  });
-
-  it('uses once, and keeps no longer, what a 304 forbids to keep', async () => {
-    const file = ok('first', 'etag: "a"\r\n');
-    about('/a', file, 'etag: "a"\r\ncache-control: no-store\r\n');
-    await get('/a');
-    expect((await fetch('/a')).kept).to.equal('revalidated');
-    expect(cache.stats().entries).to.equal(0);
-    expect((await fetch('/a')).kept).to.equal('miss');
-  });
-
-  it('asks for the whole where a 304 speaks of something else', async () => {
-    const times = about('/a', ok('first', 'etag: "a"\r\n'), 'etag: "b"\r\n');
-    await get('/a');
-    expect(await get('/a')).to.equal('first');
-    expect(times()).to.equal(3);
-  });
-
-  for (const line of ['content-length: 5', 'transfer-encoding: chunked'])
-    it(`waits for no body behind a 304 with ${line}`, async () => {
-      about('/a', ok('first', 'etag: "a"\r\n'), `${line}\r\n`);
-      await get('/a');
-      expect(await get('/a')).to.equal('first');
-      expect(await get('/a')).to.equal('first');
-      expect(asked()).to.equal(3);
-    });
-
-  it('fails on a 304 that nobody asked for', async () => {
-    routes['/a'] = (socket) => void socket.write('HTTP/1.1 304 Not Modified\r\netag: "a"\r\n\r\n');
-    expect((await rejection(get('/a'))).message).to.include('304');
-    expect(asked()).to.equal(1);
   });
 
   it('keeps nothing of a cookie, and gives none out', async () => {
@@ -236,16 +122,15 @@ describe('createSource, with files kept', () => {
   it('keeps no file that ends with its connection, which may have been cut off', async () => {
     routes['/a'] = (socket) => void socket.end('HTTP/1.1 200 OK\r\ncache-control: max-age=60\r\n\r\nabc');
     await get('/a');
-    expect(cache.stats().entries).to.equal(0);
+    expect(cache().stats().entries).to.equal(0);
   });
 
   it('stays within its memory, and hands out to be moved what it does not keep', async () => {
-    await source.close();
-    open(40_000);
+    await reopen(40_000);
     for (let at = 0; at < 20; at++) {
       say(`/${at}`, 'x'.repeat(5_000), 'cache-control: max-age=60');
       await get(`/${at}`);
-      expect(cache.stats().bytes).to.be.at.most(40_000);
+      expect(cache().stats().bytes).to.be.at.most(40_000);
     }
     say('/large', 'x'.repeat(20_000), 'cache-control: max-age=60');
     const { kept, body } = await fetch('/large');
