@@ -2,7 +2,8 @@ import type { Corner, WatermarkOptions } from '../engine.js';
 import type { Raster } from '../raster.js';
 import { autoFontSize } from './auto-size.js';
 import { blendOverlay } from './blend.js';
-import { inkColors, inkFor } from './ink.js';
+import { inkFor } from './ink.js';
+import { inkColors } from './luminance.js';
 import type { Overlay, TextRenderer } from './overlay.js';
 
 /** Where a watermark lies; the rectangle is always inside the picture. */
