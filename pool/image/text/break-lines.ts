@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { lineOf, type Paragraph } from './bidi.js';
-import { joinerAt } from './joining.js';
+import { joinsAt, parted } from './joining.js';
 
 /** Widths that lines are broken by, in ems. */
 export interface Widths {
@@ -119,7 +119,7 @@ function toLine({ paragraph, sums }: Breakable, start: number, end: number, widt
   const inked = trimmedEnd(text, start, end);
   const hyphenated = end < text.length && text[inked - 1] === softHyphen;
   const ending = hyphenated ? hyphen : '';
-  const joins = { before: joinerAt(text, start), after: inked === end ? joinerAt(text, end) : '' };
+  const joins = joinersOf(text, start, inked);
   return {
     text: lineOf(paragraph, start, inked, { ...joins, ending }),
     width: widthOf(sums, start, inked) + (hyphenated ? widths.of(hyphen) : 0),
@@ -132,11 +132,15 @@ function ellipsized({ paragraph, ends, sums }: Breakable, start: number, room: n
   const ellipsisWidth = [...widths.ellipsis].reduce((sum, character) => sum + widths.of(character), 0);
   const fitting = ends.filter((end) => end > start && widthOf(sums, start, end) + ellipsisWidth <= room);
   const end = trimmedEnd(text, start, fitting.at(-1) ?? start);
-  const joins = { before: joinerAt(text, start), after: joinerAt(text, end) };
+  const joins = joinersOf(text, start, end);
   return {
     text: lineOf(paragraph, start, end, { ...joins, ending: widths.ellipsis }),
     width: widthOf(sums, start, end) + ellipsisWidth,
   };
+}
+
+function joinersOf(text: string, start: number, end: number) {
+  return { before: joinsAt(text, start) ? parted.start : '', after: joinsAt(text, end) ? parted.end : '' };
 }
 
 function widthOf(sums: Float64Array, start: number, end: number): number {
