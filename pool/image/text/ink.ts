@@ -59,11 +59,13 @@ export function chooseInk(raster: Raster, overlay: Overlay, places: readonly Pla
   }
 
   for (let frame = 0; frame < frames; frame++) {
-    for (const { left, top } of places) {
+    for (const [index, { left, top }] of places.entries()) {
       const right = Math.min(overlay.width, width - left);
       const bottom = Math.min(overlay.height, height - top);
-      for (let y = firstFrom(-top, step); y < bottom; y += step) {
-        for (let x = firstFrom(-left, step); x < right; x += step) {
+      // Each place by other pixels of the overlay, lest all look between its letters.
+      const turn = frame + index;
+      for (let y = onGrid(-top, step, Math.floor(turn / step) % step); y < bottom; y += step) {
+        for (let x = onGrid(-left, step, turn % step); x < right; x += step) {
           const weight = overlay.data[(y * overlay.width + x) * 4 + 3] as number;
           if (weight > 0) look(((frame * height + top + y) * width + left + x) * channels, weight);
         }
@@ -76,9 +78,9 @@ export function chooseInk(raster: Raster, overlay: Overlay, places: readonly Pla
   return blackest >= contrastOf(light, white / coverage) ? 'black' : 'white';
 }
 
-/** The first step of the grid that is not left of `least`. */
-function firstFrom(least: number, step: number): number {
-  return least <= 0 ? 0 : Math.ceil(least / step) * step;
+/** The first of `offset`, `offset + step` … that is at least `least`. */
+function onGrid(least: number, step: number, offset: number): number {
+  return least <= offset ? offset : offset + Math.ceil((least - offset) / step) * step;
 }
 
 const inverted = new WeakMap<Overlay, Overlay>();
