@@ -65,7 +65,7 @@ function fitted(lines: readonly string[], style: TextStyle, { measure }: Measure
 }
 
 /**
- * The widths that lines are broken by are sums of single letters': kerned and joined ones take less. So lines are measured,
+ * The widths that lines are broken by are sums of single letters': kerned and ligatures take less. So lines are measured,
  * and where they are too wide, or much narrower than thought, broken again by the widths as they turned out.
  */
 function wrapped(
