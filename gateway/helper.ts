@@ -17,6 +17,7 @@ export type {
   Fit,
   Image,
   ImageFormat,
+  OutputFormat,
   ResizeOptions,
   SourceImageFormat,
 } from '../pool/image/engine.js';
