@@ -10,7 +10,7 @@ import { createFitsAt } from './fits.js';
 import { dryrunParameter, fileParameter } from './gateway-parameters.js';
 import type { Judge } from './judge.js';
 import { liftRequired } from './lift-required.js';
-import { onlyWithFaults } from './only-with.js';
+import { onlyWithFaults, withConditions } from './only-with.js';
 import { tagAlternatives } from './tag-alternatives.js';
 
 /** A helper's schema, ready to judge by. */
@@ -94,7 +94,7 @@ function withGatewayParameters({
     ...schema,
     properties: {
       ...Object.fromEntries(files.map((file) => [file.parameter, fileParameter(file)])),
-      ...asSchema(schema.properties),
+      ...withConditions(schema),
       dryrun: dryrunParameter,
     },
     additionalProperties: false,
