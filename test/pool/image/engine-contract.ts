@@ -5,6 +5,7 @@ import { brokenPictureTests } from './contract/broken.js';
 import { formatTests } from './contract/formats.js';
 import { geometryTests } from './contract/geometry.js';
 import { optionTests } from './contract/options.js';
+import { outputTests } from './contract/outputs.js';
 import { resizeTests } from './contract/resize.js';
 import { sourceTests } from './contract/source.js';
 import { watermarkTests } from './contract/watermark.js';
@@ -29,6 +30,7 @@ export function imageEngineTests(
     resizeTests(bench);
     geometryTests(bench);
     optionTests(bench);
+    outputTests(bench, name);
     brokenPictureTests(bench);
   });
 }
