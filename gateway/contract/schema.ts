@@ -52,8 +52,8 @@ export interface Schema {
    * what the description says, and with `auto` also `auto`. Becomes a number of pixels, or one of these texts.
    */
   readonly measure?: MeasureSetting;
-  /** On a string: every character can be drawn by the fonts here. */
-  readonly drawable?: true;
+  /** On a string: every character can be drawn by the fonts here. With `{ lines: true }` it may have line breaks; they become line feeds. */
+  readonly drawable?: true | { readonly lines: true };
   /** On a string beside `choice`: the image engine here writes this format. */
   readonly encodable?: true;
 

@@ -88,7 +88,7 @@ function describeString(schema: JsonSchema): string {
   const parts = ['a string', size(schema.minLength, schema.maxLength, 'character')];
   if (typeof schema.format === 'string') parts.push(` of the format ${schema.format}`);
   if (typeof schema.pattern === 'string') parts.push(describePattern(schema));
-  if (schema.drawable === true) parts.push(' that the fonts here can draw');
+  if (schema.drawable !== undefined) parts.push(' that the fonts here can draw');
   return parts.join('');
 }
 

@@ -128,6 +128,15 @@ describe('keyword drawable', () => {
     expect(judge(schema, '\u202e', { canDraw })).to.contain('"\\u{202e}" (U+202E)');
   });
 
+  it('takes line breaks where they are asked for, as line feeds, and no other control', () => {
+    const canDrawLetters = (text: string) => [...text].filter((character) => character < ' ');
+    const lines = { type: 'string', drawable: { lines: true } };
+    expect(judge(lines, 'a\r\nb\nc', { canDraw: canDrawLetters })).to.equal('a\nb\nc');
+    expect(judge(lines, 'a\rb', { canDraw: canDrawLetters })).to.contain('(U+000D)');
+    expect(judge(lines, 'a\tb\n', { canDraw: canDrawLetters })).to.contain('(U+0009)');
+    expect(judge(schema, 'a\nb', { canDraw: canDrawLetters })).to.contain('(U+000A)');
+  });
+
   it('takes what can be drawn, and everything where nobody judges', () => {
     expect(judge(schema, 'abc', { canDraw })).to.equal('abc');
     expect(judge(schema, '☃')).to.equal('☃');
