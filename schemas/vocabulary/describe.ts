@@ -2,11 +2,12 @@ import { asSchema, followReference, isObject, type JsonSchema, typesOf } from '.
 import { quote } from '../quote.js';
 import { findTag } from '../tag.js';
 import { choiceForm } from './choice.js';
-import { colorForm } from './color/parse-color.js';
+import { colorFormOf } from './color.js';
 import { dayForm } from './day.js';
 import { fractionForm } from './fraction.js';
 import { futureForm } from './future.js';
 import { lineForm } from './line.js';
+import { isMeasure, measureForm } from './measure.js';
 
 /** What is said of a schema that says nothing that could be put in words. */
 export const anything = 'a value that its schema allows';
@@ -27,7 +28,9 @@ function describe(described: JsonSchema, root: JsonSchema, around: readonly Json
   const schema = followReference(described, root);
   const inside = [...around, schema];
   if (typeof schema.form === 'string') return schema.form;
-  if (schema.color === true) return colorForm;
+  const color = colorFormOf(schema.color);
+  if (color !== undefined) return color;
+  if (isMeasure(schema.measure)) return measureForm(schema.measure);
   if (schema.fraction === true) return fractionForm;
   if (schema.future === true) return futureForm;
   if (schema.day === true) return dayForm;
@@ -85,7 +88,7 @@ function describeString(schema: JsonSchema): string {
   const parts = ['a string', size(schema.minLength, schema.maxLength, 'character')];
   if (typeof schema.format === 'string') parts.push(` of the format ${schema.format}`);
   if (typeof schema.pattern === 'string') parts.push(describePattern(schema));
-  if (schema.drawable === true) parts.push(' that the fonts here can draw');
+  if (schema.drawable !== undefined) parts.push(' that the fonts here can draw');
   return parts.join('');
 }
 

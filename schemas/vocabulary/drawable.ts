@@ -7,15 +7,21 @@ export type CanDraw = (text: string) => string[];
 
 const named = 5;
 
-/** `drawable: true` on a string: every character can be drawn. Without `canDraw` every string passes. */
+const lineBreak = /\r?\n/g;
+
+/**
+ * `drawable: true` on a string: every character can be drawn. Without `canDraw` every string passes. With `{ lines: true }` a line
+ * break passes too, and becomes a line feed.
+ */
 export function drawableKeyword(canDraw?: CanDraw): FuncKeywordDefinition {
   return normalisingKeyword({
     keyword: 'drawable',
     type: 'string',
-    metaSchema: { const: true },
-    prepare: () => (value) => {
-      const missing = canDraw?.(value as string) ?? [];
-      if (missing.length === 0) return { ok: true, value };
+    metaSchema: { enum: [true, { lines: true }] },
+    prepare: (setting) => (value) => {
+      const lines = setting === true ? [value as string] : (value as string).split(lineBreak);
+      const missing = canDraw?.(lines.join(' ')) ?? [];
+      if (missing.length === 0) return { ok: true, value: lines.join('\n') };
       return { ok: false, problem: `has characters that no font here can draw: ${nameCharacters(missing)}` };
     },
   });

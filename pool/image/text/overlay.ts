@@ -5,7 +5,10 @@ import { LRUCache } from 'lru-cache';
 import { codedError } from '../../coded-error.js';
 import { once } from '../../once.js';
 import type { FontSet } from './fonts.js';
-import { type TextLayout, textSvg, unscaledSize } from './svg.js';
+import { type Box, type Layout, layOut, lineBreak, type PreparedText, prepareText } from './layout.js';
+import { inkColors, standsOutFrom } from './luminance.js';
+import type { Align, TextStyle } from './style.js';
+import { type TextPlace, textSvg } from './svg.js';
 
 /** Drawn text: premultiplied RGBA, tight around the ink. */
 export interface Overlay {
@@ -15,20 +18,10 @@ export interface Overlay {
   height: number;
 }
 
-export interface TextStyle {
-  /** Pixels. */
-  fontSize: number;
-  /** `#rrggbb`. */
-  color: string;
-  /** The room there is, in whole pixels, at least one; the text is shrunk to it. */
-  maxWidth: number;
-  maxHeight: number;
-}
-
 export interface TextRenderer {
   /**
-   * One line of text, shrunk until its ink fits the room. Undefined where there is no ink, as in a line of spaces.
-   * Throws `{code: 'invalid_input', details}` for a character that no font can draw.
+   * Text, shrunk until its ink, with its outline, fits the room. A line break in it begins a line. Undefined where there is
+   * no ink, as in a line of spaces. Throws `{code: 'invalid_input', details}` for a character that no font can draw.
    */
   render(text: string, style: TextStyle): Overlay | undefined;
 }
@@ -36,13 +29,15 @@ export interface TextRenderer {
 /** The renderer, loaded when it is first asked for. */
 export type LoadText = () => Promise<TextRenderer>;
 
-interface Box {
-  x: number;
-  y: number;
-  width: number;
-  height: number;
-}
-
+const unscaled = {
+  color: '#000000',
+  stroke: { color: '#000000', width: 0 },
+  width: 1,
+  height: 1,
+  x: 0,
+  y: 0,
+  scale: 1,
+};
 const cacheBytes = 16 * 1024 * 1024;
 
 /** The wasm module must be started once a thread and no more. */
@@ -52,43 +47,78 @@ const startResvg = once(async () => {
 });
 
 /**
- * The one renderer of watermark text, whatever the image engine: the same text gives the same pixels. Shaping, accents
- * and right-to-left order are resvg's. Its results are kept, 16 MB at most, since a tenant's watermark is mostly the
+ * The one renderer of watermark text, whatever the image engine: the same text gives the same pixels. Shaping and accents
+ * are resvg's. Its results are kept, 16 MB at most, since a tenant's watermark is mostly the
  * same one.
  */
 export async function createTextRenderer(fonts: FontSet): Promise<TextRenderer> {
   await startResvg();
+  const texts = new LRUCache<string, PreparedText>({ max: 500 });
   const boxes = new LRUCache<string, { box: Box | undefined }>({ max: 500 });
+  const wrappings = new LRUCache<string, { layout: Layout | undefined }>({ max: 500 });
   const overlays = new LRUCache<string, Overlay>({
     maxSize: cacheBytes,
     maxEntrySize: cacheBytes / 4,
     sizeCalculation: (overlay) => overlay.data.length + 1024,
   });
+  const ellipsis = fonts.missing('…').length === 0 ? '…' : '...';
+  const widths = { of: fonts.advance, ellipsis };
 
-  function open(text: string, layout: Omit<TextLayout, 'fontFamily'>) {
-    const { buffers, family } = fonts.chosenFor(text);
+  function prepare(text: string): PreparedText {
+    const known = texts.get(text);
+    if (known) return known;
+    const missing = fonts.missing(text.replaceAll(lineBreak, ' '));
+    if (missing.length > 0) throw undrawable(missing);
+    const prepared = prepareText(text);
+    texts.set(text, prepared);
+    return prepared;
+  }
+
+  function open(lines: readonly string[], place: Omit<TextPlace, 'fontFamily'>) {
+    const { buffers, family } = fonts.chosenFor(lines.join(' '));
     const options: ResvgRenderOptions = { font: { fontBuffers: buffers, defaultFontFamily: family } };
-    return new Resvg(textSvg(text, { ...layout, fontFamily: family }), options);
+    return new Resvg(textSvg(lines, { ...place, fontFamily: family }), options);
   }
 
   /** Outlines scale evenly (nothing is hinted), so one measurement holds for every size. */
-  function measure(text: string): Box | undefined {
-    const known = boxes.get(text);
+  function measure(lines: readonly string[], align: Align): Box | undefined {
+    const key = `${align} ${lines.join('\n')}`;
+    const known = boxes.get(key);
     if (known) return known.box;
-    const missing = fonts.missing(text);
-    if (missing.length > 0) throw undrawable(missing);
-    const resvg = open(text, { color: '#000000', width: 1, height: 1, x: 0, y: 0, scale: 1 });
+    const resvg = open(lines, { ...unscaled, align });
     const { x = 0, y = 0, width = 0, height = 0 } = resvg.getBBox() ?? {};
     resvg.free();
     const box = width > 0 && height > 0 ? { x, y, width, height } : undefined;
-    boxes.set(text, { box });
+    boxes.set(key, { box });
     return box;
   }
 
-  function draw(text: string, box: Box, scale: number, style: TextStyle): Overlay {
-    const width = Math.min(Math.ceil(box.width * scale), style.maxWidth);
-    const height = Math.min(Math.ceil(box.height * scale), style.maxHeight);
-    const resvg = open(text, { color: style.color, width, height, x: box.x, y: box.y, scale });
+  function layOutOnce(text: string, prepared: PreparedText, style: TextStyle): Layout | undefined {
+    const { fontSize, outline = 0, align = 'left', maxWidth, maxHeight, wrap } = style;
+    const measures = {
+      widths,
+      measure: (lines: readonly string[]) => measure(lines, lines.length > 1 ? align : 'left'),
+    };
+    if (!wrap) return layOut(prepared, style, measures);
+    const key = [fontSize, outline, align, maxWidth, maxHeight, wrap.maxLines, text].join(' ');
+    const known = wrappings.get(key) ?? { layout: layOut(prepared, style, measures) };
+    wrappings.set(key, known);
+    return known.layout;
+  }
+
+  function draw({ lines, box, scale, outline }: Layout, style: TextStyle, align: Align): Overlay {
+    const width = Math.min(Math.ceil(box.width * scale + 2 * outline), style.maxWidth);
+    const height = Math.min(Math.ceil(box.height * scale + 2 * outline), style.maxHeight);
+    const resvg = open(lines, {
+      color: style.color,
+      stroke: { color: inkColors[standsOutFrom(style.color)], width: 2 * outline },
+      align,
+      width,
+      height,
+      x: outline - box.x * scale,
+      y: outline - box.y * scale,
+      scale,
+    });
     const image = resvg.render();
     const overlay = { data: image.pixels, width, height };
     image.free();
@@ -98,12 +128,12 @@ export async function createTextRenderer(fonts: FontSet): Promise<TextRenderer> 
 
   return {
     render(text, style) {
-      const box = measure(text);
-      if (!box) return undefined;
-      const wanted = style.fontSize / unscaledSize;
-      const scale = Math.min(wanted, style.maxWidth / box.width, style.maxHeight / box.height);
-      const key = `${scale} ${style.color} ${text}`;
-      const overlay = overlays.get(key) ?? draw(text, box, scale, style);
+      const layout = layOutOnce(text, prepare(text), style);
+      if (!layout) return undefined;
+      const { lines, scale, outline } = layout;
+      const align = lines.length > 1 ? (style.align ?? 'left') : 'left';
+      const key = `${scale} ${style.color} ${outline} ${align} ${lines.join('\n')}`;
+      const overlay = overlays.get(key) ?? draw(layout, style, align);
       overlays.set(key, overlay);
       return overlay;
     },

@@ -4,7 +4,9 @@ import { borderTests } from './contract/border.js';
 import { brokenPictureTests } from './contract/broken.js';
 import { formatTests } from './contract/formats.js';
 import { geometryTests } from './contract/geometry.js';
+import { legibilityTests } from './contract/legibility.js';
 import { optionTests } from './contract/options.js';
+import { outputTests } from './contract/outputs.js';
 import { resizeTests } from './contract/resize.js';
 import { sourceTests } from './contract/source.js';
 import { watermarkTests } from './contract/watermark.js';
@@ -25,10 +27,12 @@ export function imageEngineTests(
     formatTests(bench);
     borderTests(bench);
     watermarkTests(bench);
+    legibilityTests(bench);
     sourceTests(bench);
     resizeTests(bench);
     geometryTests(bench);
     optionTests(bench);
+    outputTests(bench, name);
     brokenPictureTests(bench);
   });
 }

@@ -82,8 +82,10 @@ describe('createTextRenderer', () => {
         text,
         fc.integer({ min: 4, max: 1000 }),
         fc.constantFrom(...corners),
-        (width, height, line, fontSize, position) => {
-          const options = { text: line, fontSize, position, color: '#ffffff', opacity: 1 };
+        fc.constantFrom(0, 1, 10, 100),
+        fc.constantFrom(undefined, { maxLines: 1 }, { maxLines: 10 }),
+        (width, height, line, fontSize, position, outline, wrap) => {
+          const options = { text: line, fontSize, position, color: '#ffffff', opacity: 1, outline, wrap };
           const placement = placeWatermark({ width, height }, options, renderer);
           if (!placement) return;
           const { overlay, left, top } = placement;
