@@ -1,5 +1,6 @@
 import { codedError } from '../coded-error.js';
 import type {
+  BorderOptions,
   CompositeOptions,
   CropOptions,
   EncodeOptions,
@@ -8,6 +9,7 @@ import type {
   ResizeOptions,
 } from './engine.js';
 import type { Rectangle } from './geometry/crop.js';
+import { isPercent } from './measure.js';
 
 /** The longest side that may be asked for: what a WebP can be. */
 const longestSide = 16_383;
@@ -29,6 +31,22 @@ export function judgeResize(options: ResizeOptions): ResizeOptions & { fit: Fit 
     given.map(([name, value]) => range('resize', name, value, 1, longestSide)),
   );
   return { width, height, fit };
+}
+
+export function judgeBorder(options: BorderOptions): BorderOptions {
+  const measures = ['width', 'top', 'right', 'bottom', 'left', 'radius'] as const;
+  checkNames('border', options, [...measures, 'color', 'inset']);
+  const { color } = options;
+  if (typeof color !== 'string' || !/^#[0-9a-f]{6}$/i.test(color)) {
+    throw new TypeError(`border: color must be #rrggbb, but is ${show(color)}`);
+  }
+  refuse(
+    'border',
+    measures
+      .filter((name) => name === 'width' || options[name] !== undefined)
+      .map((name) => measure('border', name, options[name], 5000)),
+  );
+  return options;
 }
 
 /** A rectangle inside a picture of this size. */
@@ -77,6 +95,12 @@ export function judgeEncode(format: ImageFormat, options: EncodeOptions): Encode
   const png = { field: 'quality', problem: 'is for jpg and webp; a png has none' };
   refuse('encode', [found ?? (format === 'png' ? png : undefined)]);
   return { quality };
+}
+
+/** Pixels from 0, or per cent. */
+function measure(operation: string, field: string, value: unknown, most: number): Problem | undefined {
+  if (isPercent(value)) return undefined;
+  return range(operation, field, value, 0, most, 'or per cent such as "5%"');
 }
 
 /** A TypeError for what is no whole number; a problem for one out of the range. */
