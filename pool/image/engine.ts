@@ -16,7 +16,7 @@ export interface ImageLimits {
 }
 
 export interface BorderOptions {
-  /** On each side: pixels, 0 to 5000, or per cent of the picture's shorter side, `"5%"`. */
+  /** On each side: pixels, 0 to 16383, or per cent of the picture's shorter side, `"5%"`. */
   width: Measure;
   /** On this side, in place of `width`. */
   top?: Measure | undefined;

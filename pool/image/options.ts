@@ -44,7 +44,7 @@ export function judgeBorder(options: BorderOptions): BorderOptions {
     'border',
     measures
       .filter((name) => name === 'width' || options[name] !== undefined)
-      .map((name) => measure('border', name, options[name], 5000)),
+      .map((name) => measure('border', name, options[name], longestSide)),
   );
   return options;
 }
