@@ -43,7 +43,10 @@ export default defineHelper({
   examples: [
     { summary: 'At most 320 pixels wide', input: { width: 320, format: 'webp' } },
     { summary: 'A square thumbnail', input: { width: 200, height: 200, fit: 'cover', format: 'jpg' } },
-    { summary: 'Whole, on grey', input: { width: 400, height: 400, fit: 'contain', background: 'light gray' } },
+    {
+      summary: 'Whole, on grey',
+      input: { width: 400, height: 400, fit: 'contain', background: 'light gray' },
+    },
   ],
   dryrun: ({ url, width, height, fit, enlarge, background, format, quality }) => ({
     operation: 'resize',
@@ -56,5 +59,5 @@ export default defineHelper({
     format,
     ...(quality === undefined ? {} : { quality }),
   }),
-  handler: ({ format, quality, ...sizes }, { image }) => resize(image, sizes).encode(format, { quality }),
+  handler: ({ format, quality, ...wanted }, { image }) => resize(image, wanted).encode(format, { quality }),
 });

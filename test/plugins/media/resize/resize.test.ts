@@ -1,17 +1,19 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { resize, type SizeWanted } from '../../../../plugins/media/resize/resize.js';
 import type { Image } from '../../../../pool/image/engine.js';
 import { recordImage } from '../../../../pool/image/operation.js';
 import type { Operation } from '../../../../pool/image/recipe.js';
-import { resize, type SizeWanted } from '../../../../plugins/media/resize/resize.js';
 
 /** A picture of this size, of which only the sizes and the steps matter. */
 function picture(width: number, height: number) {
   const steps: Operation['kind'][] = [];
   const image = recordImage({
+    engine: 'sharp',
     format: 'png',
     bytes: new Uint8Array(0),
     size: { width, height, frames: 1 },
+    frames: 1,
     limits: { maxPixels: 1e9, maxFrames: 1 },
     async render(operations) {
       steps.push(...operations.map(({ kind }) => kind));
