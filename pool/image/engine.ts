@@ -2,12 +2,6 @@ import type { Measure } from './measure.js';
 
 /** Output formats, by the name that answers use. The engine jimp writes no avif. */
 export type ImageFormat = 'png' | 'jpg' | 'webp' | 'avif';
-
-import type { Measure } from './measure.js';
-
-/** Output formats, by the name that answers use. */
-export type ImageFormat = 'png' | 'jpg' | 'webp';
-
 /** Formats that pictures come in, by the same names. */
 export type SourceImageFormat = 'png' | 'jpg' | 'webp' | 'gif';
 
