@@ -58,12 +58,14 @@ export default defineHelper({
       input: { width: '3%', bottom: '12%', radius: '2%', color: 'white' },
     },
   ],
-  dryrun: ({ url, width, color, format, ...others }) => ({
+  dryrun: ({ url, width, color, format, radius, inset, ...others }) => ({
     source_url: url ?? null,
     border_width: width,
     color,
     format,
     ...others,
+    ...(radius === 0 ? {} : { radius }),
+    ...(inset ? { inset } : {}),
   }),
   handler: ({ width, top, right, bottom, left, color, radius, inset, format, quality }, { image }) =>
     image.border({ width, top, right, bottom, left, color, radius, inset }).encode(format, { quality }),

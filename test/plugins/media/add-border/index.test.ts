@@ -14,8 +14,6 @@ describe('media/add-border', () => {
       border_width: 20,
       color: '#800080',
       format: 'png',
-      radius: 0,
-      inset: false,
     });
   });
 
