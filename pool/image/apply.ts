@@ -1,8 +1,9 @@
+import { drawBorder } from './border/draw-border.js';
 import { compositeRaster } from './geometry/composite.js';
 import { cropRaster } from './geometry/crop.js';
 import { rotateRaster } from './geometry/rotate.js';
 import { turnRaster } from './geometry/turn.js';
-import { extendRaster, type Raster } from './raster.js';
+import type { Raster } from './raster.js';
 import type { Operation } from './recipe.js';
 import type { LoadText } from './text/overlay.js';
 import { drawWatermark } from './text/placement.js';
@@ -33,7 +34,7 @@ export async function applyOperations(
 function apply(raster: Raster, operation: Operation, tools: Tools): Raster | Promise<Raster> {
   switch (operation.kind) {
     case 'border':
-      return extendRaster(raster, operation);
+      return drawBorder(raster, operation, tools.opaque);
     case 'watermark':
       return watermark(raster, operation, tools);
     case 'resize':

@@ -1,6 +1,7 @@
+import type { Measure } from './measure.js';
+
 /** Output formats, by the name that answers use. The engine jimp writes no avif. */
 export type ImageFormat = 'png' | 'jpg' | 'webp' | 'avif';
-
 /** Formats that pictures come in, by the same names. */
 export type SourceImageFormat = 'png' | 'jpg' | 'webp' | 'gif';
 
@@ -20,10 +21,19 @@ export interface ImageLimits {
 }
 
 export interface BorderOptions {
-  /** Pixels per side, 0 to 5000. */
-  width: number;
+  /** On each side: pixels, 0 to 16383, or per cent of the picture's shorter side, `"5%"`. */
+  width: Measure;
+  /** On this side, in place of `width`. */
+  top?: Measure | undefined;
+  right?: Measure | undefined;
+  bottom?: Measure | undefined;
+  left?: Measure | undefined;
   /** `#rrggbb`. */
   color: string;
+  /** Rounds the outer corners, pixels or per cent; what lies outside is transparent, in a jpg white. Default 0. */
+  radius?: Measure | undefined;
+  /** Over the picture's edges, whose size stays, in place of around it. Default false. */
+  inset?: boolean | undefined;
 }
 
 export interface WatermarkOptions {
@@ -104,6 +114,7 @@ export interface Image {
   readonly type: string;
   /** The file as it came. A copy, made when it is first asked for: whoever writes into it changes no picture. */
   readonly bytes: Uint8Array;
+  /** A border of one colour, around the picture or over its edges. */
   border(options: BorderOptions): Image;
   watermark(options: WatermarkOptions): Image;
   /** Another size. Larger than the source is allowed. */

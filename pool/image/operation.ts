@@ -1,3 +1,4 @@
+import { planBorder } from './border/plan-border.js';
 import type {
   EncodeOptions,
   Image,
@@ -11,7 +12,7 @@ import { keepsAnimation, mediaTypes } from './formats.js';
 import { planResize } from './geometry/plan-resize.js';
 import { rotatedSize } from './geometry/rotate.js';
 import { checkResult, checkStep, type Size } from './limits.js';
-import { judgeComposite, judgeCrop, judgeEncode, judgeResize, judgeRotate } from './options.js';
+import { judgeBorder, judgeComposite, judgeCrop, judgeEncode, judgeResize, judgeRotate } from './options.js';
 import type { Raster } from './raster.js';
 import type { Operation } from './recipe.js';
 
@@ -88,9 +89,8 @@ function toImage(file: OpenedFile, copyOfBytes: () => Uint8Array, recipe: Recipe
       return copyOfBytes();
     },
     border(options) {
-      const both = 2 * options.width;
-      const grown = { width: size.width + both, height: size.height + both };
-      return then({ kind: 'border', ...options }, grown);
+      const { plan, ...grown } = planBorder(size, judgeBorder(options));
+      return then({ kind: 'border', ...plan }, grown);
     },
     watermark(options) {
       return then({ kind: 'watermark', ...options }, size);

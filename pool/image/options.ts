@@ -1,5 +1,6 @@
 import { codedError } from '../coded-error.js';
 import type {
+  BorderOptions,
   CompositeOptions,
   CropOptions,
   EncodeOptions,
@@ -20,6 +21,7 @@ import {
   outputFormats,
 } from './formats.js';
 import type { Rectangle } from './geometry/crop.js';
+import { isPercent } from './measure.js';
 
 /** The longest side that may be asked for: what a WebP can be. */
 const longestSide = 16_383;
@@ -40,6 +42,22 @@ export function judgeResize(options: ResizeOptions): ResizeOptions & { fit: Fit 
     given.map(([name, value]) => range('resize', name, value, 1, longestSide)),
   );
   return { width, height, fit };
+}
+
+export function judgeBorder(options: BorderOptions): BorderOptions {
+  const measures = ['width', 'top', 'right', 'bottom', 'left', 'radius'] as const;
+  checkNames('border', options, [...measures, 'color', 'inset']);
+  const { color } = options;
+  if (typeof color !== 'string' || !/^#[0-9a-f]{6}$/i.test(color)) {
+    throw new TypeError(`border: color must be #rrggbb, but is ${show(color)}`);
+  }
+  refuse(
+    'border',
+    measures
+      .filter((name) => name === 'width' || options[name] !== undefined)
+      .map((name) => measure('border', name, options[name], longestSide)),
+  );
+  return options;
 }
 
 /** A rectangle inside a picture of this size. */
@@ -116,6 +134,12 @@ function unwritable(format: OutputFormat, result: ResultFormat, file: EncodedFil
   if (!canEncode(file.engine, result)) return { field: 'format', problem: cannotEncode(file.engine, result) };
   if (format !== 'same' || file.frames === 1 || keepsAnimation(file.engine, result)) return undefined;
   return { field: 'format', problem: cannotKeepAnimation(file.engine, result) };
+}
+
+/** Pixels from 0, or per cent. */
+function measure(operation: string, field: string, value: unknown, most: number): Problem | undefined {
+  if (isPercent(value)) return undefined;
+  return range(operation, field, value, 0, most, 'or per cent such as "5%"');
 }
 
 /** A TypeError for what is no whole number; a problem for one out of the range. */

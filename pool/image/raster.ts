@@ -1,5 +1,3 @@
-import type { BorderOptions } from './engine.js';
-
 /** Decoded pixels: sRGB, 8 bit, rows without padding; alpha is not premultiplied. */
 export interface Raster {
   data: Uint8Array;
@@ -11,16 +9,6 @@ export interface Raster {
   channels: 3 | 4;
   /** Frames, one below the other in `data`. */
   frames: number;
-}
-
-/**
- * A larger raster in which every frame stands in a frame of one solid colour. Own code so that both engines give the same
- * pixels.
- */
-export function extendRaster(raster: Raster, { width: border, color }: BorderOptions): Raster {
-  if (border === 0) return raster;
-  const pixel = Buffer.from(`${color.slice(1)}ff`, 'hex').subarray(0, raster.channels);
-  return mount(raster, raster.width + 2 * border, raster.height + 2 * border, border, border, pixel);
 }
 
 /** Every frame on a canvas filled with one pixel's bytes, its top left corner at (`left`, `top`). */

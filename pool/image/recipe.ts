@@ -1,11 +1,12 @@
-import type { BorderOptions, WatermarkOptions } from './engine.js';
+import type { BorderPlan } from './border/plan-border.js';
+import type { WatermarkOptions } from './engine.js';
 import type { Rectangle } from './geometry/crop.js';
 import type { Rotation } from './geometry/rotate.js';
 import type { Raster } from './raster.js';
 
 /** One step of a picture's recipe; its numbers are judged and its sizes worked out. */
 export type Operation =
-  | ({ kind: 'border' } & BorderOptions)
+  | ({ kind: 'border' } & BorderPlan)
   | ({ kind: 'watermark' } & WatermarkOptions)
   | { kind: 'resize'; width: number; height: number }
   | ({ kind: 'crop' } & Rectangle)

@@ -1,6 +1,7 @@
 import type Sharp from 'sharp';
 import type { Sharp as Pipeline } from 'sharp';
-import type { BorderOptions, ImageLimits, ResultFormat } from '../engine.js';
+import type { BorderPlan } from '../border/plan-border.js';
+import type { ImageLimits, ResultFormat } from '../engine.js';
 import { keepsAnimation } from '../formats.js';
 import type { ImageHeader, Orientation } from '../header/probe.js';
 import type { Raster } from '../raster.js';
@@ -79,7 +80,9 @@ function splitLeading(
   animated: boolean,
 ): Leading & { rest: readonly Operation[] } {
   const [first, second] = operations;
-  if (first?.kind === 'border' && !isTiny(header)) return { border: first, rest: operations.slice(1) };
+  if (first?.kind === 'border' && isPlain(first) && !isTiny(header)) {
+    return { border: first, rest: operations.slice(1) };
+  }
   if (animated) return { rest: operations };
   if (first?.kind === 'resize') return { resize: first, rest: operations.slice(1) };
   if (first?.kind !== 'crop' || header.orientation !== 1) return { rest: operations };
@@ -108,8 +111,13 @@ function isTiny({ width, height, frames }: ImageHeader): boolean {
   return frames === 1 && width * height < ownBorderPixels;
 }
 
-function extend(image: Pipeline, { width, color }: BorderOptions): void {
-  if (width > 0) image.extend({ top: width, right: width, bottom: width, left: width, background: color });
+/** Whether a border is no more than a larger canvas. */
+function isPlain({ radius, inset }: BorderPlan): boolean {
+  return radius === 0 && !inset;
+}
+
+function extend(image: Pipeline, { top, right, bottom, left, color }: BorderPlan): void {
+  if (top + right + bottom + left > 0) image.extend({ top, right, bottom, left, background: color });
 }
 
 /** A pipeline over decoded pixels. */

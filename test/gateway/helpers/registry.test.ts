@@ -38,11 +38,13 @@ async function withFiles<T>(files: Record<string, string>, use: (folder: string)
 }
 
 describe('loadRegistry', () => {
-  it('finds the four helpers that the package brings', async () => {
+  it('finds the helpers that the package brings', async () => {
     const registry = await loadRegistry([builtinPlugins], createVocabulary());
     expect([...registry.keys()].sort()).to.deep.equal([
       'media/add-border',
       'media/add-watermark',
+      'media/convert',
+      'media/resize',
       'text/diff-two-strings',
       'text/remove-stopwords',
     ]);

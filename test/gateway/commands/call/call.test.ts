@@ -79,7 +79,7 @@ describe('call', () => {
     expect(code).to.equal(1);
     expect(stderr.trimEnd().split('\n')).to.have.length(2);
     expect(stderr)
-      .to.match(/^Error: width must be an integer/)
+      .to.match(/^Error: width must be a whole number/)
       .and.to.contain('did you mean "width"?');
   });
 

@@ -4,7 +4,7 @@ import { callContext } from '../../call-context.js';
 import { recordingImage } from '../recording-image.js';
 
 const context = callContext('media/add-border');
-const input = { width: 20, color: '#800080', format: 'png' } as const;
+const input = { width: 20, color: '#800080', radius: 0, inset: false, format: 'png' } as const;
 
 describe('media/add-border', () => {
   it('tells in a dry run what it would do', () => {
@@ -17,6 +17,11 @@ describe('media/add-border', () => {
     });
   });
 
+  it('tells what else was asked for', () => {
+    const more = { top: '5%', radius: 8, inset: true, format: 'jpg', quality: 70 } as const;
+    expect(addBorder.dryrun?.({ ...input, ...more }, context)).to.include(more);
+  });
+
   it('tells source_url null where none was given', () => {
     expect(addBorder.dryrun?.(input, context)).to.include({ source_url: null });
   });
@@ -24,6 +29,8 @@ describe('media/add-border', () => {
   it('draws the border and encodes', async () => {
     const { image, calls } = recordingImage();
     expect(await addBorder.handler(input, { ...context, image })).to.include({ type: 'image/test' });
-    expect(calls).to.deep.equal([{ border: { width: 20, color: '#800080' } }, { encode: 'png' }]);
+    const sides = { top: undefined, right: undefined, bottom: undefined, left: undefined };
+    const border = { width: 20, ...sides, color: '#800080', radius: 0, inset: false };
+    expect(calls).to.deep.equal([{ border }, { encode: 'png' }]);
   });
 });

@@ -7,7 +7,7 @@ import { judge } from '../../../../pool/image/png/judge.js';
 import { findPacker, type Packer } from '../../../../pool/image/png/packer.js';
 import { samplePlaces } from '../../../../pool/image/png/sample.js';
 import { deflateRows, tryStrategies } from '../../../../pool/image/png/strategy.js';
-import { extendRaster, type Raster } from '../../../../pool/image/raster.js';
+import { mount, type Raster } from '../../../../pool/image/raster.js';
 import { decodeBySharp } from '../decoders.js';
 import { type Content, contents, drawRaster } from './pictures.js';
 
@@ -17,7 +17,7 @@ const drawing = drawRaster('drawing', 400, 300, 3, 1);
 /** Red, green and blue the same: three bytes in a row repeat much more often than by chance. */
 const grey = { ...photo, data: photo.data.map((_, i) => photo.data[i - (i % 3)] as number) };
 const noise = drawRaster('noise', 400, 300, 3, 1);
-const framed = extendRaster(photo, { width: 20, color: '#800080' });
+const framed = mount(photo, 440, 340, 20, 20, Buffer.from('800080', 'hex'));
 
 /** Bytes of the best that zlib's trials find. */
 function triedSize(raster: Raster): number {

@@ -1,0 +1,63 @@
+import { defineHelper, pictureOutput, pictureOutputRules } from 'helper-gateway/helper';
+import { resize } from './resize.js';
+
+const side = { type: 'integer', minimum: 1, maximum: 16_383 } as const;
+
+export default defineHelper({
+  summary: 'Makes an image smaller, or larger where that is asked for.',
+  description:
+    'Takes a JPEG, PNG, WebP or GIF from `url` or from the multipart field `file`. With one of `width` and `height` the other follows. With ' +
+    'both, `fit` says how the picture fills them: `inside` is as large as fits in them, whole; `cover` fills them, and what is too much on two ' +
+    'sides is cut off evenly; `contain` is `inside` with `background` around it up to the size; `fill` is stretched. No picture is enlarged ' +
+    'without `enlarge`: it is returned at its own size, `cover` then cuts the shape out of it, and `contain` has more background. With ' +
+    '`dryrun` nothing is downloaded or drawn.',
+  source: 'image',
+  input: {
+    type: 'object',
+    properties: {
+      width: { ...side, description: 'Pixels across; follows the height where it is left out.' },
+      height: { ...side, description: 'Pixels down; follows the width where it is left out.' },
+      fit: {
+        type: 'string',
+        choice: { inside: ['fit'], cover: [], contain: [], fill: ['stretch'] },
+        default: 'inside',
+        description: 'How the picture fills a width and a height that are both given.',
+      },
+      enlarge: {
+        type: 'boolean',
+        default: false,
+        description: 'Whether a picture may become larger than it is.',
+      },
+      background: {
+        type: 'string',
+        color: true,
+        maxLength: 100,
+        default: '#ffffff',
+        description: 'Colour around a picture that `contain` does not fill.',
+      },
+      ...pictureOutput,
+    },
+    anyOf: [{ required: ['width'] }, { required: ['height'] }],
+    onlyWith: pictureOutputRules,
+  },
+  examples: [
+    { summary: 'At most 320 pixels wide', input: { width: 320, format: 'webp' } },
+    { summary: 'A square thumbnail', input: { width: 200, height: 200, fit: 'cover', format: 'jpg' } },
+    {
+      summary: 'Whole, on grey',
+      input: { width: 400, height: 400, fit: 'contain', background: 'light gray' },
+    },
+  ],
+  dryrun: ({ url, width, height, fit, enlarge, background, format, quality }) => ({
+    operation: 'resize',
+    source_url: url ?? null,
+    width: width ?? null,
+    height: height ?? null,
+    fit,
+    enlarge,
+    background,
+    format,
+    ...(quality === undefined ? {} : { quality }),
+  }),
+  handler: ({ format, quality, ...wanted }, { image }) => resize(image, wanted).encode(format, { quality }),
+});
