@@ -15,7 +15,9 @@ const headerBytes = 65_536;
 export async function avifToPng(bytes: Uint8Array, limits: ImageLimits): Promise<Uint8Array> {
   checkSize('image', { ...largestIn(bytes), frames: 1 }, limits);
   const { data, width, height } = await decodeFresh(bytes).catch((cause) => {
-    throw new ImageError('bad_image', 'The image cannot be decoded: its data is broken or cut off.', { cause });
+    throw new ImageError('bad_image', 'The image cannot be decoded: its data is broken or cut off.', {
+      cause,
+    });
   });
   const raster: Raster = { data: asBytes(data), width, height, channels: 4, frames: 1 };
   return encodePng(dropOpaqueAlpha(raster));
@@ -34,7 +36,11 @@ async function decodeFresh(bytes: Uint8Array) {
 function largestIn(bytes: Uint8Array): { width: number; height: number } {
   const header = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, headerBytes));
   const sizes: { width: number; height: number }[] = [];
-  for (let at = header.indexOf('ispe'); at >= 0 && at + 16 <= header.length; at = header.indexOf('ispe', at + 4)) {
+  for (
+    let at = header.indexOf('ispe');
+    at >= 0 && at + 16 <= header.length;
+    at = header.indexOf('ispe', at + 4)
+  ) {
     sizes.push({ width: header.readUInt32BE(at + 8), height: header.readUInt32BE(at + 12) });
   }
   const [largest] = sizes.sort((a, b) => b.width * b.height - a.width * a.height);
