@@ -48,7 +48,7 @@ const jpegOptions = { quality: 79, chromaSubsampling: '4:2:0', optimiseCoding: f
  */
 const webpOptions = { quality: 80, effort: 2 };
 /**
- * Effort 1 is half the time of effort 2 for 2 % more bytes, still 10 to 25 times a JPEG's; effort 0 is half of that again, and then a
+ * Effort 1 is half the time of effort 2 for 2 % more bytes, still some 25 times a JPEG's; effort 0 is half of that again, and then a
  * WebP is as small. Quality 60 looks like the others' defaults, in about six tenths of a JPEG's bytes.
  */
 const avifOptions = { quality: 60, effort: 1, chromaSubsampling: '4:2:0', bitdepth: 8 } as const;
