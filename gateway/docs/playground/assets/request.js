@@ -28,16 +28,9 @@ export function describe(request, form) {
         ? { kind: 'data' }
         : {
             kind: 'file',
-            extension: extensionOf(named(format, request) ?? form.dataset.extension),
+            extension: extensionOf(typeof format === 'string' ? format : form.dataset.extension),
           },
   };
-}
-
-/** What the input says of the answer's format: `same` is that of the file. */
-function named(format, { files }) {
-  if (format !== 'same') return typeof format === 'string' ? format : undefined;
-  const [file] = files.values();
-  return file && /\.(\w+)$/.exec(file.name)?.[1];
 }
 
 function extensionOf(format = 'png') {
