@@ -54,6 +54,29 @@ export function defineHelper<
 }
 
 /**
+ * The parameters by which a helper that answers with a picture lets the caller choose its form: spread them into `properties`, and
+ * hand both to `image.encode`. They go with `onlyWith: pictureOutputRules`.
+ */
+export const pictureOutput = {
+  format: {
+    type: 'string',
+    choice: { png: [], jpg: ['jpeg'], webp: [], avif: [], same: [] },
+    encodable: true,
+    default: 'png',
+    description: 'Format of the result; "same" keeps that of the picture.',
+  },
+  quality: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 100,
+    description: 'Quality of the result, from 1 (a small file) to 100 (the finest picture).',
+  },
+} as const;
+
+/** What `quality` makes sense with: the `onlyWith` of an input that has the parameters of `pictureOutput`. */
+export const pictureOutputRules = { quality: { format: ['jpg', 'webp', 'avif', 'same'] } } as const;
+
+/**
  * An error for input that the schema cannot judge: thrown by a handler it becomes 400 `invalid_input` with this
  * field and problem. An object of the same shape, `{code: 'invalid_input', details: [{field, problem}]}`, is as good.
  */

@@ -1,7 +1,6 @@
 import type { Ajv } from 'ajv';
 import type { FileField } from '../declared-helper.js';
 import { toProblems } from '../explain-errors.js';
-import type { FieldProblem } from '../field-problem.js';
 import { asSchema, type JsonSchema } from '../json-schema.js';
 import { notJson } from '../not-json.js';
 import { hasEndlessReference, schemaFaults } from '../schema-faults.js';
@@ -9,11 +8,10 @@ import { closeNested } from './close-nested.js';
 import type { FitsAt } from './coerce.js';
 import { createFitsAt } from './fits.js';
 import { dryrunParameter, fileParameter } from './gateway-parameters.js';
+import type { Judge } from './judge.js';
 import { liftRequired } from './lift-required.js';
+import { onlyWithFaults, withConditions } from './only-with.js';
 import { tagAlternatives } from './tag-alternatives.js';
-
-/** Judges values, into which defaults and normal forms are written; empty where they are right. */
-export type Judge = (values: Record<string, unknown>) => FieldProblem[];
 
 /** A helper's schema, ready to judge by. */
 export interface CompiledSchema {
@@ -48,16 +46,21 @@ export function compileSchema(
   const unreadable = notJson(given, 'input');
   if (unreadable.length > 0) throw new SchemaError(unreadable);
   const declared = withGatewayParameters(declaration);
-  const faultsOf = () => [...schemaFaults(ajv, given, 'input'), ...undeclared(declared)];
+  const faultsOf = () => [
+    ...schemaFaults(ajv, given, 'input'),
+    ...undeclared(declared),
+    ...onlyWithFaults(given),
+  ];
   if (hasEndlessReference(given)) throw new SchemaError(faultsOf());
   try {
     const closed = closeNested(declared);
     const judge = createJudge(ajv, tagAlternatives(closed));
     const judgeDryrun = createJudge(ajv, tagAlternatives(liftRequired(closed)));
-    const faults = undeclared(declared);
+    const faults = [...undeclared(declared), ...onlyWithFaults(given, judgeDryrun)];
     if (faults.length > 0) throw new SchemaError(faults);
     return { declared, closed, judge, judgeDryrun, fitsAt: createFitsAt(ajv, closed) };
   } catch (error) {
+    if (error instanceof SchemaError) throw error;
     const faults = faultsOf();
     // What shows in the whole only, ajv has said in its own words.
     if (faults.length === 0) faults.push(error instanceof Error ? error.message : String(error));
@@ -78,7 +81,8 @@ export function inputFaults(ajv: Ajv, input: JsonSchema): readonly string[] {
 
 function createJudge(ajv: Ajv, schema: JsonSchema): Judge {
   const validate = ajv.compile(schema);
-  return (values) => (validate(values) ? [] : toProblems(validate.errors ?? [], schema));
+  return (values, context) =>
+    validate.call(context as never, values) ? [] : toProblems(validate.errors ?? [], schema);
 }
 
 function withGatewayParameters({
@@ -94,7 +98,7 @@ function withGatewayParameters({
     ...schema,
     properties: {
       ...Object.fromEntries(files.map((file) => [file.parameter, fileParameter(file)])),
-      ...asSchema(schema.properties),
+      ...withConditions(schema),
       dryrun: dryrunParameter,
     },
     additionalProperties: false,
