@@ -46,7 +46,11 @@ export function compileSchema(
   const unreadable = notJson(given, 'input');
   if (unreadable.length > 0) throw new SchemaError(unreadable);
   const declared = withGatewayParameters(declaration);
-  const faultsOf = () => [...schemaFaults(ajv, given, 'input'), ...undeclared(declared)];
+  const faultsOf = () => [
+    ...schemaFaults(ajv, given, 'input'),
+    ...undeclared(declared),
+    ...onlyWithFaults(given),
+  ];
   if (hasEndlessReference(given)) throw new SchemaError(faultsOf());
   try {
     const closed = closeNested(declared);

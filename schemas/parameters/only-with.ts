@@ -65,9 +65,10 @@ export function withConditions(input: JsonSchema): JsonSchema {
 
 /**
  * What is wrong with the `onlyWith` of an input besides its form, each with its place: names that there are not, values that their
- * parameter never has, and one that stands elsewhere than at the top. `judge` judges values as those of a dry run.
+ * parameter never has, and one that stands elsewhere than at the top. `judge` judges values as those of a dry run; without it,
+ * where there is none yet, values are left out.
  */
-export function onlyWithFaults(input: JsonSchema, judge: Judge): string[] {
+export function onlyWithFaults(input: JsonSchema, judge?: Judge): string[] {
   const names = Object.keys(asSchema(input.properties));
   const faults = misplaced(input);
   for (const [name, conditions] of onlyWithOf(input)) {
@@ -79,7 +80,7 @@ export function onlyWithFaults(input: JsonSchema, judge: Judge): string[] {
       const place = `${at}/${escapePointer(parameter)}`;
       if (!names.includes(parameter)) faults.push(unknown(parameter, place));
       else if (parameter === name) faults.push(`input.onlyWith.${name} is about itself (#/${place})`);
-      else faults.push(...values.flatMap((value) => neverHad(parameter, value, place, judge)));
+      else if (judge) faults.push(...values.flatMap((value) => neverHad(parameter, value, place, judge)));
     }
   }
   return faults;

@@ -103,6 +103,11 @@ describe('what an author gets wrong with the keywords', () => {
     );
   });
 
+  it('is told of names that there are not beside all else', () => {
+    const told = faultOf({ onlyWith: { qualiti: { format: ['jpg'] } } }, { width: { type: 'integr' } });
+    expect(told).to.include('qualiti is no parameter').and.include('width.type must be one of');
+  });
+
   it('is told of a measure', () => {
     expect(length(true)).to.equal(
       'input.properties.width.measure must be an object, but is the boolean true; write {"minimum":0,"maximum":100} (#/properties/width/measure)',

@@ -36,7 +36,7 @@ export function describe(request, form) {
 /** `same` is the format of the picture that is sent, which its name mostly says. */
 function formatOf({ input: { format, url }, files }) {
   if (format !== 'same') return format;
-  const [name = url] = [...files.values()].map((file) => file.name);
+  const [name = url?.replace(/[?#].*/, '')] = [...files.values()].map((file) => file.name);
   return /\.(png|jpe?g|webp|gif)$/i.exec(name ?? '')?.[1];
 }
 

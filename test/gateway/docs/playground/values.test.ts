@@ -11,10 +11,28 @@ interface Views {
   isDiff(value: unknown): boolean;
   removedParts(before: string[], after: string[]): { text: string; gone: boolean }[] | undefined;
 }
+interface Requests {
+  describe(request: object, form: object): { answer: { extension?: string } };
+}
 interface Address {
   fragmentOf(texts: Map<string, string>): string;
   textsIn(fragment: string): Map<string, string>;
 }
+
+describe('the file that the playground’s request writes', () => {
+  it('has the ending of the format, and of the picture that is sent where that is to stay', async () => {
+    const { describe: written } = await browserModule<Requests>('request.js');
+    const ending = (input: object, files: [string, { name: string }][] = []) => {
+      const request = { url: '/', input, files: new Map(files) };
+      return written(request, { dataset: { answer: 'picture' } }).answer.extension;
+    };
+    expect(ending({})).to.equal('png');
+    expect(ending({ format: 'avif' })).to.equal('avif');
+    expect(ending({ format: 'same' }, [['file', { name: 'a.b.gif' }]])).to.equal('gif');
+    expect(ending({ format: 'same', url: 'https://x.example/y.JPEG?z=1.gif' })).to.equal('jpeg');
+    expect(ending({ format: 'same', url: 'https://x.example/y' })).to.equal('png');
+  });
+});
 
 describe('what is typed into the playground', () => {
   let values: Values;
