@@ -12,7 +12,7 @@ const own = ['kid', 'exp', 'sig'];
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 8 }),
   fc.string({ unit: fc.constantFrom(...'aA0.-_~*\'()! +&=%/?;:@,$"<>[]üß🦔'), maxLength: 12 }),
-  fc.constantFrom('', '0', '10', 'a', 'a-b', 'A', 'keyid', '__proto__', '100%', '\r\n', '\ufeff'),
+  fc.constantFrom('', '0', '9', '10', 'a', 'a-b', 'A', 'keyid', '__proto__', '100%', '\r\n', '\ufeff'),
 );
 const name = text.filter((each) => !own.includes(each));
 const parameters = fc.uniqueArray(fc.tuple(name, text), { maxLength: 8, selector: ([each]) => each });
