@@ -13,6 +13,7 @@ import { tellCutDeadlines } from './helpers/cut-deadlines.js';
 import type { Environment } from './helpers/helper-config.js';
 import { createHelperReload, type DevMode } from './helpers/helper-reload.js';
 import { HelperShelf, type LiveRegistry } from './helpers/live-registry.js';
+import { tellFallback } from './helpers/tell-fallback.js';
 import { createDepartures } from './http/flow/departures.js';
 import { isLoopbackHost } from './http/loopback.js';
 import { closeServer } from './http/server/close-server.js';
@@ -32,6 +33,7 @@ import { loadForFirstCalls } from './pipeline/first-calls.js';
 import { createReadiness } from './pipeline/health.js';
 import { faultTeller, tellNoMore } from './pipeline/tell-fault.js';
 import { warmUp } from './pipeline/warm-up.js';
+import { openSigning } from './signing/open-signing.js';
 import type { Credentials } from './site/accounts/first-operator.js';
 import { startSite } from './site/start-site.js';
 import { createUsageMeter } from './usage/meter.js';
@@ -124,13 +126,9 @@ async function compose(
   const live = { config, env, shelf: registry, pool, engine, logger, dev };
   const reloader = closers.own(createHelperReload(live));
   if (dev) await reloader.reload();
-  if (engine.fallbackReason !== undefined) {
-    logger.warn(
-      { reason: engine.fallbackReason },
-      'sharp cannot be loaded; images are worked on by Jimp, slower',
-    );
-  }
+  tellFallback(engine, logger);
   const store = createKeyStore(database.access());
+  const signing = await openSigning(config);
   const keys = closers.own(
     createKeyVerifier({
       store,
@@ -184,6 +182,7 @@ async function compose(
     lifecycle,
     database,
     store,
+    signing,
     usage,
     metrics,
     registry,

@@ -33,7 +33,7 @@ export function registerIssue(keys: Command, open: OpenKeys, terminal: Terminal)
       const split = splitOperands(operands, flags.scope !== undefined);
       if ('problem' in split) return command.error(`error: ${split.problem}`);
       const { tenant } = split;
-      return withKeys(open, terminal, flags, async (admin, actor) => {
+      return withKeys(open, terminal, { ...flags, signs: true }, async (admin, actor) => {
         const given = {
           label: flags.label,
           scopes: flags.scope && [...flags.scope, ...split.scopes],

@@ -10,17 +10,22 @@ export interface OpenedKeys {
   close(): Promise<void>;
 }
 
-export type OpenKeys = () => Promise<OpenedKeys>;
+export interface OpenOptions {
+  /** Whether the command derives signing secrets. */
+  signs?: boolean;
+}
+
+export type OpenKeys = (options?: OpenOptions) => Promise<OpenedKeys>;
 
 /** Opens the keys, does the work, closes them and prints the answer. */
 export async function withKeys(
   open: OpenKeys,
   terminal: Terminal,
-  options: JsonOption,
+  options: JsonOption & OpenOptions,
   work: (admin: KeyAdmin, actor: string) => Promise<Answer>,
 ): Promise<void> {
   await answer(terminal, options.json === true, async () => {
-    const { admin, close } = await open();
+    const { admin, close } = await open({ signs: options.signs === true });
     try {
       return await work(admin, actorName());
     } catch (error) {

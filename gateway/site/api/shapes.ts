@@ -53,6 +53,10 @@ export const shapes = {
     label: textOrNull,
     scopes,
     expires_at: timeOrNull,
+    signing_secret: {
+      ...textOrNull,
+      description: 'What signs urls for it; null where the gateway has no master secret.',
+    },
   }),
   RotatedKey: shape({
     id: string,

@@ -9,6 +9,7 @@ import { createSiteDatabase, type SiteDatabase } from '../../../gateway/site/dat
 import type { SiteOptions, UsageRow } from '../../../gateway/site/options.js';
 import { createSqliteDatabase, type OpenedStore, type TestDatabase } from '../databases.js';
 import './quick-passwords.js';
+import { signing } from '../signing/signing.js';
 
 export const operatorToken = 'operator-token-for-tests-of-32-characters';
 
@@ -54,7 +55,7 @@ export async function openTestSite(
   const server: Server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const admin = createKeyAdmin({ store, services: () => services.map(({ id }) => id) });
+  const admin = createKeyAdmin({ store, signing, services: () => services.map(({ id }) => id) });
   const app = await createSiteApp({
     admin,
     store,
