@@ -66,6 +66,13 @@ export const shapes = {
       description: 'When the secret that was current until now stops working.',
     },
   }),
+  SigningSecret: shape({
+    id: { type: 'string', description: "The key's id, which stands in the urls as `kid`." },
+    signing_secret: {
+      type: 'string',
+      description: 'The current one; it stays in force until the next rotation.',
+    },
+  }),
   UsageRow: {
     ...shape({
       day: { type: 'string', format: 'date', description: 'UTC.' },
