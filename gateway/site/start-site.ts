@@ -58,13 +58,18 @@ export async function startSite(start: SiteStart): Promise<StartedSite> {
   const app = await createSiteApp({
     admin: createKeyAdmin({ store, signing, services: () => [...registry.keys()] }),
     store,
+    signing,
     database: siteDatabase,
     usage: (tenant, query) => usage.usage(tenant, query),
     operatorToken: config.operatorToken,
     baseUrl,
     apiUrl: new URL(config.apiUrl ?? start.apiUrl).origin,
     services: () =>
-      [...registry.values()].map(({ id, declaration }) => ({ id, summary: declaration.summary })),
+      [...registry.values()].map(({ id, declaration: { summary, output } }) => ({
+        id,
+        summary,
+        picture: output === undefined,
+      })),
     metrics: () => metrics.text(),
     health: () => healthFacts(start),
     logger,

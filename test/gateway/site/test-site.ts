@@ -14,10 +14,10 @@ import { signing } from '../signing/signing.js';
 export const operatorToken = 'operator-token-for-tests-of-32-characters';
 
 export const services = [
-  { id: 'media/add-border', summary: 'Adds a solid border of one colour to an image.' },
-  { id: 'media/add-watermark', summary: 'Draws a line of text on an image.' },
-  { id: 'text/diff-two-strings', summary: 'Compares two texts line by line.' },
-  { id: 'text/remove-stopwords', summary: 'Removes words that carry little meaning.' },
+  { id: 'media/add-border', summary: 'Adds a solid border of one colour to an image.', picture: true },
+  { id: 'media/add-watermark', summary: 'Draws a line of text on an image.', picture: true },
+  { id: 'text/diff-two-strings', summary: 'Compares two texts line by line.', picture: false },
+  { id: 'text/remove-stopwords', summary: 'Removes words that carry little meaning.', picture: false },
 ];
 
 /** A running site on a database of its own, with everything that a test looks at. */
@@ -59,6 +59,7 @@ export async function openTestSite(
   const app = await createSiteApp({
     admin,
     store,
+    signing,
     database: connect,
     usage: async (tenant) => ({ rows: usage.get(tenant) ?? [] }),
     operatorToken,
