@@ -24,6 +24,7 @@ import { readBody } from './mcp/http/read-body.js';
 import { requireSize } from './mcp/http/require-size.js';
 import { admit } from './pipeline/admit.js';
 import { authenticate } from './pipeline/authenticate.js';
+import { authenticateSigned } from './pipeline/authenticate-signed.js';
 import { dispatch } from './pipeline/dispatch.js';
 import { fetchSource } from './pipeline/fetch-source.js';
 import { alive, type Readiness, ready, refuseWhenClosing } from './pipeline/health.js';
@@ -39,13 +40,16 @@ import { from, type HttpCall } from './pipeline/stage.js';
 import type { CallMiddleware, CallState } from './pipeline/state.js';
 import { validate } from './pipeline/validate.js';
 import { withPreview } from './pipeline/with-preview.js';
+import type { SigningSecrets } from './signing/signing-secrets.js';
 import type { Source } from './source/fetch.js';
 
 export interface AppParts {
   registry: LiveRegistry;
   /** Pages and documents beside the helpers. */
   docs: readonly DocRoute[];
-  keys: Pick<KeyVerifier, 'verify'>;
+  keys: Pick<KeyVerifier, 'verify' | 'verifySigned'>;
+  /** What signed urls are verified with. */
+  signing: SigningSecrets;
   source: Source;
   pool: Pool;
   limiter: Limiter;
@@ -94,9 +98,10 @@ function createRouter(parts: AppParts, limitsOf: LimitsOf, agents: CallMiddlewar
   const router = new Router<CallState>({ sensitive: true, strict: true });
   router.get('/healthz', alive());
   router.get('/readyz', ready(parts.readiness));
+  const signed = authenticateSigned(parts.keys, parts.signing);
   for (const helper of parts.registry.values()) {
     const answer = from<HttpCall>()
-      .through(authenticate(parts.keys))
+      .through(authenticate(parts.keys, signed))
       .through(limit(helper, parts.limiter, limitsOf))
       .through(admit(helper, parts.pool))
       .through(readInput(helper, parts.arrivals, parts.bodyLimits))

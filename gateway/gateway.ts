@@ -22,6 +22,7 @@ import { listen } from './http/server/listen.js';
 import { createHttpServer } from './http/server/server.js';
 import { createFirstTenant, type FirstKey, firstTenant } from './keys/first-start.js';
 import { createKeyStore } from './keys/sql-store.js';
+import { tellKeyOutage } from './keys/tell-outage.js';
 import { createKeyVerifier } from './keys/verifier.js';
 import { createLimiter } from './limits/limiter.js';
 import { pruneQuotas } from './limits/quota-store.js';
@@ -130,13 +131,7 @@ async function compose(
   const store = createKeyStore(database.access());
   const signing = await openSigning(config);
   const keys = closers.own(
-    createKeyVerifier({
-      store,
-      cacheSize: config.keyCache,
-      onDown: (error) =>
-        logger.error({ err: error }, 'key database does not answer; keys seen lately go on working'),
-      onUp: () => logger.info('key database answers again'),
-    }),
+    createKeyVerifier({ store, cacheSize: config.keyCache, ...tellKeyOutage(logger) }),
   );
   const writer = closers.own(createBatchWriter({ access: database.access(), logger }));
   const usage = closers.own(createUsageMeter({ access: database.access(), writer, logger }));
@@ -162,6 +157,7 @@ async function compose(
     registry,
     docs: docRoutes({ registry, config, keySite, isDev: dev !== undefined }),
     keys,
+    signing,
     limiter,
     limits: limitsByDefault(config),
     departures,
