@@ -104,8 +104,8 @@ async function keyPage(call: KeyCall, state: FormState, message?: string): Promi
             <section class="panel">
               <h2>Rotate</h2>
               <p>
-                Makes a new secret for this key. Usage, scopes and expiry stay. Give yourself time to change
-                it in your programs, or none if the old one has leaked.
+                Makes a new secret for this key. Usage, scopes, expiry and signed urls stay. Give yourself
+                time to change it in your programs, or none if the old one has leaked.
               </p>
               <Form action={`${base}/rotate`} once>
                 <Choices
@@ -120,7 +120,7 @@ async function keyPage(call: KeyCall, state: FormState, message?: string): Promi
             </section>
             <section class="panel danger">
               <h2>Revoke</h2>
-              <p>Ends this key for good, with every secret of it.</p>
+              <p>Ends this key for good, with every secret of it and every signed url.</p>
               <a class="button danger-button" href={`${base}/revoke`}>
                 Revoke key…
               </a>

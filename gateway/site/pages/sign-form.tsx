@@ -5,7 +5,7 @@ import { Choices, Field, Form } from './form.js';
 /** The form that signs an address with a key; `href` is the key's page. */
 export function SignForm({ href, state, example }: { href: string; state: FormState; example: string }) {
   return (
-    <Form action={`${href}/sign`} label="Sign an address">
+    <Form action={`${href}/sign`}>
       <Field
         name="url"
         label="Address"
@@ -13,12 +13,7 @@ export function SignForm({ href, state, example }: { href: string; state: FormSt
         wide
         state={state}
         placeholder={example}
-        hint={
-          <>
-            Of a helper with its parameters, without a key: whole, or from its path on, such as{' '}
-            <code>{example}</code>
-          </>
-        }
+        hint="Of a helper with its parameters, without a key: whole, or from its path on."
       />
       <Choices name="expires" label="It stops working" state={state} value="30" options={expiries} />
       <Field

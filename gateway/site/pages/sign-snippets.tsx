@@ -23,8 +23,8 @@ export function SignSnippets({ apiUrl, address, keyId }: { apiUrl: string; addre
     <section class="panel" id="snippets">
       <h2>Sign in your own program</h2>
       <p>
-        Each file needs nothing but its language, and signs exactly as this page does. The program below it
-        reads the signing secret from the environment variable <code>SIGNING_SECRET</code>: never write it
+        Each file needs nothing but its language, and gives the same signature as this page. The program below
+        it reads the signing secret from the environment variable <code>SIGNING_SECRET</code>: never write it
         into a file, and never into what a browser gets.
       </p>
       {snippets.map(({ language, file, code, call }) => {

@@ -15,7 +15,7 @@ export function SignedUrl({ signed, keyExpires, noPreview }: SignedUrlProps) {
   return (
     <section class="panel" aria-labelledby="signed-title">
       <h2 id="signed-title">Signed url</h2>
-      <Copy id="signed" label="Signed url" text={url} />
+      <Copy id="signed" label="The url" text={url} />
       {service.picture && <Copy id="img" label="On a web page" text={imageTag(url)} />}
       <p>
         It works until <Moment at={Math.min(expires, keyExpires ?? expires)} />
@@ -58,7 +58,7 @@ function Preview({ url, why }: { url: string; why: string | undefined }) {
   );
 }
 
-/** A url of ours holds no quotes; its `&` are to be written as HTML wants them. */
+/** As HTML wants it written: `&` most of all, and what a host could hold that ends the attribute. */
 function imageTag(url: string): string {
-  return `<img src="${url.replaceAll('&', '&amp;')}" alt="">`;
+  return `<img src="${url.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}" alt="">`;
 }
