@@ -11,6 +11,7 @@ import { registerOperatorCommands } from './commands/operator.js';
 import { processTerminal, usageErrors } from './commands/output.js';
 import { registerPluginCommands } from './commands/plugins/register.js';
 import { registerServe } from './commands/serve.js';
+import { registerSign } from './commands/sign.js';
 import { registerTenantCommands } from './commands/tenants.js';
 import { version } from './helpers/version.js';
 
@@ -32,6 +33,7 @@ registerServe(program);
 registerDev(program);
 registerTenantCommands(program, openAdmin);
 registerKeyCommands(program, openAdmin);
+registerSign(program, openAdmin, processTerminal);
 registerOperatorCommands(program, async () => (await opening()).openOperators(), processTerminal);
 registerCall(program);
 registerPluginCommands(program, processTerminal);

@@ -40,13 +40,16 @@ export function registerIssue(keys: Command, open: OpenKeys, terminal: Terminal)
           expires_at: flags.expires === undefined ? undefined : readExpiry(flags.expires, Date.now()),
         };
         const issued = await admin.issueKey(tenant, given, actor);
-        const { id, key, scopes, expires_at } = issued;
+        const { id, key, scopes, expires_at, signing_secret } = issued;
         const may = scopes === null ? 'every helper' : scopes.join(', ');
         const until = expires_at === null ? '' : ` until ${expires_at}`;
         return {
           data: { ...issued },
           notes: [
             `Issued ${id} to ${tenant}: it opens ${may}${until}. Send it as the query parameter ak.`,
+            ...(signing_secret === null
+              ? []
+              : [`Urls on web pages show no key: sign them with its signing secret, ${signing_secret}`]),
             shownOnce,
           ],
           result: key,

@@ -33,6 +33,7 @@ export async function openAdmin({ signs = false }: OpenOptions = {}): Promise<Op
     const store = createKeyStore(database.access());
     return {
       admin: createKeyAdmin({ store, signing, services: () => services }),
+      services,
       close: () => database.close(),
     };
   } catch (error) {

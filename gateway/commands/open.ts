@@ -7,6 +7,8 @@ import { asTyped } from './typed.js';
 /** What the commands work on; opened by each command, and closed at its end. */
 export interface OpenedKeys {
   admin: KeyAdmin;
+  /** The ids of all helpers. */
+  services: readonly string[];
   close(): Promise<void>;
 }
 
@@ -22,12 +24,12 @@ export async function withKeys(
   open: OpenKeys,
   terminal: Terminal,
   options: JsonOption & OpenOptions,
-  work: (admin: KeyAdmin, actor: string) => Promise<Answer>,
+  work: (admin: KeyAdmin, actor: string, services: readonly string[]) => Promise<Answer>,
 ): Promise<void> {
   await answer(terminal, options.json === true, async () => {
-    const { admin, close } = await open({ signs: options.signs === true });
+    const { admin, services, close } = await open({ signs: options.signs === true });
     try {
-      return await work(admin, actorName());
+      return await work(admin, actorName(), services);
     } catch (error) {
       throw asTyped(error, options.json === true);
     } finally {

@@ -1,5 +1,8 @@
+import { inputError } from '../errors.js';
+import { signUrl } from '../signing/sign-url.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
 import { findKey, refuseDead, subject } from './key-changes.js';
+import { scopeAllows } from './scopes.js';
 import type { KeyStore } from './store.js';
 
 export interface SigningSecret {
@@ -14,6 +17,12 @@ export interface SigningChanges {
   signingSecret(id: string, actor: string): Promise<SigningSecret>;
   /** Gives it another; what was signed before opens nothing any more. The key itself stays. */
   rotateSigning(id: string, actor: string): Promise<SigningSecret>;
+  /**
+   * Signs a url of a helper (whole, or from its path on) for a key until `exp`, whole seconds since 1970. Nothing is noted, for whoever
+   * has the secret signs without the gateway. A url that cannot be signed is `invalid_input`, and so is a key that is dead or may not
+   * call `service`.
+   */
+  signUrl(id: string, call: { url: string; service: string; exp: number }): Promise<string>;
 }
 
 export function createSigningChanges(
@@ -47,6 +56,17 @@ export function createSigningChanges(
         return signing_version;
       });
       return { id, signing_secret: signing.current(id, version) };
+    },
+
+    async signUrl(id, { url, service, exp }) {
+      signing.requireMaster();
+      const key = await findKey(store, id);
+      refuseDead(key, now());
+      if (!scopeAllows(key.scopes, service)) {
+        const problem = `names ${service}, which ${id} may not call; it may call ${key.scopes?.join(', ')}`;
+        throw inputError([{ field: 'url', problem }]);
+      }
+      return signUrl({ url, kid: id, secret: signing.current(id, key.signing_version), exp });
     },
   };
 }

@@ -1,10 +1,11 @@
 import type { QueryText } from '../../schemas/input/urlencoded.js';
+import { signatureParameters } from '../../schemas/parameters/gateway-parameters.js';
 import { after, type Now } from '../after.js';
 import { GatewayError, inputError } from '../errors.js';
 import { bearerToken } from '../http/bearer.js';
 import type { KeyVerdict, KeyVerifier } from '../keys/verifier.js';
 import { isSignedBy, signedText } from '../signing/signature.js';
-import { readSigned, signedNames } from '../signing/signed-query.js';
+import { readSigned } from '../signing/signed-query.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
 import type { CallContext } from './state.js';
 
@@ -41,7 +42,7 @@ export function authenticateSigned(
     return after(keys.verifySigned(kid, isSigned), (verdict) => {
       if (verdict.state === 'unknown' || verdict.state === 'malformed')
         throw new GatewayError('signature_invalid');
-      for (const name of signedNames) query.values.delete(name);
+      for (const name of signatureParameters) query.values.delete(name);
       return { verdict, signedUntil: exp };
     });
   };

@@ -1,4 +1,5 @@
 import { parseUrlencoded } from '../../schemas/input/urlencoded.js';
+import { signatureParameters } from '../../schemas/parameters/gateway-parameters.js';
 import { inputError } from '../errors.js';
 import { signatureOf } from './signature.js';
 
@@ -14,7 +15,7 @@ export interface SignOptions {
 }
 
 /** Parameters that a url must not have before it is signed. */
-const ownNames = ['ak', 'kid', 'exp', 'sig'];
+const ownNames = ['ak', ...signatureParameters];
 
 /**
  * Signs a url: the same one, as a browser would send it, with `kid`, `exp` and `sig` behind its parameters. Throws `invalid_input` on

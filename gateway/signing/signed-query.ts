@@ -1,4 +1,5 @@
 import type { QueryText } from '../../schemas/input/urlencoded.js';
+import { signatureParameters } from '../../schemas/parameters/gateway-parameters.js';
 
 /** What a signed url says of itself. */
 export interface SignedQuery {
@@ -8,9 +9,6 @@ export interface SignedQuery {
   exp: number;
   sig: string;
 }
-
-/** The parameters of a signature, in the order in which they stand; no helper has one of these names. */
-export const signedNames = ['kid', 'exp', 'sig'] as const;
 
 const wholeSeconds = /^[1-9]\d{0,14}$/;
 /** HMAC-SHA256 in base64url. */
@@ -31,7 +29,7 @@ export function isHalfSigned({ values }: QueryText): boolean {
  * in two ways (a parameter given twice, bytes that are no text).
  */
 export function readSigned({ values, problems }: QueryText): SignedQuery | undefined {
-  const [kid, exp = '', sig = ''] = signedNames.map((name) => values.get(name));
+  const [kid, exp = '', sig = ''] = signatureParameters.map((name) => values.get(name));
   if (problems.length > 0 || !kid || !wholeSeconds.test(exp) || !signature.test(sig)) return undefined;
   return { kid, exp: Number(exp), sig };
 }

@@ -20,6 +20,7 @@ describe('commands/keys', () =>
         const store = await database().open();
         return {
           admin: createKeyAdmin({ store, signing, services: () => services }),
+          services,
           close: () => store.close(),
         };
       };

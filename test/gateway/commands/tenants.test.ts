@@ -13,7 +13,8 @@ describe('commands/tenants', () => {
     database = await createSqliteDatabase();
     open = async () => {
       const store = await database.open();
-      return { admin: createKeyAdmin({ store, signing, services: () => [] }), close: () => store.close() };
+      const admin = createKeyAdmin({ store, signing, services: () => [] });
+      return { admin, services: [], close: () => store.close() };
     };
   });
   afterEach(() => database.drop());
