@@ -85,8 +85,10 @@ puts sign_url("${address}", "${keyId}", ENV.fetch("SIGNING_SECRET"), expires)
   },
 ];
 
-/** How a url is signed in five languages. */
-export const snippets: readonly Snippet[] = calls.map((each) => ({
-  ...each,
-  code: readFileSync(new URL(each.file, folder), 'utf8'),
-}));
+let read: readonly Snippet[] | undefined;
+
+/** How a url is signed in five languages; the files are read when they are first asked for. */
+export function snippets(): readonly Snippet[] {
+  read ??= calls.map((each) => ({ ...each, code: readFileSync(new URL(each.file, folder), 'utf8') }));
+  return read;
+}

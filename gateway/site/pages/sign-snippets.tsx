@@ -27,10 +27,10 @@ export function SignSnippets({ apiUrl, address, keyId }: { apiUrl: string; addre
         it reads the signing secret from the environment variable <code>SIGNING_SECRET</code>: never write it
         into a file, and never into what a browser gets.
       </p>
-      {snippets.map(({ language, file, code, call }) => {
+      {snippets().map(({ language, file, code, call }, at) => {
         const id = file.replace('.', '-');
         return (
-          <details key={file} class="snippet" name="language" open={file === snippets[0]?.file}>
+          <details key={file} class="snippet" name="language" open={at === 0}>
             <summary>{language}</summary>
             <Copy id={id} label={file} text={code} />
             <Copy id={`${id}-call`} label="A program beside it" text={call(`${apiUrl}${address}`, keyId)} />

@@ -112,7 +112,7 @@ export interface Program {
   print(program: string, env: Record<string, string>): string;
 }
 
-export const programs: readonly Program[] = snippets.map(({ language, file, code }) => {
+export const programs: readonly Program[] = snippets().map(({ language, file, code }) => {
   const ending = file.slice(file.lastIndexOf('.') + 1);
   const { command, debian, args, version, batch } = runners[ending] as Runner;
 

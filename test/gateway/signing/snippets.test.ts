@@ -85,7 +85,7 @@ describe('the snippets that sign urls', function () {
       });
 
       it('are called as the key page shows it', () => {
-        const { call } = snippets.find(({ language }) => language === program.language) ?? {};
+        const { call } = snippets().find(({ language }) => language === program.language) ?? {};
         const { secret, key_id } = vectors[0] as Call;
         const address = 'https://api.example.com/media/add-border?color=dusty%20rose&width=24';
         const url = program.print(call?.(address, key_id) ?? '', { SIGNING_SECRET: secret });

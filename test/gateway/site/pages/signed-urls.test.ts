@@ -70,6 +70,23 @@ describe('the pages of signed urls', () => {
       expect(page.headers.get('content-security-policy')).to.include("img-src 'self' data:;");
   });
 
+  it('say why where no preview can be', async () => {
+    const other = await openTestSite({ apiUrl: 'http://[::1]:8080' });
+    try {
+      await other.admin.createTenant('acme', 'test');
+      const key = await other.admin.issueKey('acme', {}, 'test');
+      const operator = await signedIn(other.url, other.operator);
+      const page = `/tenants/acme/keys/${key.id}/sign`;
+      await operator.get(page);
+      const { html, headers } = await operator.submit(page, { url: '/media/add-border', expires: '1' });
+      expect(textOf(html, 'signed')).to.match(/^http:\/\/\[::1\]:8080\/media\/add-border\?kid=/);
+      expect(html).to.include('No preview: a page’s policy cannot name').and.not.include('<img ');
+      expect(headers.get('content-security-policy')).to.include("img-src 'self' data:;");
+    } finally {
+      await other.close();
+    }
+  });
+
   it('say beside each field what is wrong with it', async () => {
     const page = await sign({ url: '/media/add-borde', expires: 'day', until: '2020-01-01' });
     expect(page.status).to.equal(400);
