@@ -13,7 +13,7 @@ interface Violation {
 }
 
 describe('site: to people who cannot see the pages, or not well', function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   const chromium = inChromium();
 
   for (const colorScheme of ['light', 'dark'] as const) {
