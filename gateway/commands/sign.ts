@@ -1,8 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { didYouMean } from '../../schemas/nearest.js';
-import { quote } from '../../schemas/quote.js';
 import { inputError } from '../errors.js';
-import { helperAt, pathsOf } from '../helpers/paths-of.js';
+import { helperAt, noHelperAt } from '../helpers/paths-of.js';
 import { readUnsigned } from '../signing/sign-url.js';
 import { parseDuration } from './duration.js';
 import { type OpenKeys, withKeys } from './open.js';
@@ -46,8 +44,7 @@ export function registerSign(program: Command, open: OpenKeys, terminal: Termina
 function serviceAt(path: string, services: readonly string[]): string {
   const service = helperAt(path, services);
   if (service !== undefined) return service;
-  const near = didYouMean(path, services.flatMap(pathsOf));
-  throw inputError([{ field: 'url', problem: `has the path ${quote(path)}, which is no helper's${near}` }]);
+  throw inputError([{ field: 'url', problem: noHelperAt(path, services) }]);
 }
 
 function readWindow(text: string): number {

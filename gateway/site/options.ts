@@ -46,8 +46,8 @@ export interface SiteOptions {
   baseUrl: string;
   /** The API's address as customers see it, for the curl lines and signed urls. */
   apiUrl: string;
-  /** What signs urls; for the page that does it. */
-  signing: Pick<SigningSecrets, 'available' | 'current'>;
+  /** Whether urls can be signed. */
+  signing: Pick<SigningSecrets, 'available'>;
   /** Every helper. */
   services: () => readonly Service[];
   /** What `/metrics` answers; without it, that path is 404. */

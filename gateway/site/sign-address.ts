@@ -1,10 +1,9 @@
 import type { FieldProblem } from '../../schemas/field-problem.js';
-import { didYouMean } from '../../schemas/nearest.js';
 import { parseTime } from '../../schemas/vocabulary/future.js';
 import { GatewayError, inputError } from '../errors.js';
-import { scopeAllows } from '../keys/scopes.js';
+import { helperAt, noHelperAt } from '../helpers/paths-of.js';
 import { canonicalQuery } from '../signing/canonical.js';
-import { readUnsigned, signUrl, type Unsigned } from '../signing/sign-url.js';
+import { readUnsigned, type Unsigned } from '../signing/sign-url.js';
 import type { Service } from './options.js';
 
 /** How long a signed url is to work, as the form offers it. */
@@ -15,10 +14,10 @@ export const expiries = [
   ['day', 'On a day of your own'],
 ] as const;
 
-/** What a url is signed with, and for which helpers. */
+/** What signs a url, and for which helpers. */
 export interface SignWith {
-  key: { id: string; scopes: readonly string[] | null };
-  secret: string;
+  /** Signs as `KeyAdmin.signUrl` does for the key. */
+  sign: (call: { url: string; service: string; exp: number }) => Promise<string>;
   services: readonly Service[];
   /** The API's origin, for an address that begins with its path. */
   apiUrl: string;
@@ -42,15 +41,15 @@ const hour = 3_600_000;
 
 /**
  * Signs what a form asks for: `url` is an address or a path with its parameters, `expires` one of `expiries`, `until` the day where
- * that says so. Throws `invalid_input` with all that is wrong, by field.
+ * that says so. Rejects with `invalid_input` and all that is wrong, by field.
  */
-export function signAddress(
+export async function signAddress(
   form: ReadonlyMap<string, string>,
-  { key, secret, services, apiUrl, now }: SignWith,
-): SignedAddress {
+  { sign, services, apiUrl, now }: SignWith,
+): Promise<SignedAddress> {
   const problems: FieldProblem[] = [];
   const unsigned = judged(() => readAddress(form.get('url')?.trim() ?? ''), problems);
-  const service = unsigned && judged(() => findService(unsigned, services, key.scopes), problems);
+  const service = unsigned && judged(() => findService(unsigned, services), problems);
   const expires = judged(
     () => readExpiry(form.get('expires') ?? '', form.get('until')?.trim() ?? '', now),
     problems,
@@ -58,11 +57,11 @@ export function signAddress(
   if (problems.length > 0 || !unsigned || !service || expires === undefined) throw inputError(problems);
 
   const { origin, path, query, values } = unsigned;
-  const sign = (base: string) =>
-    signUrl({ url: `${base}${path}?${query}`, kid: key.id, secret, exp: expires / 1000 });
+  const signAt = (base: string) =>
+    sign({ url: `${base}${path}?${query}`, service: service.id, exp: expires / 1000 });
   return {
-    url: sign(origin || apiUrl),
-    atApi: sign(apiUrl),
+    url: await signAt(origin || apiUrl),
+    atApi: await signAt(apiUrl),
     address: values.size === 0 ? path : `${path}?${canonicalQuery(values)}`,
     service,
     expires,
@@ -85,18 +84,11 @@ function readAddress(text: string): Unsigned {
   return readUnsigned(text);
 }
 
-function findService(
-  { path }: Unsigned,
-  services: readonly Service[],
-  scopes: readonly string[] | null,
-): Service {
-  const id = path.slice(1);
+function findService({ path }: Unsigned, services: readonly Service[]): Service {
+  const ids = services.map((each) => each.id);
+  const id = helperAt(path, ids);
   const service = services.find((each) => each.id === id);
-  if (!service) {
-    const ids = services.map((each) => each.id);
-    throw wrong('url', `must be the address of a helper, but ${path} is none${didYouMean(id, ids)}`);
-  }
-  if (!scopeAllows(scopes, id)) throw wrong('url', `names ${id}, which this key may not call`);
+  if (!service) throw wrong('url', noHelperAt(path, ids));
   return service;
 }
 

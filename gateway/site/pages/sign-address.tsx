@@ -23,9 +23,8 @@ async function sign(call: KeyCall): Promise<PageAnswer | Redirect> {
   const key = await findKeyRow(call);
   if (!maySign(call, key)) return { redirect: hrefOf(call, key) };
   try {
-    const signed = signAddress(form, {
-      key,
-      secret: site.signing.current(key.id, key.signing_version),
+    const signed = await signAddress(form, {
+      sign: (asked) => site.admin.signUrl(key.id, asked),
       services: site.services(),
       apiUrl: site.apiUrl,
       now: site.now(),

@@ -91,12 +91,21 @@ describe('the pages of signed urls', () => {
     const page = await sign({ url: '/media/add-borde', expires: 'day', until: '2020-01-01' });
     expect(page.status).to.equal(400);
     expect(page.html)
-      .to.include(
-        'Address must be the address of a helper, but /media/add-borde is none; did you mean &quot;media/add-border',
-      )
+      .to.include('Address has the path &quot;/media/add-borde&quot;, which is no helper')
+      .and.include('did you mean &quot;/media/add-border&quot;')
       .and.include('Day of your own is 2020-01-01, which has passed')
       .and.include('value="/media/add-borde"')
       .and.not.include('id="signed"');
+  });
+
+  it('sign no helper that the key may not call', async () => {
+    id = (await site.admin.issueKey('acme', { scopes: ['text/*'] }, 'test')).id;
+    base = `/tenants/acme/keys/${id}`;
+    const page = await sign({});
+    expect(page.status).to.equal(400);
+    expect(page.html)
+      .to.include(`Address names media/add-border, which ${id} may not call`)
+      .and.include('placeholder="/text/diff-two-strings"');
   });
 
   it('fill in programs with the address and the key’s id, and never with the secret', async () => {
