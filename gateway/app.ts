@@ -7,6 +7,7 @@ import type { Pool } from '../pool/pool.js';
 import type { Now } from './after.js';
 import type { DocRoute } from './docs/doc-route.js';
 import type { LiveRegistry } from './helpers/live-registry.js';
+import { pathsOf } from './helpers/paths-of.js';
 import type { Helper } from './helpers/registry.js';
 import type { MultipartLimits } from './http/body/multipart.js';
 import type { Arrivals } from './http/flow/arrivals.js';
@@ -24,6 +25,7 @@ import { readBody } from './mcp/http/read-body.js';
 import { requireSize } from './mcp/http/require-size.js';
 import { admit } from './pipeline/admit.js';
 import { authenticate } from './pipeline/authenticate.js';
+import { authenticateSigned } from './pipeline/authenticate-signed.js';
 import { dispatch } from './pipeline/dispatch.js';
 import { fetchSource } from './pipeline/fetch-source.js';
 import { alive, type Readiness, ready, refuseWhenClosing } from './pipeline/health.js';
@@ -32,20 +34,23 @@ import { limitRate } from './pipeline/limit-rate.js';
 import { type Observers, observe } from './pipeline/observe.js';
 import { readInput } from './pipeline/read-input.js';
 import { type FaultTeller, respond } from './pipeline/respond.js';
-import { pathsOf, route, unrouted } from './pipeline/route.js';
+import { route, unrouted } from './pipeline/route.js';
 import { runHelper } from './pipeline/run-helper.js';
 import type { RunOptions } from './pipeline/run-here.js';
 import { from, type HttpCall } from './pipeline/stage.js';
 import type { CallMiddleware, CallState } from './pipeline/state.js';
 import { validate } from './pipeline/validate.js';
 import { withPreview } from './pipeline/with-preview.js';
+import type { SigningSecrets } from './signing/signing-secrets.js';
 import type { SourceFiles } from './source/source-files.js';
 
 export interface AppParts {
   registry: LiveRegistry;
   /** Pages and documents beside the helpers. */
   docs: readonly DocRoute[];
-  keys: Pick<KeyVerifier, 'verify'>;
+  keys: Pick<KeyVerifier, 'verify' | 'verifySigned'>;
+  /** What signed urls are verified with. */
+  signing: SigningSecrets;
   files: SourceFiles;
   pool: Pool;
   limiter: Limiter;
@@ -94,9 +99,10 @@ function createRouter(parts: AppParts, limitsOf: LimitsOf, agents: CallMiddlewar
   const router = new Router<CallState>({ sensitive: true, strict: true });
   router.get('/healthz', alive());
   router.get('/readyz', ready(parts.readiness));
+  const signed = authenticateSigned(parts.keys, parts.signing);
   for (const helper of parts.registry.values()) {
     const answer = from<HttpCall>()
-      .through(authenticate(parts.keys))
+      .through(authenticate(parts.keys, signed))
       .through(limit(helper, parts.limiter, limitsOf))
       .through(admit(helper, parts.pool))
       .through(readInput(helper, parts.arrivals, parts.bodyLimits))

@@ -5,11 +5,13 @@ import { registerCompletion } from './commands/completion/register.js';
 import { registerDev } from './commands/dev.js';
 import { registerKeyCommands } from './commands/keys.js';
 import { registerMcp } from './commands/mcp.js';
+import type { OpenKeys } from './commands/open.js';
 import { registerOpenApi } from './commands/openapi.js';
 import { registerOperatorCommands } from './commands/operator.js';
 import { processTerminal, usageErrors } from './commands/output.js';
 import { registerPluginCommands } from './commands/plugins/register.js';
 import { registerServe } from './commands/serve.js';
+import { registerSign } from './commands/sign.js';
 import { registerTenantCommands } from './commands/tenants.js';
 import { version } from './helpers/version.js';
 
@@ -25,12 +27,13 @@ const program = usageErrors(new Command('helper-gateway'), processTerminal)
 
 /** What opens the database is loaded by the commands that need it: help comes at once. */
 const opening = () => import('./commands/open-admin.js');
-const openAdmin = async () => (await opening()).openAdmin();
+const openAdmin: OpenKeys = async (options) => (await opening()).openAdmin(options);
 
 registerServe(program);
 registerDev(program);
 registerTenantCommands(program, openAdmin);
 registerKeyCommands(program, openAdmin);
+registerSign(program, openAdmin, processTerminal);
 registerOperatorCommands(program, async () => (await opening()).openOperators(), processTerminal);
 registerCall(program);
 registerPluginCommands(program, processTerminal);

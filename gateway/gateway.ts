@@ -13,6 +13,7 @@ import { tellCutDeadlines } from './helpers/cut-deadlines.js';
 import type { Environment } from './helpers/helper-config.js';
 import { createHelperReload, type DevMode } from './helpers/helper-reload.js';
 import { HelperShelf, type LiveRegistry } from './helpers/live-registry.js';
+import { tellFallback } from './helpers/tell-fallback.js';
 import { createDepartures } from './http/flow/departures.js';
 import { isLoopbackHost } from './http/loopback.js';
 import { closeServer } from './http/server/close-server.js';
@@ -21,6 +22,7 @@ import { listen } from './http/server/listen.js';
 import { createHttpServer } from './http/server/server.js';
 import { createFirstTenant, type FirstKey, firstTenant } from './keys/first-start.js';
 import { createKeyStore } from './keys/sql-store.js';
+import { tellKeyOutage } from './keys/tell-outage.js';
 import { createKeyVerifier } from './keys/verifier.js';
 import { createLimiter } from './limits/limiter.js';
 import { pruneQuotas } from './limits/quota-store.js';
@@ -32,6 +34,7 @@ import { loadForFirstCalls } from './pipeline/first-calls.js';
 import { createReadiness } from './pipeline/health.js';
 import { faultTeller, tellNoMore } from './pipeline/tell-fault.js';
 import { warmUp } from './pipeline/warm-up.js';
+import { openSigning } from './signing/open-signing.js';
 import type { Credentials } from './site/accounts/first-operator.js';
 import { startSite } from './site/start-site.js';
 import { createUsageMeter } from './usage/meter.js';
@@ -124,21 +127,11 @@ async function compose(
   const live = { config, env, shelf: registry, pool, engine, logger, dev };
   const reloader = closers.own(createHelperReload(live));
   if (dev) await reloader.reload();
-  if (engine.fallbackReason !== undefined) {
-    logger.warn(
-      { reason: engine.fallbackReason },
-      'sharp cannot be loaded; images are worked on by Jimp, slower',
-    );
-  }
+  tellFallback(engine, logger);
   const store = createKeyStore(database.access());
+  const signing = await openSigning(config);
   const keys = closers.own(
-    createKeyVerifier({
-      store,
-      cacheSize: config.keyCache,
-      onDown: (error) =>
-        logger.error({ err: error }, 'key database does not answer; keys seen lately go on working'),
-      onUp: () => logger.info('key database answers again'),
-    }),
+    createKeyVerifier({ store, cacheSize: config.keyCache, ...tellKeyOutage(logger) }),
   );
   const writer = closers.own(createBatchWriter({ access: database.access(), logger }));
   const usage = closers.own(createUsageMeter({ access: database.access(), writer, logger }));
@@ -163,6 +156,7 @@ async function compose(
     registry,
     docs: docRoutes({ registry, config, keySite, isDev: dev !== undefined }),
     keys,
+    signing,
     limiter,
     limits: limitsByDefault(config),
     departures,
@@ -183,6 +177,7 @@ async function compose(
     lifecycle,
     database,
     store,
+    signing,
     usage,
     metrics,
     registry,

@@ -1,7 +1,7 @@
 import type { Kysely, Migration } from 'kysely';
 import type { DatabaseKind } from './database/access.js';
 import { createWriterTable } from './database/batch-writer.js';
-import { createKeyTables } from './keys/migration.js';
+import { addSigningVersion, createKeyTables } from './keys/migration.js';
 import { createQuotaTable } from './limits/migration.js';
 import { createSiteTables } from './site/migration.js';
 import { createUsageTable } from './usage/migration.js';
@@ -12,6 +12,7 @@ export function migrations(kind: DatabaseKind): Record<string, Migration> {
     '0001_keys': { up: (db) => createKeyTables(db, kind) },
     '0002_usage': { up: createCountTables },
     '0003_connect': { up: (db) => createSiteTables(db, kind) },
+    '0004_signing': { up: addSigningVersion },
   };
 }
 

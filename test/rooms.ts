@@ -17,7 +17,7 @@ export const rooms: Record<string, readonly string[]> = {
   'gateway/helper.ts': ['pool', 'gateway/contract'],
 
   // Signed urls: what is signed, and by which secret.
-  'gateway/signing': ['gateway/errors.ts', 'gateway/make-folder.ts'],
+  'gateway/signing': ['schemas', 'gateway/errors.ts', 'gateway/make-folder.ts'],
   // What is kept of answers and downloads.
   'gateway/cache': ['pool', 'gateway/after.ts'],
   'gateway/database': ['gateway/errors.ts', 'gateway/make-folder.ts'],

@@ -33,20 +33,23 @@ export function registerIssue(keys: Command, open: OpenKeys, terminal: Terminal)
       const split = splitOperands(operands, flags.scope !== undefined);
       if ('problem' in split) return command.error(`error: ${split.problem}`);
       const { tenant } = split;
-      return withKeys(open, terminal, flags, async (admin, actor) => {
+      return withKeys(open, terminal, { ...flags, signs: true }, async (admin, actor) => {
         const given = {
           label: flags.label,
           scopes: flags.scope && [...flags.scope, ...split.scopes],
           expires_at: flags.expires === undefined ? undefined : readExpiry(flags.expires, Date.now()),
         };
         const issued = await admin.issueKey(tenant, given, actor);
-        const { id, key, scopes, expires_at } = issued;
+        const { id, key, scopes, expires_at, signing_secret } = issued;
         const may = scopes === null ? 'every helper' : scopes.join(', ');
         const until = expires_at === null ? '' : ` until ${expires_at}`;
         return {
           data: { ...issued },
           notes: [
             `Issued ${id} to ${tenant}: it opens ${may}${until}. Send it as the query parameter ak.`,
+            ...(signing_secret === null
+              ? []
+              : [`Urls on web pages show no key: sign them with its signing secret, ${signing_secret}`]),
             shownOnce,
           ],
           result: key,

@@ -15,10 +15,11 @@ import {
   type Terminal,
   usageErrors,
 } from './output.js';
+import { registerSigning } from './signing.js';
 
 const usualGrace = rotationSchema.properties.grace_seconds.default / 3600;
 
-/** Adds `keys issue`, `keys list`, `keys rotate` and `keys revoke` to the program. */
+/** Adds `keys` and its commands to the program. */
 export function registerKeyCommands(
   program: Command,
   open: OpenKeys,
@@ -28,6 +29,7 @@ export function registerKeyCommands(
   usageErrors(keys, terminal);
 
   registerIssue(keys, open, terminal);
+  registerSigning(keys, open, terminal);
 
   keys
     .command('list')

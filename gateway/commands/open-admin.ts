@@ -2,11 +2,14 @@ import { loadConfig } from '../config.js';
 import { openDatabase } from '../database/open-database.js';
 import { discoverPlugins } from '../helpers/discover.js';
 import { builtinPlugins } from '../helpers/package-paths.js';
-import { createKeyAdmin, type KeyAdmin } from '../keys/admin.js';
+import { createKeyAdmin } from '../keys/admin.js';
 import { createKeyStore } from '../keys/sql-store.js';
 import { migrations } from '../migrations.js';
+import { openSigning } from '../signing/open-signing.js';
+import { createSigningSecrets } from '../signing/signing-secrets.js';
 import { resetOperator } from '../site/accounts/first-operator.js';
 import { createSiteDatabase } from '../site/database.js';
+import type { OpenedKeys, OpenOptions } from './open.js';
 import type { OpenedOperators } from './operator.js';
 
 /** Opens the accounts of the key-management site, for one command. */
@@ -16,12 +19,25 @@ export async function openOperators(): Promise<OpenedOperators> {
   return { reset: (email, actor) => resetOperator(site, email, actor), close: () => database.close() };
 }
 
-/** Opens the key store that the gateway uses, for one command. The helpers' ids come from their paths: no plugin is run. */
-export async function openAdmin(): Promise<{ admin: KeyAdmin; close: () => Promise<void> }> {
+/**
+ * Opens the key store that the gateway uses, for one command. The helpers' ids come from their paths: no plugin is run. The master
+ * secret of signed urls is read, and made where it is missing, for a command that `signs` alone.
+ */
+export async function openAdmin({ signs = false }: OpenOptions = {}): Promise<OpenedKeys> {
   const config = loadConfig(process.env);
   const found = await Promise.all([builtinPlugins, ...config.pluginDirs].map(discoverPlugins));
   const services = found.flatMap(({ plugins }) => plugins.map(({ id }) => id));
   const database = await openDatabase(config, { migrations });
-  const admin = createKeyAdmin({ store: createKeyStore(database.access()), services: () => services });
-  return { admin, close: () => database.close() };
+  try {
+    const signing = signs ? await openSigning(config) : createSigningSecrets(undefined);
+    const store = createKeyStore(database.access());
+    return {
+      admin: createKeyAdmin({ store, signing, services: () => services }),
+      services,
+      close: () => database.close(),
+    };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
 }

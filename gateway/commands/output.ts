@@ -100,7 +100,7 @@ function sentence(error: unknown): string {
     return oneLine(error instanceof Error ? error.message : String(error));
   if (error.details) return error.details.map(({ field, problem }) => `${field} ${problem}`).join('; ');
   // Whoever runs this command runs the database: here its own words help, and reach nobody else.
-  if (error.code !== 'keys_unavailable') return error.message;
+  if (error.code !== 'keys_unavailable' || error.cause === undefined) return error.message;
   return `The database does not answer: ${oneLine(reasonOf(error))}`;
 }
 

@@ -6,6 +6,7 @@ const longestGrace = rotationSchema.properties.grace_seconds.maximum / 86_400;
 /** What a person typed for each field of the key administration, and what the command line takes beyond it. */
 const typed: Readonly<Record<string, { as: string; hint?: string }>> = {
   name: { as: '<name>' },
+  url: { as: '<url>' },
   id: { as: '<id>' },
   label: { as: '--label' },
   scopes: { as: '--scope' },

@@ -1,6 +1,8 @@
 import { requireValid } from '../errors.js';
+import type { SigningSecrets } from '../signing/signing-secrets.js';
 import { type AuditQuery, createKeyInputs, type KeyInputs, type PageQuery, type Unjudged } from './inputs.js';
 import { createKeyChanges, findKey, type KeyChanges } from './key-changes.js';
+import { createSigningChanges, type SigningChanges } from './signing-changes.js';
 import type { KeyStore } from './store.js';
 import { createTenantChanges, findTenant, type TenantChanges } from './tenant-changes.js';
 import { type AuditView, type KeyView, type TenantView, viewAudit, viewKey, viewTenant } from './views.js';
@@ -9,6 +11,8 @@ export interface KeyAdminOptions {
   store: KeyStore;
   /** The ids of all helpers, for checking scopes. */
   services: () => readonly string[];
+  /** What signs urls. */
+  signing: SigningSecrets;
   /** Wall clock, ms. */
   now?: () => number;
 }
@@ -18,7 +22,7 @@ export interface KeyAdminOptions {
  * it was, for the audit log, e.g. `cli:root`. What cannot be done rejects with a `GatewayError`: `invalid_input` with
  * the fields, `not_found`, `exists`, `keys_unavailable`.
  */
-export interface KeyAdmin extends TenantChanges, KeyChanges {
+export interface KeyAdmin extends TenantChanges, KeyChanges, SigningChanges {
   /** By what it judges: for whoever documents it, or wants to say more at once. */
   readonly inputs: KeyInputs;
   /** By name; `next` is the cursor of the next page, or null. */
@@ -31,13 +35,14 @@ export interface KeyAdmin extends TenantChanges, KeyChanges {
   audit(query?: Unjudged<AuditQuery>): Promise<{ entries: AuditView[]; next: number | null }>;
 }
 
-export function createKeyAdmin({ store, services, now = Date.now }: KeyAdminOptions): KeyAdmin {
+export function createKeyAdmin({ store, services, signing, now = Date.now }: KeyAdminOptions): KeyAdmin {
   const inputs = createKeyInputs({ services, now });
 
   return {
     inputs,
     ...createTenantChanges(store, inputs, now),
-    ...createKeyChanges(store, inputs, now),
+    ...createKeyChanges(store, inputs, signing, now),
+    ...createSigningChanges(store, signing, now),
     async listTenants(query = {}) {
       const { after, limit } = requireValid(inputs.tenantPage.check(query));
       const { page, last } = cut(await store.tenants({ after, limit: limit + 1 }), limit);

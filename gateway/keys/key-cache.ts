@@ -2,12 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import type { LRUCache } from 'lru-cache';
 import { createGrowingLru } from './growing-lru.js';
 import type { UsedKey } from './last-used.js';
-import type { FoundSecret, Key, Secret, Tenant } from './model.js';
+import type { FoundKey, Key, Secret, Tenant } from './model.js';
 
 /** What judging a key takes; of all that a look-up brings, the part that is worth its memory. */
 export interface KnownKey {
   tenant: Pick<Tenant, 'id' | 'name' | 'limits' | 'weight'>;
-  key: UsedKey & Pick<Key, 'label' | 'scopes' | 'expires_at' | 'revoked_at'>;
+  key: UsedKey & Pick<Key, 'label' | 'scopes' | 'expires_at' | 'revoked_at' | 'signing_version'>;
   secret: Pick<Secret, 'expires_at' | 'ended_at'>;
 }
 
@@ -16,21 +16,25 @@ export interface CachedKey extends KnownKey {
   readAt: number;
 }
 
-/** The keys that were seen lately, by their hash and never by the key itself. */
+/** What a read brought of a key: by its hash with the secret that was sent, by its id without one. */
+export type FoundToKeep = FoundKey & { secret?: Secret };
+
+/** The keys that were seen lately, by their hash or their id and never by the key itself. */
 export interface KeyCache {
-  get(hash: string): CachedKey | undefined;
-  has(hash: string): boolean;
-  set(hash: string, found: FoundSecret, readAt: number): void;
-  /** Forgets the keys of a tenant that `touched` is true of, and returns their hashes; costs what that tenant has, not what there is. */
+  get(name: string): CachedKey | undefined;
+  has(name: string): boolean;
+  /** Returns what is kept of it. */
+  set(name: string, found: FoundToKeep, readAt: number): KnownKey;
+  /** Forgets the keys of a tenant that `touched` is true of, and returns their names; costs what that tenant has, not what there is. */
   forget(tenant: string, touched: (known: KnownKey) => boolean): string[];
-  /** Forgets everything, and returns the hashes, one by one: to list them all would take long. */
+  /** Forgets everything, and returns the names, one by one: to list them all would take long. */
   clear(): Iterable<string>;
 }
 
 /** A tenant and its cached keys, all of which hold this one object of it: ten thousand copies would crowd the processor's caches. */
 interface Owner {
   tenant: KnownKey['tenant'];
-  hashes: Set<string>;
+  names: Set<string>;
 }
 
 /** What most tenants and secrets have; one object for all of them. */
@@ -48,10 +52,10 @@ export function createKeyCache(most: number): KeyCache {
   let owners = new Map<string, Owner>();
 
   function createKeys(): LRUCache<string, CachedKey> {
-    return createGrowingLru(most, ({ tenant: { id } }, hash) => {
+    return createGrowingLru(most, ({ tenant: { id } }, name) => {
       const owner = owners.get(id);
-      owner?.hashes.delete(hash);
-      if (owner?.hashes.size === 0) owners.delete(id);
+      owner?.names.delete(name);
+      if (owner?.names.size === 0) owners.delete(id);
     });
   }
 
@@ -63,40 +67,27 @@ export function createKeyCache(most: number): KeyCache {
   }
 
   return {
-    get: (hash) => keys.get(hash),
-    has: (hash) => keys.has(hash),
-    set(hash, { tenant: read, key, secret }, readAt) {
-      const tenant = shared(read);
-      keys.set(hash, {
-        tenant,
-        key: {
-          id: key.id,
-          label: key.label,
-          scopes: key.scopes,
-          created_at: key.created_at,
-          expires_at: key.expires_at,
-          revoked_at: key.revoked_at,
-          usedAt: undefined,
-        },
-        secret:
-          secret.expires_at === null && secret.ended_at === null
-            ? lasting
-            : { expires_at: secret.expires_at, ended_at: secret.ended_at },
-        readAt,
-      });
+    get: (name) => keys.get(name),
+    has: (name) => keys.has(name),
+    set(name, found, readAt) {
+      const tenant = shared(found.tenant);
+      const kept = { ...createKnownKey(found, tenant), readAt };
+      keys.set(name, kept);
       // Only now: a key that had to make room may have been the tenant's only one.
       const owner = owners.get(tenant.id);
-      if (!owner) return void owners.set(tenant.id, { tenant, hashes: new Set([hash]) });
-      owner.tenant = tenant;
-      owner.hashes.add(hash);
+      if (owner) {
+        owner.tenant = tenant;
+        owner.names.add(name);
+      } else owners.set(tenant.id, { tenant, names: new Set([name]) });
+      return kept;
     },
     forget(tenant, touched) {
       const forgotten: string[] = [];
-      for (const hash of owners.get(tenant)?.hashes ?? []) {
-        const known = keys.peek(hash);
-        if (known && touched(known)) forgotten.push(hash);
+      for (const name of owners.get(tenant)?.names ?? []) {
+        const known = keys.peek(name);
+        if (known && touched(known)) forgotten.push(name);
       }
-      for (const hash of forgotten) keys.delete(hash);
+      for (const name of forgotten) keys.delete(name);
       return forgotten;
     },
     clear() {
@@ -109,6 +100,30 @@ export function createKeyCache(most: number): KeyCache {
   };
 }
 
+/** Of what a look-up brought, the part that judging takes. */
+export function createKnownKey(
+  { tenant: read, key, secret }: FoundToKeep,
+  tenant: KnownKey['tenant'] = read,
+): KnownKey {
+  return {
+    tenant,
+    key: {
+      id: key.id,
+      label: key.label,
+      scopes: key.scopes,
+      created_at: key.created_at,
+      expires_at: key.expires_at,
+      revoked_at: key.revoked_at,
+      signing_version: key.signing_version,
+      usedAt: undefined,
+    },
+    secret:
+      !secret || (secret.expires_at === null && secret.ended_at === null)
+        ? lasting
+        : { expires_at: secret.expires_at, ended_at: secret.ended_at },
+  };
+}
+
 function* each(owners: Map<string, Owner>): Generator<string> {
-  for (const { hashes } of owners.values()) yield* hashes;
+  for (const { names } of owners.values()) yield* names;
 }

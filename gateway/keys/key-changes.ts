@@ -1,6 +1,7 @@
 import { quote } from '../../schemas/quote.js';
 import { parseTime } from '../../schemas/vocabulary/future.js';
 import { GatewayError, inputError, requireValid } from '../errors.js';
+import type { SigningSecrets } from '../signing/signing-secrets.js';
 import { randomBase62 } from './base62.js';
 import { isKeyId } from './checks.js';
 import type { IssueOptions, KeyInputs, RotateOptions } from './inputs.js';
@@ -18,6 +19,8 @@ export interface IssuedKey {
   label: string | null;
   scopes: string[] | null;
   expires_at: string | null;
+  /** What signs urls for it; null where this gateway has no master secret. */
+  signing_secret: string | null;
 }
 
 export interface RotatedKey {
@@ -38,9 +41,13 @@ export interface KeyChanges {
   revokeKey(id: string, actor: string): Promise<KeyView>;
 }
 
+/** Of a new key's signing secret. */
+const firstVersion = 1;
+
 export function createKeyChanges(
   store: KeyStore,
   inputs: Pick<KeyInputs, 'key' | 'rotation'>,
+  signing: SigningSecrets,
   now: () => number,
 ): KeyChanges {
   return {
@@ -54,7 +61,8 @@ export function createKeyChanges(
         const { id: tenant_id } = await findTenant(tx, tenant);
         return addKey(tx, { tenant_id, label, scopes, expires_at }, secret, actor, now());
       });
-      return { id, key: secret, tenant, label, scopes, expires_at: isoOrNull(expires_at) };
+      const signing_secret = signing.available ? signing.current(id, firstVersion) : null;
+      return { id, key: secret, tenant, label, scopes, expires_at: isoOrNull(expires_at), signing_secret };
     },
 
     async rotateKey(id, options, actor) {
@@ -111,7 +119,14 @@ export async function addKey(
   at: number,
 ): Promise<string> {
   const id = `key_${randomBase62(12)}`;
-  await tx.addKey({ ...given, id, created_at: at, revoked_at: null, last_used_at: null });
+  await tx.addKey({
+    ...given,
+    id,
+    created_at: at,
+    revoked_at: null,
+    last_used_at: null,
+    signing_version: firstVersion,
+  });
   await addSecret(tx, id, secret, at);
   const { tenant_id, label, scopes } = given;
   const detail = { label, scopes, expires_at: isoOrNull(given.expires_at) };
@@ -149,7 +164,8 @@ export async function findKey(reads: Pick<KeyTransaction, 'key'>, id: string): P
   throw new GatewayError('not_found', { message: hint ?? `There is no key with the id ${quote(id)}.` });
 }
 
-function refuseDead(key: KeyWithSecrets, now: number): void {
+/** Throws `invalid_input` for a key that can be used no more. */
+export function refuseDead(key: KeyWithSecrets, now: number): void {
   const state = keyState(key, now);
   if (state === 'active') return;
   const since = isoOrNull(state === 'revoked' ? key.revoked_at : key.expires_at);
@@ -157,6 +173,7 @@ function refuseDead(key: KeyWithSecrets, now: number): void {
   throw inputError([{ field: 'id', problem }]);
 }
 
-function subject(key: Key): Pick<AuditEntry, 'tenant_id' | 'key_id'> {
+/** The key as the audit log names it. */
+export function subject(key: Key): Pick<AuditEntry, 'tenant_id' | 'key_id'> {
   return { tenant_id: key.tenant_id, key_id: key.id };
 }

@@ -47,6 +47,14 @@ export async function createKeyTables(db: Kysely<unknown>, kind: DatabaseKind): 
   await createAuditTable(db, kind);
 }
 
+/** Gives each key the version of its signing secret; what an older gateway adds meanwhile has the first. */
+export async function addSigningVersion(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .alterTable('keys')
+    .addColumn('signing_version', 'integer', (column) => column.notNull().defaultTo(1))
+    .execute();
+}
+
 async function createAuditTable(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
   // No foreign keys: what was done stays on record whatever becomes of the rest.
   await db.schema

@@ -32,6 +32,8 @@ export interface Key {
   created_at: number;
   revoked_at: number | null;
   last_used_at: number | null;
+  /** Rises when its signing secret is replaced; what was signed with an earlier version has ended. */
+  signing_version: number;
 }
 
 /** One string that opens a key. The string itself is kept nowhere. */
@@ -57,11 +59,15 @@ export interface KeyWithSecrets extends Key {
   secrets: Secret[];
 }
 
-/** All that a look-up by hash brings. */
-export interface FoundSecret {
-  secret: Secret;
+/** All that a look-up by id brings. */
+export interface FoundKey {
   key: Key;
   tenant: Tenant;
+}
+
+/** All that a look-up by hash brings. */
+export interface FoundSecret extends FoundKey {
+  secret: Secret;
 }
 
 export type AuditAction =
@@ -71,6 +77,8 @@ export type AuditAction =
   | 'key.rotate'
   | 'key.end_grace'
   | 'key.revoke'
+  | 'key.signing_secret'
+  | 'key.rotate_signing'
   | 'member.invite'
   | 'member.cancel_invite'
   | 'member.join'

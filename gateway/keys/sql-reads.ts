@@ -1,6 +1,6 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
 import type { Access } from '../database/access.js';
-import type { FoundSecret, KeyWithSecrets, Secret } from './model.js';
+import type { FoundKey, FoundSecret, KeyWithSecrets, Secret } from './model.js';
 import { auditOf, keyOf, tenantOf } from './rows.js';
 import type { KeyPage, KeyReads } from './store.js';
 import type { KeyRow, KeyTables } from './tables.js';
@@ -24,6 +24,7 @@ export function createSqlReads({ run }: Access<KeyTables>): KeyReads {
     keys: (tenant_id, page) => run((db) => readKeys(db, tenant_id, page)),
     key: (id) => run((db) => readKey(db, id)),
     find: (hashes) => run((db) => findSecrets(db, hashes)),
+    findKeys: (ids) => run((db) => findKeys(db, ids)),
     async audit({ tenant_id, key_id, before, limit }) {
       const rows = await run((db) => {
         let query = db.selectFrom('audit').selectAll().orderBy('id', 'desc').limit(limit);
@@ -83,12 +84,9 @@ async function withSecrets(db: Kysely<KeyTables>, rows: Selectable<KeyRow>[]): P
  */
 async function findSecrets(db: Kysely<KeyTables>, hashes: string[]): Promise<FoundSecret[]> {
   if (hashes.length === 0) return [];
-  const rows = await db
-    .selectFrom('secrets')
-    .innerJoin('keys', 'keys.id', 'secrets.key_id')
-    .innerJoin('tenants', 'tenants.id', 'keys.tenant_id')
+  const rows = await keysWithTenants(db)
+    .innerJoin('secrets', 'secrets.key_id', 'keys.id')
     .where('secrets.hash', 'in', hashes)
-    .selectAll('tenants')
     .select([
       'secrets.id as secret_id',
       'secrets.hash',
@@ -97,27 +95,10 @@ async function findSecrets(db: Kysely<KeyTables>, hashes: string[]): Promise<Fou
       'secrets.created_at as secret_created_at',
       'secrets.expires_at as secret_expires_at',
       'secrets.ended_at',
-      'keys.id as key_id',
-      'keys.label',
-      'keys.scopes',
-      'keys.expires_at as key_expires_at',
-      'keys.created_at as key_created_at',
-      'keys.revoked_at',
-      'keys.last_used_at',
     ])
     .execute();
   return rows.map((row) => ({
-    tenant: tenantOf(row),
-    key: keyOf({
-      id: row.key_id,
-      tenant_id: row.id,
-      label: row.label,
-      scopes: row.scopes,
-      expires_at: row.key_expires_at,
-      created_at: row.key_created_at,
-      revoked_at: row.revoked_at,
-      last_used_at: row.last_used_at,
-    }),
+    ...foundKey(row),
     secret: {
       id: row.secret_id,
       key_id: row.key_id,
@@ -129,4 +110,45 @@ async function findSecrets(db: Kysely<KeyTables>, hashes: string[]): Promise<Fou
       ended_at: row.ended_at,
     },
   }));
+}
+
+async function findKeys(db: Kysely<KeyTables>, ids: string[]): Promise<FoundKey[]> {
+  if (ids.length === 0) return [];
+  return (await keysWithTenants(db).where('keys.id', 'in', ids).execute()).map(foundKey);
+}
+
+function keysWithTenants(db: Kysely<KeyTables>) {
+  return db
+    .selectFrom('keys')
+    .innerJoin('tenants', 'tenants.id', 'keys.tenant_id')
+    .selectAll('tenants')
+    .select([
+      'keys.id as key_id',
+      'keys.label',
+      'keys.scopes',
+      'keys.expires_at as key_expires_at',
+      'keys.created_at as key_created_at',
+      'keys.revoked_at',
+      'keys.last_used_at',
+      'keys.signing_version',
+    ]);
+}
+
+type KeyWithTenant = Awaited<ReturnType<ReturnType<typeof keysWithTenants>['execute']>>[number];
+
+function foundKey(row: KeyWithTenant): FoundKey {
+  return {
+    tenant: tenantOf(row),
+    key: keyOf({
+      id: row.key_id,
+      tenant_id: row.id,
+      label: row.label,
+      scopes: row.scopes,
+      expires_at: row.key_expires_at,
+      created_at: row.key_created_at,
+      revoked_at: row.revoked_at,
+      last_used_at: row.last_used_at,
+      signing_version: row.signing_version,
+    }),
+  };
 }

@@ -33,6 +33,9 @@ export function createSqlTransaction(db: Kysely<KeyTables>, audit: AppendAudit):
     async revokeKey(id, revoked_at) {
       await db.updateTable('keys').set({ revoked_at }).where('id', '=', id).execute();
     },
+    async setSigningVersion(id, signing_version) {
+      await db.updateTable('keys').set({ signing_version }).where('id', '=', id).execute();
+    },
     async addSecret(secret) {
       await db.insertInto('secrets').values(secret).execute();
     },

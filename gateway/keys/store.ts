@@ -1,4 +1,4 @@
-import type { AuditEntry, FoundSecret, Key, KeyWithSecrets, Secret, Tenant } from './model.js';
+import type { AuditEntry, FoundKey, FoundSecret, Key, KeyWithSecrets, Secret, Tenant } from './model.js';
 
 /** What a change touched. */
 export interface Change {
@@ -38,6 +38,7 @@ export interface KeyTransaction {
   setLimits(tenant: Pick<Tenant, 'id' | 'limits' | 'weight'>): Promise<void>;
   addKey(key: Key): Promise<void>;
   revokeKey(id: string, at: number): Promise<void>;
+  setSigningVersion(id: string, version: number): Promise<void>;
   addSecret(secret: Secret): Promise<void>;
   endSecret(secret: Pick<Secret, 'id' | 'expires_at' | 'ended_at'>): Promise<void>;
   audit(entry: Omit<AuditEntry, 'id'>): Promise<void>;
@@ -53,6 +54,8 @@ export interface KeyReads {
   key(id: string): Promise<KeyWithSecrets | undefined>;
   /** What belongs to these hashes, in one read. */
   find(hashes: string[]): Promise<FoundSecret[]>;
+  /** The keys with these ids, in one read. */
+  findKeys(ids: string[]): Promise<FoundKey[]>;
   /** Newest first. */
   audit(page: AuditPage): Promise<AuditEntry[]>;
   lastChange(): Promise<Change | undefined>;

@@ -2,10 +2,12 @@ import { parseUrlencoded, type QueryText } from '../../schemas/input/urlencoded.
 import { after } from '../after.js';
 import { GatewayError, inputError } from '../errors.js';
 import { bearerToken } from '../http/bearer.js';
-import type { KeyVerifier } from '../keys/verifier.js';
+import type { KeyVerdict, KeyVerifier } from '../keys/verifier.js';
+import { hasSignature, isHalfSigned } from '../signing/signed-query.js';
+import type { AuthenticateSigned } from './authenticate-signed.js';
 import { missingKeyMessage } from './missing-key.js';
 import type { HttpCall, Stage } from './stage.js';
-import type { Caller } from './state.js';
+import type { CallContext, Caller } from './state.js';
 
 const refusals = {
   malformed: 'key_invalid',
@@ -14,27 +16,40 @@ const refusals = {
   revoked: 'key_revoked',
 } as const;
 
-/** Finds whose call it is by its key: `ak` in the query, else `Authorization: Bearer`. Hands on the query without it. */
+/**
+ * Finds whose call it is by its key: `ak` in the query, else `Authorization: Bearer`; by its signature where signed urls are taken.
+ * Hands on the query without either.
+ */
 export function authenticate(
   keys: Pick<KeyVerifier, 'verify'>,
+  authenticateSigned?: AuthenticateSigned,
 ): Stage<HttpCall, { caller: Caller; query: QueryText }> {
   return function authenticate({ ctx, state }, next) {
     const query = parseUrlencoded(ctx.querystring);
-    const problem = query.problems.find(({ field }) => field === 'ak');
-    if (problem) throw inputError([problem]);
-    const key = query.values.get('ak') || bearerToken(ctx.get('authorization'));
+    const enter = (verdict: KeyVerdict, signedUntil?: number) => {
+      if (verdict.state !== 'active') throw new GatewayError(refusals[verdict.state]);
+      const { tenant, key } = verdict;
+      const caller: Caller = { tenant, keyId: key.id, scopes: key.scopes };
+      if (signedUntil !== undefined) caller.signedUntil = signedUntil;
+      state.caller = caller;
+      return next({ caller, query });
+    };
+
+    if (authenticateSigned && hasSignature(query))
+      return after(authenticateSigned(ctx, query), ({ verdict, signedUntil }) => enter(verdict, signedUntil));
+    const key = keyOf(ctx, query);
     if (!key) {
+      if (authenticateSigned && isHalfSigned(query)) throw new GatewayError('signature_invalid');
       throw new GatewayError('key_missing', { message: missingKeyMessage(ctx.headers, query.values) });
     }
     // From here on nothing needs it: not the plugin, not a message that lists what was sent.
     query.values.delete('ak');
-
-    return after(keys.verify(key), (verdict) => {
-      if (verdict.state !== 'active') throw new GatewayError(refusals[verdict.state]);
-      const { tenant, key: found } = verdict;
-      const caller = { tenant, keyId: found.id, scopes: found.scopes };
-      state.caller = caller;
-      return next({ caller, query });
-    });
+    return after(keys.verify(key), enter);
   };
+}
+
+function keyOf(ctx: CallContext, { values, problems }: QueryText): string | undefined {
+  const problem = problems.find(({ field }) => field === 'ak');
+  if (problem) throw inputError([problem]);
+  return values.get('ak') || bearerToken(ctx.get('authorization'));
 }

@@ -2,17 +2,13 @@ import type { RouterContext } from '@koa/router';
 import type { Answer } from '../../pool/answer.js';
 import { after, type Now } from '../after.js';
 import type { LiveRegistry } from '../helpers/live-registry.js';
+import { pathsOf } from '../helpers/paths-of.js';
 import type { Helper, Registry } from '../helpers/registry.js';
 import { announcedBytes } from '../http/body/text-body.js';
 import { answerUnrouted } from '../http/unrouted.js';
 import type { HttpCall } from './stage.js';
 import type { CallMiddleware, CallState } from './state.js';
 import { underWay } from './under-way.js';
-
-/** Paths of a helper: its own, and `/img/…` for `/media/…`, as the specification writes it sometimes. */
-export function pathsOf(id: string): string[] {
-  return id.startsWith('media/') ? [`/${id}`, `/img/${id.slice('media/'.length)}`] : [`/${id}`];
-}
 
 /** Has the requests of a helper's paths answered by its stages. */
 export function route(helper: Helper, answer: (call: HttpCall) => Now<Answer>): CallMiddleware {

@@ -7,23 +7,30 @@ export interface Signed {
   values: ReadonlyMap<string, string>;
 }
 
+/** The text that is signed: `hg1`, the path and the canonical query, a line each. */
+export function signedText({ path, values }: Signed): string {
+  return `hg1\n${path}\n${canonicalQuery(values)}`;
+}
+
 /**
- * The signature of a call: base64url, without padding, of HMAC-SHA256 (RFC 2104) over `hg1`, the path and the canonical query, a line
- * each. The key is the signing secret, the whole `hgs_…` text in UTF-8.
+ * The signature of a call: base64url, without padding, of HMAC-SHA256 (RFC 2104) over its text. The key is the signing secret, the
+ * whole `hgs_…` text in UTF-8.
  */
-export function signatureOf(secret: string, { path, values }: Signed): string {
-  return createHmac('sha256', secret)
-    .update(`hg1\n${path}\n${canonicalQuery(values)}`)
-    .digest('base64url');
+export function signatureOf(secret: string, signed: Signed): string {
+  return hmac(secret, signedText(signed));
 }
 
 /** Whether a text is the signature by one of these secrets: as text, so that there is one way to write it. */
-export function isSignedBy(secrets: readonly string[], signed: Signed, signature: string): boolean {
+export function isSignedBy(secrets: readonly string[], text: string, signature: string): boolean {
   const given = Buffer.from(signature);
   let found = false;
   for (const secret of secrets) {
-    const right = Buffer.from(signatureOf(secret, signed));
+    const right = Buffer.from(hmac(secret, text));
     if (right.length === given.length && timingSafeEqual(right, given)) found = true;
   }
   return found;
+}
+
+function hmac(secret: string, text: string): string {
+  return createHmac('sha256', secret).update(text).digest('base64url');
 }

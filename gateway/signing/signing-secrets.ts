@@ -4,9 +4,13 @@ import { GatewayError } from '../errors.js';
 
 /** The secrets that urls are signed with, one for each key and its version. */
 export interface SigningSecrets {
-  /** The one to sign with: `hgs_` and 43 characters. Throws a `GatewayError` that names HELPER_SIGNING_SECRET where there is no master. */
+  /** Whether there is a master secret to derive them from. */
+  readonly available: boolean;
+  /** Throws a `GatewayError` that names HELPER_SIGNING_SECRET where there is none. */
+  requireMaster(): void;
+  /** The one to sign with: `hgs_` and 43 characters. Throws as `requireMaster` does. */
   current(keyId: string, version: number): string;
-  /** All to verify with, one for each master secret. Throws likewise. */
+  /** All to verify with, one for each master secret; throws likewise. */
   all(keyId: string, version: number): readonly string[];
 }
 
@@ -19,8 +23,13 @@ const kept = 10_000;
 export function createSigningSecrets(masters: readonly string[] | undefined): SigningSecrets {
   const derived = new LRUCache<string, readonly string[]>({ max: kept });
 
-  function all(keyId: string, version: number): readonly string[] {
+  function requireMaster(): readonly string[] {
     if (masters === undefined) throw new GatewayError('keys_unavailable', { message: noMaster });
+    return masters;
+  }
+
+  function all(keyId: string, version: number): readonly string[] {
+    const masters = requireMaster();
     const info = `helper-gateway signing ${version} ${keyId}`;
     const known = derived.get(info);
     if (known) return known;
@@ -30,6 +39,8 @@ export function createSigningSecrets(masters: readonly string[] | undefined): Si
   }
 
   return {
+    available: masters !== undefined,
+    requireMaster,
     all,
     current: (keyId, version) => all(keyId, version)[0] as string,
   };

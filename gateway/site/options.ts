@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { KeyAdmin } from '../keys/admin.js';
 import type { KeyStore } from '../keys/store.js';
+import type { SigningSecrets } from '../signing/signing-secrets.js';
 import type { UsageQuery } from '../usage/query.js';
 import type { UsageRow as FullUsageRow, UsagePage } from '../usage/report.js';
 import type { OidcOptions } from './accounts/auth.js';
@@ -24,6 +25,14 @@ export interface HealthFact {
   state: 'good' | 'warn' | 'bad';
 }
 
+/** What the site knows of a helper. */
+export interface Service {
+  id: string;
+  summary: string;
+  /** Whether it may answer with a picture: it does not declare data. */
+  picture: boolean;
+}
+
 /** What the site is made of: the stores that it shares with the API, and nothing else of it. */
 export interface SiteOptions {
   admin: KeyAdmin;
@@ -35,10 +44,12 @@ export interface SiteOptions {
   operatorToken?: string | undefined;
   /** The site's own address as people's browsers see it, e.g. `https://keys.example.com`. */
   baseUrl: string;
-  /** The API's address as customers see it, for the curl lines. */
+  /** The API's address as customers see it, for the curl lines and signed urls. */
   apiUrl: string;
+  /** Whether urls can be signed. */
+  signing: Pick<SigningSecrets, 'available'>;
   /** Every helper. */
-  services: () => readonly { id: string; summary: string }[];
+  services: () => readonly Service[];
   /** What `/metrics` answers; without it, that path is 404. */
   metrics?: (() => Promise<{ type: string; body: string }>) | undefined;
   health: () => readonly HealthFact[];

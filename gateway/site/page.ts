@@ -24,6 +24,8 @@ export interface PageAnswer {
   /** 200 by default. */
   status?: number;
   headers?: Record<string, string>;
+  /** The one other origin that this page may show pictures of. */
+  picturesOf?: string | undefined;
   cookies?: string[];
 }
 

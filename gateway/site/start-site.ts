@@ -12,6 +12,7 @@ import { createHttpServer } from '../http/server/server.js';
 import { createKeyAdmin } from '../keys/admin.js';
 import type { KeyStore } from '../keys/store.js';
 import type { Metrics } from '../metrics.js';
+import type { SigningSecrets } from '../signing/signing-secrets.js';
 import type { UsageMeter } from '../usage/meter.js';
 import { type Credentials, createFirstOperator } from './accounts/first-operator.js';
 import { createSiteApp } from './app.js';
@@ -26,6 +27,8 @@ export interface SiteStart extends HealthSources {
   lifecycle: Lifecycle;
   database: Database;
   store: KeyStore;
+  /** What signs urls. */
+  signing: SigningSecrets;
   usage: UsageMeter;
   metrics: Metrics;
   registry: Registry;
@@ -42,7 +45,7 @@ export interface StartedSite {
 
 /** Starts the key-management site on its own port. It shares the stores with the API, and nothing else. */
 export async function startSite(start: SiteStart): Promise<StartedSite> {
-  const { config, database, store, registry, usage, metrics, logger } = start;
+  const { config, database, store, signing, registry, usage, metrics, logger } = start;
   let handle: ((request: IncomingMessage, response: ServerResponse) => unknown) | undefined;
   const server: Server = createHttpServer(start.lifecycle, (request, response) =>
     handle?.(request, response),
@@ -53,15 +56,20 @@ export async function startSite(start: SiteStart): Promise<StartedSite> {
   const baseUrl = new URL(config.connectUrl ?? url).origin;
   const siteDatabase = createSiteDatabase(database);
   const app = await createSiteApp({
-    admin: createKeyAdmin({ store, services: () => [...registry.keys()] }),
+    admin: createKeyAdmin({ store, signing, services: () => [...registry.keys()] }),
     store,
+    signing,
     database: siteDatabase,
     usage: (tenant, query) => usage.usage(tenant, query),
     operatorToken: config.operatorToken,
     baseUrl,
     apiUrl: new URL(config.apiUrl ?? start.apiUrl).origin,
     services: () =>
-      [...registry.values()].map(({ id, declaration }) => ({ id, summary: declaration.summary })),
+      [...registry.values()].map(({ id, declaration: { summary, output } }) => ({
+        id,
+        summary,
+        picture: output === undefined,
+      })),
     metrics: () => metrics.text(),
     health: () => healthFacts(start),
     logger,

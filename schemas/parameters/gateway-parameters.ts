@@ -17,7 +17,11 @@ export function fileParameter({ field, kind, description }: FileField): JsonSche
   return { ...urlParameter, description: description === undefined ? how : `${description} ${how}` };
 }
 
+/** What a signed url has beside a helper's parameters: the key's id, when it ends, and the signature. */
+export const signatureParameters = ['kid', 'exp', 'sig'] as const;
+
 /** Names that no helper may give to a parameter, for the gateway reads them itself. */
 export function reservedNames(files: readonly Pick<FileField, 'field' | 'parameter'>[]): string[] {
-  return [...new Set(['ak', 'dryrun', ...files.flatMap(({ field, parameter }) => [parameter, field])])];
+  const ofFiles = files.flatMap(({ field, parameter }) => [parameter, field]);
+  return [...new Set(['ak', ...signatureParameters, 'dryrun', ...ofFiles])];
 }

@@ -8,6 +8,7 @@ import { createOperationIds } from './names.js';
 import { queryParameters } from './query.js';
 import { requestBody } from './request-body.js';
 import { type Components, createComponents } from './schema/components.js';
+import { byKey, byKeyOrSignature, securitySchemes } from './security.js';
 import { successResponse } from './success.js';
 
 export interface DocumentOptions {
@@ -37,14 +38,11 @@ export function openApiDocument(registry: Registry, { version, serverUrl = '/' }
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: serverUrl }],
-    security: [{ bearer: [] }, { ak: [] }],
+    security: byKey,
     tags: [...new Set([...helpers.map(({ id }) => groupOf(id)), 'gateway'])].map((name) => ({ name })),
     paths: { ...Object.fromEntries(paths), ...healthPaths(successWith) },
     components: {
-      securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', description: 'The API key in the header Authorization.' },
-        ak: { type: 'apiKey', in: 'query', name: 'ak', description: 'The API key in the address.' },
-      },
+      securitySchemes,
       headers,
       responses: failureResponses(),
       schemas: components.schemas,
@@ -70,6 +68,7 @@ function pathItem(
     get: {
       operationId: operationId('get', id),
       ...about,
+      security: byKeyOrSignature,
       parameters: queryParameters(helper, input),
       responses,
     },

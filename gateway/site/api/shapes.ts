@@ -53,6 +53,10 @@ export const shapes = {
     label: textOrNull,
     scopes,
     expires_at: timeOrNull,
+    signing_secret: {
+      ...textOrNull,
+      description: 'What signs urls for it; null where the gateway has no master secret.',
+    },
   }),
   RotatedKey: shape({
     id: string,
@@ -60,6 +64,13 @@ export const shapes = {
     previous_expires_at: {
       ...time,
       description: 'When the secret that was current until now stops working.',
+    },
+  }),
+  SigningSecret: shape({
+    id: { type: 'string', description: "The key's id, which stands in the urls as `kid`." },
+    signing_secret: {
+      type: 'string',
+      description: 'The current one; it stays in force until the next rotation.',
     },
   }),
   UsageRow: {

@@ -74,7 +74,21 @@ function sendOnce() {
   });
 }
 
+/** Says that no picture came, in place of the mark that browsers draw. It may have failed before this script ran. */
+function tellMissingPictures() {
+  for (const picture of document.querySelectorAll('img[data-preview]')) {
+    const tell = () => {
+      picture.hidden = true;
+      const problem = document.getElementById(picture.dataset.preview);
+      if (problem) problem.hidden = false;
+    };
+    if (picture.complete && picture.naturalWidth === 0) tell();
+    else picture.addEventListener('error', tell);
+  }
+}
+
 forgetForm();
 enableCopying();
 enableTips();
+tellMissingPictures();
 sendOnce();

@@ -14,6 +14,8 @@ const said: Record<AuditView['action'], string> = {
   'key.rotate': 'rotated a key',
   'key.end_grace': 'ended the grace of a key',
   'key.revoke': 'revoked a key',
+  'key.signing_secret': 'was shown the signing secret of a key',
+  'key.rotate_signing': 'replaced the signing secret of a key',
   'member.invite': 'invited',
   'member.cancel_invite': 'cancelled an invitation',
   'member.join': 'joined',

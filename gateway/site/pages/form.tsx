@@ -37,6 +37,8 @@ interface FieldProps {
   step?: string;
   maxLength?: number;
   minLength?: number;
+  /** As wide as there is room, for what is long. */
+  wide?: boolean;
 }
 
 /** A labelled input with its hint and, beside it, what is wrong with it. A password that was typed is not sent back. */
@@ -44,7 +46,7 @@ export function Field({ name, label, state, hint, type = 'text', value = '', ...
   const problem = state.problems[name];
   const described = [hint ? `${name}-hint` : '', problem ? `${name}-problem` : ''].filter(Boolean).join(' ');
   return (
-    <div class={problem ? 'field wrong' : 'field'}>
+    <div class={`field${problem ? ' wrong' : ''}${props.wide ? ' wide' : ''}`}>
       <label for={name}>
         {label}
         {!props.required && <span class="optional"> optional</span>}

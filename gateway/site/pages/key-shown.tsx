@@ -12,13 +12,15 @@ export interface ShownKey {
   service: string | undefined;
   /** What the rest of the page says of it. */
   note: string;
+  /** Whether urls can be signed with it. */
+  signs: boolean;
 }
 
 /**
  * The one page that holds a secret. It answers the form itself: a redirect would have to keep the secret somewhere. The
  * form's mark keeps a reload from making another key.
  */
-export function keyShown({ tenant, id, key, apiUrl, service, note }: ShownKey): PageAnswer {
+export function keyShown({ tenant, id, key, apiUrl, service, note, signs }: ShownKey): PageAnswer {
   const page = `/tenants/${tenant}/keys/${id}`;
   return {
     title: 'Your new key',
@@ -33,6 +35,12 @@ export function keyShown({ tenant, id, key, apiUrl, service, note }: ShownKey): 
           <Copy id="key" label="API key" text={key} />
           {service && <Copy id="curl" label="Try it" text={curlLine(apiUrl, service, key)} />}
           <p>{note}</p>
+          {signs && (
+            <p>
+              Not for the source of a web page, where everybody reads it: a page shows a picture by a{' '}
+              <a href={`${page}/sign`}>signed url</a>, which opens that one picture and nothing else.
+            </p>
+          )}
           <p>
             <a class="button" href={page}>
               I have copied it

@@ -1,14 +1,14 @@
-import { GatewayError, inputError } from '../../errors.js';
-import { isKeyId } from '../../keys/checks.js';
-import { type KeyView, viewKey } from '../../keys/views.js';
+import { inputError } from '../../errors.js';
 import { actorOf } from '../accounts/session.js';
-import { type OfTenant, tenant } from '../doors.js';
-import { emptyForm, type FormState, formState, type PageAnswer, type PageRequest } from '../page.js';
+import { tenant } from '../doors.js';
+import { emptyForm, type FormState, formState, type PageAnswer } from '../page.js';
 import { get, type PageRoute, post, postOnce } from '../route.js';
 import { Notice } from './elements.js';
+import { findKey, hrefOf, type KeyCall, keyPath as path } from './find-key.js';
 import { Choices, Form } from './form.js';
 import { KeyFacts, KeySecrets } from './key-facts.js';
 import { keyShown } from './key-shown.js';
+import { SigningPanel } from './signing-panel.js';
 import { TenantFrame } from './tenant-frame.js';
 import { serviceFor } from './tenant-keys.js';
 
@@ -18,8 +18,6 @@ const graces = [
   ['86400', 'In 24 hours'],
   ['604800', 'In 7 days'],
 ] as const;
-
-const path = '/tenants/:tenant/keys/:key';
 
 /** One key: what it is, its rotation, and its end. */
 export const keyPages: PageRoute[] = [
@@ -38,24 +36,10 @@ export const keyPages: PageRoute[] = [
   }),
 ];
 
-type KeyCall = PageRequest & OfTenant;
-
 const done: Record<string, string | undefined> = {
   grace: 'The grace has ended: only the current secret works now.',
   revoked: 'The key was revoked. It opens nothing any more, on every gateway within 5 seconds.',
 };
-
-/** The key in the path, if it is this tenant's: another tenant's key is as good as none. */
-async function findKey(call: KeyCall): Promise<KeyView> {
-  const { site, params } = call;
-  const key = isKeyId(params.key) ? await site.store.key(params.key) : undefined;
-  if (key?.tenant_id !== call.tenant.id) throw new GatewayError('not_found');
-  return viewKey(key, site.now());
-}
-
-function hrefOf(call: KeyCall, key: KeyView): string {
-  return `/tenants/${call.tenant.name}/keys/${key.id}`;
-}
 
 async function rotate(call: KeyCall): Promise<PageAnswer> {
   const { site, form } = call;
@@ -77,6 +61,7 @@ async function rotate(call: KeyCall): Promise<PageAnswer> {
       id: key.id,
       key: rotated.key,
       apiUrl: site.apiUrl,
+      signs: site.signing.available,
       service: serviceFor(site, key.scopes),
       note:
         grace === '0'
@@ -115,11 +100,12 @@ async function keyPage(call: KeyCall, state: FormState, message?: string): Promi
         )}
         {key.state === 'active' && (
           <>
+            <SigningPanel site={call.site} href={base} scopes={key.scopes} />
             <section class="panel">
               <h2>Rotate</h2>
               <p>
-                Makes a new secret for this key. Usage, scopes and expiry stay. Give yourself time to change
-                it in your programs, or none if the old one has leaked.
+                Makes a new secret for this key. Usage, scopes, expiry and signed urls stay. Give yourself
+                time to change it in your programs, or none if the old one has leaked.
               </p>
               <Form action={`${base}/rotate`} once>
                 <Choices
@@ -134,7 +120,7 @@ async function keyPage(call: KeyCall, state: FormState, message?: string): Promi
             </section>
             <section class="panel danger">
               <h2>Revoke</h2>
-              <p>Ends this key for good, with every secret of it.</p>
+              <p>Ends this key for good, with every secret of it and every signed url.</p>
               <a class="button danger-button" href={`${base}/revoke`}>
                 Revoke key…
               </a>

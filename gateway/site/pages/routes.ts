@@ -8,7 +8,9 @@ import { limitsPages } from './limits.js';
 import { memberPages } from './members.js';
 import { overviewPages } from './overview.js';
 import { providerPages } from './provider.js';
+import { signAddressPages } from './sign-address.js';
 import { signInPages } from './sign-in.js';
+import { signingSecretPages } from './signing-secret.js';
 import { tenantKeysPages } from './tenant-keys.js';
 import { tenantsPages } from './tenants.js';
 import { usagePages } from './usage.js';
@@ -23,6 +25,8 @@ export const pageRoutes: readonly PageRoute[] = [
   ...tenantsPages,
   ...tenantKeysPages,
   ...keyPages,
+  ...signAddressPages,
+  ...signingSecretPages,
   ...usagePages,
   ...limitsPages,
   ...memberPages,

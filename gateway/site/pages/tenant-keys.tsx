@@ -38,6 +38,7 @@ async function issue(call: PageRequest & OfTenant): Promise<PageAnswer> {
       id: issued.id,
       key: issued.key,
       apiUrl: site.apiUrl,
+      signs: site.signing.available,
       service: serviceFor(site, issued.scopes),
       note: `It works at once.${until}`,
     });

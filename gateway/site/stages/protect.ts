@@ -3,15 +3,18 @@ import { GatewayError } from '../../errors.js';
 import { isLoopbackHost, withoutBrackets } from '../../http/loopback.js';
 import type { SiteStage } from '../state.js';
 
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-].join('; ');
+/** What a page may load and where it may send: nothing but the site's own, and pictures of one other origin where one is shown. */
+export function policy(picturesOf?: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    `img-src 'self' data:${picturesOf === undefined ? '' : ` ${picturesOf}`}`,
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join('; ');
+}
 
 /** The headers that keep other sites and injected markup off these pages. Nothing here may be kept by a cache. */
 export function protect(baseUrl: string): SiteStage {
@@ -19,7 +22,7 @@ export function protect(baseUrl: string): SiteStage {
   const overHttps = protocol === 'https:' && !isLoopbackHost(hostname);
   return async function protect(ctx, next) {
     ctx.set({
-      'content-security-policy': policy,
+      'content-security-policy': policy(),
       'x-content-type-options': 'nosniff',
       'x-frame-options': 'DENY',
       'referrer-policy': 'no-referrer',

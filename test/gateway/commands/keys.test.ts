@@ -5,6 +5,7 @@ import { createKeyAdmin } from '../../../gateway/keys/admin.js';
 import { parseKey } from '../../../gateway/keys/key-format.js';
 import { createKeyVerifier, type KeyVerifier } from '../../../gateway/keys/verifier.js';
 import { onEachDatabase } from '../databases.js';
+import { signing } from '../signing/signing.js';
 import { run } from './terminal.js';
 
 const services = ['text/remove-stopwords', 'media/add-border'];
@@ -17,7 +18,11 @@ describe('commands/keys', () =>
     beforeEach(async () => {
       open = async () => {
         const store = await database().open();
-        return { admin: createKeyAdmin({ store, services: () => services }), close: () => store.close() };
+        return {
+          admin: createKeyAdmin({ store, signing, services: () => services }),
+          services,
+          close: () => store.close(),
+        };
       };
       // The gateway goes on running while the commands work.
       verifier = createKeyVerifier({ store: await database().open(), pollInterval: 20 });
@@ -149,7 +154,8 @@ describe('commands/keys', () =>
     it('gives one JSON document with --json', async () => {
       const issued = JSON.parse((await run(open, 'keys', 'issue', 'acme', '--json')).stdout);
       expect(issued).to.have.keys('ok', 'data');
-      expect(issued.data).to.have.keys('id', 'key', 'tenant', 'label', 'scopes', 'expires_at');
+      const fields = ['id', 'key', 'tenant', 'label', 'scopes', 'expires_at', 'signing_secret'];
+      expect(issued.data).to.have.keys(fields);
       const rotated = await run(open, 'keys', 'rotate', issued.data.id, '--json');
       expect(JSON.parse(rotated.stdout).data).to.have.keys('id', 'key', 'previous_expires_at');
       expect(rotated.stderr).to.equal('');

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import type { OpenKeys } from '../../../gateway/commands/open.js';
 import { createKeyAdmin } from '../../../gateway/keys/admin.js';
 import { createSqliteDatabase, type TestDatabase } from '../databases.js';
+import { signing } from '../signing/signing.js';
 import { run } from './terminal.js';
 
 describe('commands/tenants', () => {
@@ -12,7 +13,8 @@ describe('commands/tenants', () => {
     database = await createSqliteDatabase();
     open = async () => {
       const store = await database.open();
-      return { admin: createKeyAdmin({ store, services: () => [] }), close: () => store.close() };
+      const admin = createKeyAdmin({ store, signing, services: () => [] });
+      return { admin, services: [], close: () => store.close() };
     };
   });
   afterEach(() => database.drop());

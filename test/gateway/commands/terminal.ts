@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { registerKeyCommands } from '../../../gateway/commands/keys.js';
 import type { OpenKeys } from '../../../gateway/commands/open.js';
 import type { Terminal } from '../../../gateway/commands/output.js';
+import { registerSign } from '../../../gateway/commands/sign.js';
 import { registerTenantCommands } from '../../../gateway/commands/tenants.js';
 
 export interface Ran {
@@ -29,6 +30,7 @@ export async function run(open: OpenKeys, ...args: string[]): Promise<Ran> {
   const program = new Command('helper-gateway');
   registerTenantCommands(program, open, terminal);
   registerKeyCommands(program, open, terminal);
+  registerSign(program, open, terminal);
   await program.parseAsync(args, { from: 'user' }).catch((error) => {
     if (error !== exitThrown) throw error;
   });

@@ -16,6 +16,7 @@ import {
   type TestDatabase,
 } from '../databases.js';
 import { rejection } from '../keys/key-store-contract.js';
+import { signing } from '../signing/signing.js';
 
 describe('database/postgres', () => {
   let database: TestDatabase;
@@ -54,7 +55,7 @@ describe('database/postgres', () => {
       { kind: 'postgres', location: line.url },
       { onConnectionLost: (error) => lost.push(error) },
     );
-    const admin = createKeyAdmin({ store, services: () => [] });
+    const admin = createKeyAdmin({ store, signing, services: () => [] });
     const log: string[] = [];
     const verifier = createKeyVerifier({
       store,
@@ -77,7 +78,7 @@ describe('database/postgres', () => {
       expect(await rejection(verifier.verify(createKey()))).to.include({ code: 'keys_unavailable' });
       expect(await rejection(admin.revokeKey(id, 'ann'))).to.include({ code: 'keys_unavailable' });
 
-      const elsewhere = createKeyAdmin({ store: await database.open(), services: () => [] });
+      const elsewhere = createKeyAdmin({ store: await database.open(), signing, services: () => [] });
       await elsewhere.revokeKey(id, 'bob');
       await line.mend();
       await until(async () => (await verifier.verify(key)).state === 'revoked');
@@ -112,7 +113,7 @@ describe('database/postgres', () => {
     const other = await createPostgresDatabase();
     const stores = await Promise.all([database.open(), other.open()]);
     for (const store of stores) {
-      await createKeyAdmin({ store, services: () => [] }).createTenant('acme', 'ann');
+      await createKeyAdmin({ store, signing, services: () => [] }).createTenant('acme', 'ann');
     }
     await other.drop();
   });

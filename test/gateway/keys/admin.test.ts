@@ -5,6 +5,7 @@ import { hashSecret } from '../../../gateway/keys/hash-secret.js';
 import { parseKey } from '../../../gateway/keys/key-format.js';
 import type { KeyStore } from '../../../gateway/keys/store.js';
 import { onEachDatabase } from '../databases.js';
+import { signing } from '../signing/signing.js';
 import { rejection } from './key-store-contract.js';
 
 const services = ['text/diff-two-strings', 'text/remove-stopwords', 'media/add-border'];
@@ -20,7 +21,7 @@ describe('keys/admin', () =>
     beforeEach(async () => {
       now = startTime;
       store = await database().open();
-      admin = createKeyAdmin({ store, services: () => services, now: () => now });
+      admin = createKeyAdmin({ store, signing, services: () => services, now: () => now });
       await admin.createTenant('acme', 'ann');
     });
 

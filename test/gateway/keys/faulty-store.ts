@@ -3,7 +3,7 @@ import type { KeyStore } from '../../../gateway/keys/store.js';
 
 /** A store whose reads can be made to fail, to hang before they read, or to deliver late what they have read. */
 export interface FaultyStore extends KeyStore {
-  /** Look-ups by hash so far. */
+  /** Look-ups so far, by hash and by id. */
   reads(): number;
   fail(failing: boolean): void;
   /** Look-ups alone. */
@@ -32,6 +32,18 @@ export function createFaultyStore(store: KeyStore): FaultyStore {
     if (broken) throw new DatabaseError(new Error('connect ECONNREFUSED'));
   }
 
+  async function lookUp<T>(read: () => Promise<T>): Promise<T> {
+    reads += 1;
+    guard(failing || failingLookups);
+    await before;
+    const found = await read();
+    const late = after;
+    after = undefined;
+    if (late) markHeld();
+    await late;
+    return found;
+  }
+
   return {
     ...store,
     reads: () => reads,
@@ -56,17 +68,8 @@ export function createFaultyStore(store: KeyStore): FaultyStore {
     replaceHistory() {
       shift = 1;
     },
-    async find(hashes) {
-      reads += 1;
-      guard(failing || failingLookups);
-      await before;
-      const found = await store.find(hashes);
-      const late = after;
-      after = undefined;
-      if (late) markHeld();
-      await late;
-      return found;
-    },
+    find: (hashes) => lookUp(() => store.find(hashes)),
+    findKeys: (ids) => lookUp(() => store.findKeys(ids)),
     async lastChange() {
       guard();
       return store.lastChange();

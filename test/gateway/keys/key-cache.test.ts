@@ -20,6 +20,7 @@ function found(tenant: string, key: string): FoundSecret {
       ...times,
       revoked_at: null,
       last_used_at: 1,
+      signing_version: 1,
     },
     secret: { id: `s${key}`, key_id: key, hash: `h${key}`, prefix: '', suffix: '', ...times, ended_at: null },
   };

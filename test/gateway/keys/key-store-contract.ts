@@ -20,6 +20,7 @@ const sampleKey: Key = {
   created_at: 1_900_000_000_124,
   revoked_at: null,
   last_used_at: null,
+  signing_version: 7,
 };
 const sampleSecret: Secret = {
   id: 'sec_1',
@@ -54,6 +55,9 @@ export function keyStoreTests(database: () => TestDatabase): void {
     expect(await store.key('key_1')).to.deep.equal({ ...sampleKey, secrets: [sampleSecret] });
     const found: FoundSecret = { tenant: sampleTenant, key: sampleKey, secret: sampleSecret };
     expect(await store.find(['f'.repeat(64), sampleSecret.hash])).to.deep.equal([found]);
+    expect(await store.findKeys(['key_none', 'key_1'])).to.deep.equal([
+      { tenant: sampleTenant, key: sampleKey },
+    ]);
   });
 
   it('knows nothing of what is not there', async () => {
@@ -61,6 +65,8 @@ export function keyStoreTests(database: () => TestDatabase): void {
     expect(await store.key('key_1')).to.equal(undefined);
     expect(await store.find(['f'.repeat(64)])).to.deep.equal([]);
     expect(await store.find([])).to.deep.equal([]);
+    expect(await store.findKeys(['key_1'])).to.deep.equal([]);
+    expect(await store.findKeys([])).to.deep.equal([]);
     expect(await store.lastChange()).to.equal(undefined);
   });
 
@@ -87,11 +93,12 @@ export function keyStoreTests(database: () => TestDatabase): void {
     expect(await other.tenant('acme')).to.deep.equal(sampleTenant);
     await other.change(async (tx) => {
       await tx.revokeKey('key_1', 5);
+      await tx.setSigningVersion('key_1', 8);
       await tx.setLimits({ id: 'ten_1', limits: { ...sampleTenant.limits, rate: null }, weight: 1 });
       await tx.endSecret({ id: 'sec_1', expires_at: 6, ended_at: 7 });
     });
     const [found] = await store.find([sampleSecret.hash]);
-    expect(found?.key.revoked_at).to.equal(5);
+    expect(found?.key).to.include({ revoked_at: 5, signing_version: 8 });
     expect(found?.tenant.limits.rate).to.equal(null);
     expect(found?.secret).to.include({ expires_at: 6, ended_at: 7 });
   });

@@ -3,6 +3,7 @@ import { writeSync } from 'node:fs';
 
 import { createKeyAdmin } from '../../../gateway/keys/admin.js';
 import { type DatabaseAddress, openStore } from '../databases.js';
+import { signing } from '../signing/signing.js';
 
 /** One acknowledged change; `key` is the secret that works from then on, or no longer does. */
 export interface Acknowledged {
@@ -12,7 +13,7 @@ export interface Acknowledged {
 }
 
 const [kind, location, round] = process.argv.slice(2) as [DatabaseAddress['kind'], string, string];
-const admin = createKeyAdmin({ store: await openStore({ kind, location }), services: () => [] });
+const admin = createKeyAdmin({ store: await openStore({ kind, location }), signing, services: () => [] });
 
 for (let n = 0; n < 10_000; n++) {
   const tenant = `t-${round}-${n}`;

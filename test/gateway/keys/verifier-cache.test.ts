@@ -21,7 +21,11 @@ function createManyKeys(count: number) {
       const secret = { ...none, id, key_id: id, hash, prefix, suffix };
       return [
         hash,
-        { secret, key: { ...none, id, tenant_id: tenant.id, label: null, scopes: null }, tenant },
+        {
+          secret,
+          key: { ...none, id, tenant_id: tenant.id, label: null, scopes: null, signing_version: 1 },
+          tenant,
+        },
       ];
     }),
   );

@@ -1,6 +1,7 @@
 import { createKeyAdmin, type KeyAdmin } from '../../../gateway/keys/admin.js';
 import { createKeyVerifier, type KeyVerifier } from '../../../gateway/keys/verifier.js';
 import { createSqliteDatabase, type TestDatabase } from '../databases.js';
+import { signing } from '../signing/signing.js';
 import { createFaultyStore, type FaultyStore } from './faulty-store.js';
 import { rejection } from './key-store-contract.js';
 
@@ -48,8 +49,8 @@ export async function createVerifierWorld(): Promise<VerifierWorld> {
   const world: VerifierWorld = Object.assign(clock, {
     database,
     store,
-    admin: createKeyAdmin({ store, services, now }),
-    elsewhere: createKeyAdmin({ store: await database.open(), services, now }),
+    admin: createKeyAdmin({ store, signing, services, now }),
+    elsewhere: createKeyAdmin({ store: await database.open(), signing, services, now }),
     verifier,
     log,
     state: async (key: string) => (await verifier.verify(key)).state,

@@ -101,8 +101,16 @@ describe('site: every route for every role', () => {
     expect((await browser.get(`/tenants/globex/keys/${key.id}`)).status).to.equal(404);
     const { html } = await browser.get('/account');
     const { _token = '' } = hiddenFields(html, '/sign-out');
-    for (const action of ['rotate', 'end-grace', 'revoke']) {
-      const fields = { _token, _once: `mark-${action}`, grace_seconds: '0' };
+    for (const page of ['sign', 'rotate-signing', 'signing-secret'])
+      expect((await browser.get(`/tenants/globex/keys/${key.id}/${page}`)).status, page).to.equal(404);
+    for (const action of ['rotate', 'end-grace', 'revoke', 'sign', 'signing-secret', 'rotate-signing']) {
+      const fields = {
+        _token,
+        _once: `mark-${action}`,
+        grace_seconds: '0',
+        url: '/media/add-border',
+        expires: '1',
+      };
       const page = await browser.post(`/tenants/globex/keys/${key.id}/${action}`, fields);
       expect(page.status, action).to.equal(404);
     }

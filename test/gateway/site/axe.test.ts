@@ -13,7 +13,7 @@ interface Violation {
 }
 
 describe('site: to people who cannot see the pages, or not well', function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   const chromium = inChromium();
 
   for (const colorScheme of ['light', 'dark'] as const) {
@@ -63,6 +63,8 @@ describe('site: to people who cannot see the pages, or not well', function () {
         base,
         `${base}/keys/${key.id}`,
         `${base}/keys/${key.id}/revoke`,
+        `${base}/keys/${key.id}/sign`,
+        `${base}/keys/${key.id}/rotate-signing`,
         `${base}/usage`,
         `${base}/limits`,
         `${base}/members`,
@@ -72,7 +74,22 @@ describe('site: to people who cannot see the pages, or not well', function () {
         await page.goto(site.url + path);
         await look(path);
       }
+      const signPage = `${site.url}${base}/keys/${key.id}/sign`;
+      const sign = async (address: string) => {
+        await page.goto(signPage);
+        await page.getByLabel('Address').fill(address);
+        await follow(page.getByRole('button', { name: 'Sign address' }));
+      };
+      await sign('/media/add-border?color=dusty rose');
+      await look('url signed');
+      await sign('/nothing');
+      await look('address refused');
       await page.setViewportSize({ width: 390, height: 844 });
+      await sign('/media/add-border?color=dusty rose');
+      await look('url signed on a phone');
+      await page.goto(`${site.url}${base}/keys/${key.id}`);
+      await follow(page.getByRole('button', { name: 'Show signing secret' }));
+      await look('signing secret on a phone');
       for (const path of ['/overview', base, `${base}/keys/${key.id}`, `${base}/usage`, `${base}/members`]) {
         await page.goto(site.url + path);
         await look(`${path} on a phone`);

@@ -9,14 +9,15 @@ import { createSiteDatabase, type SiteDatabase } from '../../../gateway/site/dat
 import type { SiteOptions, UsageRow } from '../../../gateway/site/options.js';
 import { createSqliteDatabase, type OpenedStore, type TestDatabase } from '../databases.js';
 import './quick-passwords.js';
+import { signing } from '../signing/signing.js';
 
 export const operatorToken = 'operator-token-for-tests-of-32-characters';
 
 export const services = [
-  { id: 'media/add-border', summary: 'Adds a solid border of one colour to an image.' },
-  { id: 'media/add-watermark', summary: 'Draws a line of text on an image.' },
-  { id: 'text/diff-two-strings', summary: 'Compares two texts line by line.' },
-  { id: 'text/remove-stopwords', summary: 'Removes words that carry little meaning.' },
+  { id: 'media/add-border', summary: 'Adds a solid border of one colour to an image.', picture: true },
+  { id: 'media/add-watermark', summary: 'Draws a line of text on an image.', picture: true },
+  { id: 'text/diff-two-strings', summary: 'Compares two texts line by line.', picture: false },
+  { id: 'text/remove-stopwords', summary: 'Removes words that carry little meaning.', picture: false },
 ];
 
 /** A running site on a database of its own, with everything that a test looks at. */
@@ -54,10 +55,11 @@ export async function openTestSite(
   const server: Server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const admin = createKeyAdmin({ store, services: () => services.map(({ id }) => id) });
+  const admin = createKeyAdmin({ store, signing, services: () => services.map(({ id }) => id) });
   const app = await createSiteApp({
     admin,
     store,
+    signing,
     database: connect,
     usage: async (tenant) => ({ rows: usage.get(tenant) ?? [] }),
     operatorToken,

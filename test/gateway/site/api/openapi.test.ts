@@ -72,6 +72,8 @@ describe('site/api/openapi', () => {
         ['get', '/api/keys/{id}', `/api/keys/${issued.id}`],
         ['post', '/api/keys/{id}/rotate', `/api/keys/${issued.id}/rotate`, {}],
         ['post', '/api/keys/{id}/end-grace', `/api/keys/${issued.id}/end-grace`],
+        ['post', '/api/keys/{id}/signing-secret', `/api/keys/${issued.id}/signing-secret`],
+        ['post', '/api/keys/{id}/rotate-signing', `/api/keys/${issued.id}/rotate-signing`, {}],
         ['get', '/api/tenants/{name}/usage', '/api/tenants/acme/usage'],
         ['get', '/api/audit', '/api/audit'],
         ['delete', '/api/keys/{id}', `/api/keys/${issued.id}`],

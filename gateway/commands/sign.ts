@@ -1,0 +1,54 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { inputError } from '../errors.js';
+import { helperAt, noHelperAt } from '../helpers/paths-of.js';
+import { readUnsigned } from '../signing/sign-url.js';
+import { parseDuration } from './duration.js';
+import { type OpenKeys, withKeys } from './open.js';
+import { type JsonOption, jsonOption, type Terminal, usageErrors } from './output.js';
+import { type EndFlags, signedEnd } from './signed-end.js';
+
+/** `sign`: a url of a helper for a web page, which shows no key. */
+export function registerSign(program: Command, open: OpenKeys, terminal: Terminal): void {
+  usageErrors(program.command('sign'), terminal)
+    .description('Sign a url of a helper for a web page. The signed url is the last line on stdout, alone.')
+    .argument('<url>', 'a helper with its parameters, whole or from its path on; in quotes, for the & in it')
+    .requiredOption('--key <id>', 'whose call it is, from keys list')
+    .option(
+      '--expires <time>',
+      'a time from now, e.g. 12h or 30d, or an ISO 8601 day or time; by default 7d and the rest of that day in UTC',
+    )
+    .option(
+      '--window <time>',
+      'move the end up to the next whole 15m, 1h, 1d…, so that all that are signed in it are one url for caches',
+      readWindow,
+    )
+    .option(...jsonOption)
+    .action((url: string, flags: JsonOption & EndFlags & { key: string }) =>
+      withKeys(open, terminal, { ...flags, signs: true }, async (admin, _actor, services) => {
+        const { path, values } = readUnsigned(url);
+        const service = serviceAt(path, services);
+        const exp = signedEnd(flags, admin.inputs, Date.now());
+        const signed = await admin.signUrl(flags.key, { url, service, exp });
+        const { expires_at } = await admin.key(flags.key);
+        const until = new Date(exp * 1000).toISOString();
+        const notes = [`It calls ${service} as ${flags.key} until ${until}, and nothing else:`];
+        if (expires_at !== null && Date.parse(expires_at) < exp * 1000)
+          notes.unshift(`The key expires at ${expires_at}, and the url with it.`);
+        if (values.has('dryrun')) notes.unshift('It is a dry run: where that is true, it answers JSON.');
+        const data = { url: signed, service, kid: flags.key, exp, expires_at: until };
+        return { data, notes, result: signed };
+      }),
+    );
+}
+
+function serviceAt(path: string, services: readonly string[]): string {
+  const service = helperAt(path, services);
+  if (service !== undefined) return service;
+  throw inputError([{ field: 'url', problem: noHelperAt(path, services) }]);
+}
+
+function readWindow(text: string): number {
+  const seconds = parseDuration(text);
+  if (!seconds) throw new InvalidArgumentError('It must be like 15m, 1h, 7d.');
+  return seconds;
+}

@@ -1,0 +1,114 @@
+import type { FieldProblem } from '../../schemas/field-problem.js';
+import { parseTime } from '../../schemas/vocabulary/future.js';
+import { GatewayError, inputError } from '../errors.js';
+import { helperAt, noHelperAt } from '../helpers/paths-of.js';
+import { canonicalQuery } from '../signing/canonical.js';
+import { readUnsigned, type Unsigned } from '../signing/sign-url.js';
+import type { Service } from './options.js';
+
+/** How long a signed url is to work, as the form offers it. */
+export const expiries = [
+  ['1', 'In 1 day'],
+  ['7', 'In 7 days'],
+  ['30', 'In 30 days'],
+  ['day', 'On a day of your own'],
+] as const;
+
+/** What signs a url, and for which helpers. */
+export interface SignWith {
+  /** Signs as `KeyAdmin.signUrl` does for the key. */
+  sign: (call: { url: string; service: string; exp: number }) => Promise<string>;
+  services: readonly Service[];
+  /** The API's origin, for an address that begins with its path. */
+  apiUrl: string;
+  /** Wall clock, ms. */
+  now: number;
+}
+
+/** A url that shows one picture, or whatever its helper answers, until it expires. */
+export interface SignedAddress {
+  url: string;
+  /** The same at the API's own origin, which may not be the one that was asked for. */
+  atApi: string;
+  /** What was signed, written in one way: path and query, of characters that are safe between quotes in any language. */
+  address: string;
+  service: Service;
+  /** When it expires, ms since 1970. */
+  expires: number;
+}
+
+const hour = 3_600_000;
+
+/**
+ * Signs what a form asks for: `url` is an address or a path with its parameters, `expires` one of `expiries`, `until` the day where
+ * that says so. Rejects with `invalid_input` and all that is wrong, by field.
+ */
+export async function signAddress(
+  form: ReadonlyMap<string, string>,
+  { sign, services, apiUrl, now }: SignWith,
+): Promise<SignedAddress> {
+  const problems: FieldProblem[] = [];
+  const unsigned = judged(() => readAddress(form.get('url')?.trim() ?? ''), problems);
+  const service = unsigned && judged(() => findService(unsigned, services), problems);
+  const expires = judged(
+    () => readExpiry(form.get('expires') ?? '', form.get('until')?.trim() ?? '', now),
+    problems,
+  );
+  if (problems.length > 0 || !unsigned || !service || expires === undefined) throw inputError(problems);
+
+  const { origin, path, query, values } = unsigned;
+  const signAt = (base: string) =>
+    sign({ url: `${base}${path}?${query}`, service: service.id, exp: expires / 1000 });
+  return {
+    url: await signAt(origin || apiUrl),
+    atApi: await signAt(apiUrl),
+    address: values.size === 0 ? path : `${path}?${canonicalQuery(values)}`,
+    service,
+    expires,
+  };
+}
+
+/** What it gives; what it throws of a field goes to the others. */
+function judged<T>(judge: () => T, problems: FieldProblem[]): T | undefined {
+  try {
+    return judge();
+  } catch (error) {
+    if (!(error instanceof GatewayError) || !error.details) throw error;
+    problems.push(...error.details);
+    return undefined;
+  }
+}
+
+function readAddress(text: string): Unsigned {
+  if (text === '') throw wrong('url', 'must be given: the address of a helper with its parameters');
+  return readUnsigned(text);
+}
+
+function findService({ path }: Unsigned, services: readonly Service[]): Service {
+  const ids = services.map((each) => each.id);
+  const id = helperAt(path, ids);
+  const service = services.find((each) => each.id === id);
+  if (!service) throw wrong('url', noHelperAt(path, ids));
+  return service;
+}
+
+/** In ms. Days are counted from the next full hour, so that within an hour the same address gives the same url: caches know it again. */
+function readExpiry(choice: string, until: string, now: number): number {
+  if (!expiries.some(([value]) => value === choice)) throw wrong('expires', 'must be one of the choices');
+  if (choice !== 'day') {
+    if (until !== '')
+      throw wrong(
+        'until',
+        'is given, but another choice is made above; choose a day of your own, or clear it',
+      );
+    return (Math.floor(now / hour) + 1) * hour + Number(choice) * 24 * hour;
+  }
+  const time = parseTime(until);
+  if (time === undefined || time % 1000 !== 0) throw wrong('until', 'must be a day such as 2030-01-31');
+  if (time <= now) throw wrong('until', `is ${until}, which has passed; it must lie in the future`);
+  return time;
+}
+
+function wrong(field: string, problem: string): GatewayError {
+  return inputError([{ field, problem }]);
+}

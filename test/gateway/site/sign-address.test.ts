@@ -1,0 +1,118 @@
+import { expect } from 'chai';
+import { GatewayError } from '../../../gateway/errors.js';
+import { signUrl } from '../../../gateway/signing/sign-url.js';
+import { isSignedBy, signedText } from '../../../gateway/signing/signature.js';
+import { type SignedAddress, type SignWith, signAddress } from '../../../gateway/site/sign-address.js';
+import { parseUrlencoded } from '../../../schemas/input/urlencoded.js';
+import { services } from './test-site.js';
+
+const now = Date.parse('2026-11-22T11:38:34Z');
+const secret = `hgs_${'s'.repeat(43)}`;
+const withKey: SignWith = {
+  sign: async ({ url, exp }) => signUrl({ url, kid: 'key_4fGhJ2kLm9Pq', secret, exp }),
+  services,
+  apiUrl: 'http://127.0.0.1:8080',
+  now,
+};
+
+function sign(fields: Record<string, string>, changes: Partial<SignWith> = {}): Promise<SignedAddress> {
+  const form = { url: '/media/add-border?width=24', expires: '7', ...fields };
+  return signAddress(new Map(Object.entries(form)), { ...withKey, ...changes });
+}
+
+/** What is wrong, by field. */
+async function problemsOf(fields: Record<string, string>): Promise<Record<string, string>> {
+  try {
+    await sign(fields);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    expect(error.code).to.equal('invalid_input');
+    return Object.fromEntries((error.details ?? []).map(({ field, problem }) => [field, problem]));
+  }
+  return {};
+}
+
+/** Whether the gateway would take a url for one that was signed with the secret. */
+function holds(url: string): boolean {
+  const { pathname, search } = new URL(url);
+  const { values, problems } = parseUrlencoded(search.slice(1));
+  expect(problems).to.deep.equal([]);
+  return isSignedBy([secret], signedText({ path: pathname, values }), values.get('sig') ?? '');
+}
+
+describe('site/sign-address', () => {
+  it('signs a path as the API’s own, and an address where it stands, which is previewed at the API', async () => {
+    const path = await sign({ url: ' /media/add-border?color=dusty rose&text=ü+&&width=24 ' });
+    expect(path.url).to.match(/^http:\/\/127\.0\.0\.1:8080\/media\/add-border\?color=dusty%20rose&/);
+    expect(path.atApi).to.equal(path.url);
+    expect(holds(path.url)).to.equal(true);
+    expect(path.service.id).to.equal('media/add-border');
+
+    const whole = await sign({ url: 'https://img.example.com/media/add-border?width=24' });
+    expect(whole.url).to.match(/^https:\/\/img\.example\.com\/media\/add-border\?width=24&kid=/);
+    expect(whole.atApi).to.equal(whole.url.replace('https://img.example.com', 'http://127.0.0.1:8080'));
+    expect(holds(whole.url)).to.equal(true);
+    // The other way to write it has a signature of its own.
+    const other = await sign({ url: '/img/add-border?width=24' });
+    expect([other.service.id, holds(other.url)]).to.deep.equal(['media/add-border', true]);
+  });
+
+  it('writes the address in one way, of characters that end no string in any language', async () => {
+    const url = '/media/add-border?text=%27%22\\$`{}#'.replace('#', '%23').concat("&a=it's&b=<>&a-b=%0A");
+    expect((await sign({ url })).address).to.equal(
+      '/media/add-border?a=it%27s&a-b=%0A&b=%3C%3E&text=%27%22%5C%24%60%7B%7D%23',
+    );
+    expect((await sign({ url: '/media/add-border' })).address).to.equal('/media/add-border');
+  });
+
+  it('counts days from the next full hour, so that the same address gives the same url for an hour', async () => {
+    expect((await sign({ expires: '1' })).expires).to.equal(Date.parse('2026-11-23T12:00:00Z'));
+    expect((await sign({ expires: '30' })).expires).to.equal(Date.parse('2026-12-22T12:00:00Z'));
+    const later = await sign({}, { now: now + 20 * 60_000 });
+    expect(later.url).to.equal((await sign({})).url);
+    expect(later.url).to.include(`&exp=${Date.parse('2026-11-29T12:00:00Z') / 1000}&`);
+  });
+
+  it('takes a day of one’s own, which begins in UTC', async () => {
+    const { expires, url } = await sign({ expires: 'day', until: '2030-01-31' });
+    expect(expires).to.equal(Date.parse('2030-01-31T00:00:00Z'));
+    expect(holds(url)).to.equal(true);
+  });
+
+  it('says of each field what is wrong with it, all at once', async () => {
+    expect(await problemsOf({ url: '', expires: 'never' })).to.deep.equal({
+      url: 'must be given: the address of a helper with its parameters',
+      expires: 'must be one of the choices',
+    });
+    expect(
+      await problemsOf({ url: '/media/add-borde?width=24', expires: 'day', until: '2020-01-01' }),
+    ).to.deep.equal({
+      url: 'has the path "/media/add-borde", which is no helper\'s; did you mean "/media/add-border"?',
+      until: 'is 2020-01-01, which has passed; it must lie in the future',
+    });
+    for (const until of ['', 'soon', '2030-02-31', '31.1.2030'])
+      expect(await problemsOf({ expires: 'day', until }), until).to.have.keys('until');
+    expect((await problemsOf({ expires: '7', until: '2030-01-31' })).until).to.include('another choice');
+  });
+
+  it('refuses an address that could not work', async () => {
+    for (const [url, said] of [
+      ['/media/add-border?ak=hg_x', 'must not have the parameter ak'],
+      ['/media/add-border?sig=x', 'must not have the parameter sig'],
+      ['/media/add-border?color=#fff', '%23'],
+      ['/media/add-border?width=1&width=2', 'more than once'],
+      ['/media/add-border?text=%ff', 'UTF-8'],
+      ['media/add-border?width=1', 'must be an address with http or https'],
+      ['javascript:alert(1)', 'must be an address with http or https'],
+      ['//evil.example/media/add-border', 'must be an address with http or https'],
+      [
+        'https://api.example.com/media/add-border/',
+        'which is no helper\'s; did you mean "/media/add-border"?',
+      ],
+      ['/', "which is no helper's"],
+      ['/__proto__', "which is no helper's"],
+    ] as const) {
+      expect((await problemsOf({ url })).url, url).to.include(said);
+    }
+  });
+});
