@@ -17,7 +17,6 @@ export function requestOf(form) {
 
 /** What of it is written down: files by their names, and what kind of answer there will be. */
 export function describe(request, form) {
-  const format = formatOf(request);
   const known = request.input.dryrun ? 'data' : (form.dataset.answered ?? form.dataset.answer);
   return {
     url: request.url,
@@ -28,14 +27,14 @@ export function describe(request, form) {
         ? { kind: 'data' }
         : {
             kind: 'file',
-            extension: extensionOf(typeof format === 'string' ? format : form.dataset.extension),
+            extension: extensionOf(named(request) ?? form.dataset.extension),
           },
   };
 }
 
-/** `same` is the format of the picture that is sent, which its name mostly says. */
-function formatOf({ input: { format, url }, files }) {
-  if (format !== 'same') return format;
+/** What the input says of the answer's format: `same` is that of the picture that is sent, which its name mostly says. */
+function named({ input: { format, url }, files }) {
+  if (format !== 'same') return typeof format === 'string' ? format : undefined;
   const [name = url?.replace(/[?#].*/, '')] = [...files.values()].map((file) => file.name);
   return /\.(png|jpe?g|webp|gif)$/i.exec(name ?? '')?.[1];
 }
