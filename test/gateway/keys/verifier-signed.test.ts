@@ -65,11 +65,14 @@ describe('keys/verifier, of what is signed', () => {
 
   it('does not take a read for new that began before the rotation', async () => {
     await state();
-    await world.pass(1_000);
+    await world.verifier.refresh();
+    await state();
     const release = world.store.holdAnswers();
     world.elapsed += 4_000;
     const early = verify(1);
     await world.store.held();
+    // What is cached is believed again, while that read still goes on.
+    await world.verifier.refresh();
     await world.elsewhere.rotateSigning(id, 'ann');
     const late = verify(2);
     release();

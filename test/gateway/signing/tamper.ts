@@ -101,6 +101,13 @@ export const changes: readonly Change[] = [
     const cut = draw(pair.length + 1);
     pairs[at] = `${pair.slice(0, cut)}${draw(2) ? '%26' : '&'}${pair.slice(cut)}`;
   }),
+  // A separator that becomes part of a value, and the other way round.
+  (url, draw) => {
+    const codes = { '&': '%26', '=': '%3D', '%26': '&', '%3D': '=' };
+    const found = [...url.matchAll(/[&=]|%26|%3D/g)];
+    const { 0: text, index } = found[draw(found.length)] as RegExpMatchArray & { index: number };
+    return splice(url, index, text.length, codes[text as keyof typeof codes]);
+  },
   (url) => url.replace(/^\/media\//, '/img/').replace(/^\/text\//, '/media/'),
   (url) => (url.startsWith('/img/') ? url.replace('/img/', '/media/') : url.replace('?', '/?')),
   inValue('exp', (value, draw) => String(Number(value) + draw(2_000_000) - 1_000_000)),

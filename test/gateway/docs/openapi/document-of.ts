@@ -20,6 +20,7 @@ export interface Operation {
   parameters: { name: string; required: boolean; schema?: unknown; content?: Content }[];
   requestBody: { required: boolean; content: Content };
   responses: Record<string, { content?: Content; headers?: object; $ref?: string }>;
+  security?: object[];
 }
 
 /** The document of the shipped plugins and of those in these folders. */

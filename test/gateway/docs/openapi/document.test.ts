@@ -91,4 +91,16 @@ describe('docs/openapi: the document', () => {
     expect(made.document.security).to.deep.equal([{ bearer: [] }, { ak: [] }]);
     expect(made.operation('get', '/healthz')).to.deep.include({ security: [] });
   });
+
+  it('takes the three parameters of a signed url together, for GET alone and beside no parameter of the helper’s', () => {
+    const { security, parameters } = made.operation('get', '/media/add-border');
+    expect(security).to.deep.equal([{ bearer: [] }, { ak: [] }, { kid: [], exp: [], sig: [] }]);
+    expect(parameters.map(({ name }) => name)).not.to.include.members(['sig']);
+    expect(made.operation('post', '/media/add-border')).not.to.have.property('security');
+    expect(made.document.components.securitySchemes.sig).to.include({
+      type: 'apiKey',
+      in: 'query',
+      name: 'sig',
+    });
+  });
 });
