@@ -13,6 +13,7 @@ import { tellCutDeadlines } from './helpers/cut-deadlines.js';
 import type { Environment } from './helpers/helper-config.js';
 import { createHelperReload, type DevMode } from './helpers/helper-reload.js';
 import { HelperShelf, type LiveRegistry } from './helpers/live-registry.js';
+import { tellEngine } from './helpers/tell-engine.js';
 import { createDepartures } from './http/flow/departures.js';
 import { isLoopbackHost } from './http/loopback.js';
 import { closeServer } from './http/server/close-server.js';
@@ -30,6 +31,7 @@ import { createMetrics } from './metrics.js';
 import { migrations } from './migrations.js';
 import { loadForFirstCalls } from './pipeline/first-calls.js';
 import { createReadiness } from './pipeline/health.js';
+import { openReuse } from './pipeline/open-reuse.js';
 import { faultTeller, tellNoMore } from './pipeline/tell-fault.js';
 import { warmUp } from './pipeline/warm-up.js';
 import type { Credentials } from './site/accounts/first-operator.js';
@@ -103,7 +105,7 @@ async function compose(
   // In dev the author's helpers are loaded as any later version of them will be.
   const atStart = dev ? { ...config, pluginDirs: [] } : config;
   const work = openWork({ config: atStart, logger, env, closers, stopOf: departures.backlog });
-  const { loading, pool, arrivals, inline } = work;
+  const { loading, pool, inline } = work;
   const [loaded, engine, database] = await Promise.all([
     loading,
     pool.start(),
@@ -124,12 +126,7 @@ async function compose(
   const live = { config, env, shelf: registry, pool, engine, logger, dev };
   const reloader = closers.own(createHelperReload(live));
   if (dev) await reloader.reload();
-  if (engine.fallbackReason !== undefined) {
-    logger.warn(
-      { reason: engine.fallbackReason },
-      'sharp cannot be loaded; images are worked on by Jimp, slower',
-    );
-  }
+  tellEngine(engine, logger);
   const store = createKeyStore(database.access());
   const keys = closers.own(
     createKeyVerifier({
@@ -153,7 +150,7 @@ async function compose(
       parts: [pruneUsage(usageDays), pruneQuotas(usageDays), pruneWriters],
     }),
   );
-  const metrics = createMetrics({ pool, arrivals, departures, keysAvailable: keys.available });
+  const metrics = createMetrics({ ...work, departures, keysAvailable: keys.available });
 
   const lifecycle = createLifecycle();
   // Known once the site listens, which it does after the API.
@@ -169,6 +166,7 @@ async function compose(
     departures,
     tellFaults: dev ? faultTeller(config.pluginDirs, () => registry.problems()) : tellNoMore,
     observers: { logger, metrics, usage },
+    reuse: await openReuse(work, engine, config),
     corsOrigins: config.corsOrigins,
     knownAs: config,
     readiness: createReadiness({ phase: lifecycle.phase, engine, keys, pool }),

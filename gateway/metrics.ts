@@ -1,5 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Pool } from '../pool/pool.js';
+import type { ByteCache } from './cache/byte-cache.js';
+import type { CacheCounts } from './cache/counts.js';
 import type { Arrivals } from './http/flow/arrivals.js';
 import type { Departures } from './http/flow/departures.js';
 
@@ -25,6 +27,8 @@ export interface MetricsOptions {
   arrivals: Pick<Arrivals, 'stats'>;
   departures: Pick<Departures, 'stats'>;
   keysAvailable: () => boolean;
+  cache: Pick<ByteCache<object>, 'stats'>;
+  cacheCounts: Pick<CacheCounts, 'entries'>;
 }
 
 /** A helper's calls since the counters were last read: the library takes longer to find a counter than to add to it. */
@@ -37,7 +41,8 @@ interface Counted {
 const prefix = 'helper_gateway_';
 
 /** The gateway's metrics, in a registry of their own; Node's and the process's come with them. */
-export function createMetrics({ pool, arrivals, departures, keysAvailable }: MetricsOptions): Metrics {
+export function createMetrics(options: MetricsOptions): Metrics {
+  const { pool, arrivals, departures, keysAvailable, cache, cacheCounts } = options;
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -73,6 +78,16 @@ export function createMetrics({ pool, arrivals, departures, keysAvailable }: Met
       }
     },
   });
+  new Counter({
+    name: `${prefix}cache_lookups_total`,
+    help: 'Looks for a result, or for a source at a url, that may be used again, by what was found: hit, miss, or shared with a call under way.',
+    labelNames: ['kind', 'found'] as const,
+    registers,
+    collect() {
+      this.reset();
+      for (const { count, ...labels } of cacheCounts.entries()) this.inc(labels, count);
+    },
+  });
   const gauge = (name: string, help: string, value: () => number) =>
     new Gauge({
       name: prefix + name,
@@ -100,6 +115,8 @@ export function createMetrics({ pool, arrivals, departures, keysAvailable }: Met
     'Bytes held of answers that clients have not taken yet.',
     () => departures.stats().bytes,
   );
+  gauge('cache_bytes', 'Bytes kept of results and sources.', () => cache.stats().bytes);
+  gauge('cache_entries', 'Results and sources that are kept.', () => cache.stats().entries);
   gauge('keys_available', 'Whether the key database answers.', () => (keysAvailable() ? 1 : 0));
 
   return {

@@ -5,6 +5,7 @@ import { readThrown } from '../../pool/thrown.js';
 import { createVocabulary } from '../../schemas/vocabulary/vocabulary.js';
 import type { Environment } from './helper-config.js';
 import { loadRegistry } from './load-registry.js';
+import { withVersions } from './plugin-versions.js';
 import type { Registry } from './registry.js';
 
 export interface LoadHelpersOptions {
@@ -20,11 +21,17 @@ export interface LoadHelpersOptions {
 /** Loads every helper for a gateway that serves them. Throws a `PluginError`, or for a font that cannot be read. */
 export async function loadHelpers({ folders, fonts, logger, env }: LoadHelpersOptions): Promise<Registry> {
   const makeVocabulary = await vocabularyMaker(fonts);
-  return loadRegistry(folders, makeVocabulary(), {
-    env,
-    onLate: (service, error) =>
-      logger.error({ err: readThrown(error), service }, 'plugin failed after it was loaded'),
-  });
+  const load = () =>
+    loadRegistry(folders, makeVocabulary(), {
+      env,
+      onLate: (service, error) =>
+        logger.error({ err: readThrown(error), service }, 'plugin failed after it was loaded'),
+    });
+  // Where helpers are called one by one, nothing is kept of their results.
+  if (!env) return load();
+  const { loaded, versionOf } = await withVersions(folders, load);
+  for (const helper of loaded.values()) helper.version = versionOf(helper);
+  return loaded;
 }
 
 /** Makes vocabularies that know which texts the fonts can draw. Each keeps what was compiled with it: a reload takes a new one. */

@@ -24,7 +24,15 @@ export async function openLocalHelpers(
 ): Promise<LocalHelpers> {
   const closers = new Closers();
   try {
-    const work = openWork({ config, logger, closers, env, guardSource, onDemand: true });
+    // Whoever calls here calls once, mostly.
+    const work = openWork({
+      config: { ...config, cacheBytes: 0 },
+      logger,
+      closers,
+      env,
+      guardSource,
+      onDemand: true,
+    });
     return createLocalHelpers({
       ...work,
       registry: allInWorkers ? inWorkers(await work.loading) : await work.loading,

@@ -2,6 +2,8 @@ import type { Logger } from 'pino';
 import type { Stop } from '../../pool/fair-queue.js';
 import type { ImageLimits } from '../../pool/image/engine.js';
 import type { Pool } from '../../pool/pool.js';
+import { type ByteCache, createByteCache } from '../cache/byte-cache.js';
+import { type CacheCounts, createCacheCounts } from '../cache/counts.js';
 import type { Closers } from '../closers.js';
 import type { Config } from '../config.js';
 import type { Environment } from '../helpers/helper-config.js';
@@ -23,6 +25,9 @@ export interface Work {
   loading: Promise<Registry>;
   /** Not started yet. */
   pool: Pool;
+  /** What is kept of answers and downloads, each kind in its part. */
+  cache: ByteCache<object>;
+  cacheCounts: CacheCounts;
   source: Source;
   /** Bodies and downloads on their way. */
   arrivals: Arrivals;
@@ -66,6 +71,7 @@ export function openWork(options: WorkOptions): Work {
       }),
     ),
   );
+  const cache = createByteCache<object>(config.cacheBytes);
   const loading = loadHelpers({ folders, fonts: config.fonts, logger, ...(onDemand ? {} : { env }) });
   const onSlowSetup = createSlowSetupNotice(logger);
   const pool = closers.own(
@@ -91,5 +97,15 @@ export function openWork(options: WorkOptions): Work {
     fetch: createFetchForCall(source, arrivals),
     log: { logLevel: logger.level, write: createHelperLog(logger) },
   };
-  return { loading, pool, source, arrivals, imageLimits, bodyLimits, inline };
+  return {
+    loading,
+    pool,
+    cache,
+    cacheCounts: createCacheCounts(),
+    source,
+    arrivals,
+    imageLimits,
+    bodyLimits,
+    inline,
+  };
 }
