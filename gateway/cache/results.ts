@@ -1,7 +1,7 @@
 import type { BodyAnswer } from '../../pool/body-answer.js';
 import type { ByteCache } from './byte-cache.js';
 import type { CacheCounts, Found } from './counts.js';
-import { createFlights, type Passenger } from './flights.js';
+import { createFlights, type Passenger } from './same-work.js';
 import { partOf } from './part.js';
 
 /** What came of a call: its answer, and whether the next call of the same input may have it. */
