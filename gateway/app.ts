@@ -40,14 +40,14 @@ import { from, type HttpCall } from './pipeline/stage.js';
 import type { CallMiddleware, CallState } from './pipeline/state.js';
 import { validate } from './pipeline/validate.js';
 import { withPreview } from './pipeline/with-preview.js';
-import type { Source } from './source/fetch.js';
+import type { SourceFiles } from './source/source-files.js';
 
 export interface AppParts {
   registry: LiveRegistry;
   /** Pages and documents beside the helpers. */
   docs: readonly DocRoute[];
   keys: Pick<KeyVerifier, 'verify'>;
-  source: Source;
+  files: SourceFiles;
   pool: Pool;
   limiter: Limiter;
   /** What a tenant may use for which nothing else is set. */
@@ -104,7 +104,7 @@ function createRouter(parts: AppParts, limitsOf: LimitsOf, agents: CallMiddlewar
       .through(admit(helper, parts.pool))
       .through(readInput(helper, parts.arrivals, parts.bodyLimits))
       .through(validate(helper))
-      .through(fetchSource(helper, parts.source, parts.arrivals, parts.imageLimits))
+      .through(fetchSource(helper, parts.files, parts.imageLimits))
       .to(reuse(helper, parts.reuse, runHelper(helper, parts.inline)));
     router.register(pathsOf(helper.id), ['GET', 'POST'], route(helper, answer), { name: helper.id });
   }
@@ -124,7 +124,7 @@ function agentStages(parts: AppParts, limitsOf: LimitsOf): (call: HttpCall) => N
       .through(requireSize(parts.bodyLimits))
       .through(admit(helper, parts.pool))
       .through(validate(helper))
-      .through(fetchSource(helper, parts.source, parts.arrivals, parts.imageLimits))
+      .through(fetchSource(helper, parts.files, parts.imageLimits))
       .to(withPreview(reuse(helper, parts.reuse, runHelper(helper, parts.inline))));
   const tools = createHttpTools(parts.registry, toolStages, {
     apiUrl: parts.knownAs.apiUrl,

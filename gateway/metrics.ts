@@ -1,7 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Pool } from '../pool/pool.js';
-import type { ByteCache } from './cache/byte-cache.js';
-import type { CacheCounts } from './cache/counts.js';
+import type { Cache } from './cache/cache.js';
 import type { Arrivals } from './http/flow/arrivals.js';
 import type { Departures } from './http/flow/departures.js';
 
@@ -26,9 +25,8 @@ export interface MetricsOptions {
   pool: Pool;
   arrivals: Pick<Arrivals, 'stats'>;
   departures: Pick<Departures, 'stats'>;
+  cache: Pick<Cache, 'stats'>;
   keysAvailable: () => boolean;
-  cache: Pick<ByteCache<object>, 'stats'>;
-  cacheCounts: Pick<CacheCounts, 'entries'>;
 }
 
 /** A helper's calls since the counters were last read: the library takes longer to find a counter than to add to it. */
@@ -41,8 +39,7 @@ interface Counted {
 const prefix = 'helper_gateway_';
 
 /** The gateway's metrics, in a registry of their own; Node's and the process's come with them. */
-export function createMetrics(options: MetricsOptions): Metrics {
-  const { pool, arrivals, departures, keysAvailable, cache, cacheCounts } = options;
+export function createMetrics({ pool, arrivals, departures, cache, keysAvailable }: MetricsOptions): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -79,13 +76,13 @@ export function createMetrics(options: MetricsOptions): Metrics {
     },
   });
   new Counter({
-    name: `${prefix}cache_lookups_total`,
-    help: 'Looks for a result, or for a source at a url, that may be used again, by what was found: hit, miss, or shared with a call under way.',
-    labelNames: ['kind', 'found'] as const,
+    name: `${prefix}cache_uses_total`,
+    help: 'Answers (result) and downloads (source) by how they were come by: kept, revalidated, shared, or made.',
+    labelNames: ['cache', 'outcome'] as const,
     registers,
     collect() {
       this.reset();
-      for (const { count, ...labels } of cacheCounts.entries()) this.inc(labels, count);
+      for (const { number, ...labels } of cache.stats().uses) this.inc(labels, number);
     },
   });
   const gauge = (name: string, help: string, value: () => number) =>
@@ -115,8 +112,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
     'Bytes held of answers that clients have not taken yet.',
     () => departures.stats().bytes,
   );
-  gauge('cache_bytes', 'Bytes kept of results and sources.', () => cache.stats().bytes);
-  gauge('cache_entries', 'Results and sources that are kept.', () => cache.stats().entries);
+  gauge('cache_bytes', 'Bytes kept of answers and downloads.', () => cache.stats().bytes);
+  gauge('cache_entries', 'Answers and downloads kept.', () => cache.stats().entries);
   gauge('keys_available', 'Whether the key database answers.', () => (keysAvailable() ? 1 : 0));
 
   return {

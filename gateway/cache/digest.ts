@@ -13,9 +13,16 @@ export function digestOf(bytes: Uint8Array): Now<string> {
     .then((digest) => Buffer.from(digest).toString('base64url'));
 }
 
+/** Of bytes that several calls use: they are hashed once, when the first of them asks. */
+const ofShared = new WeakMap<Uint8Array, Now<string>>();
+
 /** The digest of a file's bytes: the one that it came with, else made now. */
-export function digestOfFile({ digest, bytes }: FileBytes): Now<string> {
-  return digest ?? digestOf(bytes);
+export function digestOfFile({ digest, bytes, shared }: FileBytes): Now<string> {
+  if (digest !== undefined) return digest;
+  if (!shared) return digestOf(bytes);
+  const made = ofShared.get(bytes) ?? digestOf(bytes);
+  ofShared.set(bytes, made);
+  return made;
 }
 
 /** The digests of several, in their order. */

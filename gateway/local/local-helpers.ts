@@ -27,8 +27,7 @@ export type Reply = { meta: Meta } & (
 );
 
 /** What they are made of. */
-export interface LocalParts
-  extends Pick<Work, 'source' | 'arrivals' | 'imageLimits' | 'bodyLimits' | 'inline'> {
+export interface LocalParts extends Pick<Work, 'files' | 'imageLimits' | 'bodyLimits' | 'inline'> {
   registry: Registry;
   pool: Pick<Pool, 'turn'>;
   close(): Promise<void>;
@@ -66,8 +65,7 @@ function toLocalError(error: unknown): GatewayError {
 export function createLocalHelpers({
   registry,
   pool,
-  source,
-  arrivals,
+  files,
   imageLimits,
   bodyLimits,
   inline,
@@ -79,7 +77,7 @@ export function createLocalHelpers({
     return from<GivenCall & { shown?: Shown | undefined }>()
       .through(admit(helper, pool))
       .through(validate(helper))
-      .through(fetchSource(helper, source, arrivals, imageLimits))
+      .through(fetchSource(helper, files, imageLimits))
       .to(withPreview(runHelper(helper, inline)));
   }
 

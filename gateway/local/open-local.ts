@@ -24,15 +24,9 @@ export async function openLocalHelpers(
 ): Promise<LocalHelpers> {
   const closers = new Closers();
   try {
-    // Whoever calls here calls once, mostly.
-    const work = openWork({
-      config: { ...config, cacheBytes: 0 },
-      logger,
-      closers,
-      env,
-      guardSource,
-      onDemand: true,
-    });
+    // Nobody is to find here what an earlier call has brought: who tests a helper has it work each time.
+    const local = { ...config, cacheBytes: 0 };
+    const work = openWork({ config: local, logger, closers, env, guardSource, onDemand: true });
     return createLocalHelpers({
       ...work,
       registry: allInWorkers ? inWorkers(await work.loading) : await work.loading,

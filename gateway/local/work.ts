@@ -2,8 +2,7 @@ import type { Logger } from 'pino';
 import type { Stop } from '../../pool/fair-queue.js';
 import type { ImageLimits } from '../../pool/image/engine.js';
 import type { Pool } from '../../pool/pool.js';
-import { type ByteCache, createByteCache } from '../cache/byte-cache.js';
-import { type CacheCounts, createCacheCounts } from '../cache/counts.js';
+import { type Cache, createCache } from '../cache/cache.js';
 import type { Closers } from '../closers.js';
 import type { Config } from '../config.js';
 import type { Environment } from '../helpers/helper-config.js';
@@ -19,16 +18,16 @@ import { type Arrivals, createArrivals } from '../http/flow/arrivals.js';
 import { createFetchForCall } from '../pipeline/call-fetch.js';
 import type { RunOptions } from '../pipeline/run-here.js';
 import { createSource, type Source } from '../source/fetch.js';
+import type { KeptFile } from '../source/kept-files.js';
+import { createSourceFiles, type SourceFiles } from '../source/source-files.js';
 
 /** What helpers need to be called in this process, whoever asks. */
 export interface Work {
   loading: Promise<Registry>;
   /** Not started yet. */
   pool: Pool;
-  /** What is kept of answers and downloads, each kind in its part. */
-  cache: ByteCache<object>;
-  cacheCounts: CacheCounts;
-  source: Source;
+  files: SourceFiles;
+  cache: Cache;
   /** Bodies and downloads on their way. */
   arrivals: Arrivals;
   imageLimits: ImageLimits;
@@ -53,6 +52,7 @@ export interface WorkOptions {
 /** Makes it by the configuration: the helpers of its folders begin to load, and what is opened is left to `closers`. */
 export function openWork(options: WorkOptions): Work {
   const { config, logger, closers, env, onDemand = false, stopOf = () => undefined } = options;
+  const cache = createCache(config.cacheBytes);
   const folders = [builtinPlugins, ...config.pluginDirs];
   const imageLimits = { maxPixels: config.maxPixels, maxFrames: config.maxFrames };
   const bodyLimits = { maxTextBytes: config.maxTextBytes, maxFileBytes: config.maxImageBytes };
@@ -62,16 +62,18 @@ export function openWork(options: WorkOptions): Work {
     createArrivals({ most: config.arriving, bytes: config.inputBytes, largest: largestUpload(bodyLimits) }),
   );
   const { guardSource = (opened) => opened } = options;
+  const shelf = cache.shelf<KeptFile>('source');
   const source = guardSource(
     closers.own(
       createSource({
         origins: config.sourceOrigins,
         timeoutMs: config.sourceTimeoutMs,
         maxBytes: config.maxImageBytes,
+        shelf,
       }),
     ),
   );
-  const cache = createByteCache<object>(config.cacheBytes);
+  const files = createSourceFiles({ source, arrivals, count: shelf.count });
   const loading = loadHelpers({ folders, fonts: config.fonts, logger, ...(onDemand ? {} : { env }) });
   const onSlowSetup = createSlowSetupNotice(logger);
   const pool = closers.own(
@@ -97,15 +99,5 @@ export function openWork(options: WorkOptions): Work {
     fetch: createFetchForCall(source, arrivals),
     log: { logLevel: logger.level, write: createHelperLog(logger) },
   };
-  return {
-    loading,
-    pool,
-    cache,
-    cacheCounts: createCacheCounts(),
-    source,
-    arrivals,
-    imageLimits,
-    bodyLimits,
-    inline,
-  };
+  return { loading, pool, files, cache, arrivals, imageLimits, bodyLimits, inline };
 }

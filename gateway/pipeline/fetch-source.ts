@@ -3,8 +3,8 @@ import type { FileBytes, TaskFiles } from '../../pool/task.js';
 import type { FileField } from '../../schemas/declared-helper.js';
 import type { Helper } from '../helpers/registry.js';
 import { fileType } from '../http/body/file-type.js';
-import type { Arrivals } from '../http/flow/arrivals.js';
-import type { CheckedUrl, FetchOptions, Source } from '../source/fetch.js';
+import type { CheckedUrl } from '../source/fetch.js';
+import type { FileWish, SourceFile, SourceFiles } from '../source/source-files.js';
 import { aboutFile, judgeFile, type Way } from './judge-file.js';
 import type { BodyInput } from './read-input.js';
 import type { AdmittedCall } from './run-task.js';
@@ -35,12 +35,7 @@ interface Wanted {
  * Brings the files that a helper takes, from uploads and urls, and reads the headers of pictures: what is none, or too large a
  * one, never reaches a worker. A dry run has its urls judged and nothing more.
  */
-export function fetchSource(
-  helper: Helper,
-  source: Source,
-  arrivals: Arrivals,
-  limits: ImageLimits,
-): SourceStage {
+export function fetchSource(helper: Helper, source: SourceFiles, limits: ImageLimits): SourceStage {
   const { files } = helper.declaration;
 
   if (files.length === 0) return (_, next) => next({ files: undefined });
@@ -68,43 +63,54 @@ export function fetchSource(
     { state, turn, caller }: CallWithInput,
     next: Parameters<SourceStage>[1],
   ) {
-    await turn.expect();
-    const arrival = arrivals.enter(caller.tenant.id, 'source_timeout');
     // The first that fails ends the others: nobody waits for them any more.
     const others = new AbortController();
-    const signal = AbortSignal.any([arrival.ending.signal, state.gone.signal, others.signal]);
+    const signal = AbortSignal.any([state.gone.signal, others.signal]);
+    // Asked once, and only where a file is not there yet.
+    let expected: Promise<void> | undefined;
+    const expect = () => {
+      expected ??= turn.expect();
+      return expected;
+    };
+    const coming = wanted.map(({ file, url }) => {
+      const wish = { ...wishOf(file), tenant: caller.tenant.id, signal, expect };
+      return { file, url, brought: source.bring(url, wish) };
+    });
     try {
       const came = await Promise.all(
-        wanted.map(async ({ file, url }): Promise<[string, FileBytes]> => {
-          const get = { tenant: caller.tenant.id, signal, onProgress: arrival.add };
-          const came = await bring(file, url, get).catch((error) => {
+        coming.map(async ({ file, url, brought }): Promise<[string, FileBytes]> => {
+          try {
+            return [file.field, read(file, url, await brought)];
+          } catch (error) {
             throw signal.aborted ? error : aboutFile(file, 'url', error);
-          });
-          return [file.field, came];
+          }
         }),
       );
-      arrival.complete();
       for (const [, { bytes }] of came) state.bytesIn += bytes.byteLength;
       return await next({ files: Object.fromEntries([...here, ...came]) });
     } finally {
       others.abort();
-      arrival.release();
+      // One may have come while another failed.
+      for (const { brought } of coming) brought.then(({ release }) => release()).catch(() => undefined);
     }
   }
 
-  async function bring(file: FileField, url: CheckedUrl, options: FetchOptions): Promise<FileBytes> {
-    const accept = file.types?.join(', ') ?? (file.kind === 'image' ? 'image/*' : '*/*');
-    const { headers, body } = await source.fetch(url, { ...options, accept, maxBytes: file.maxBytes });
-    const type = headers['content-type'];
+  /** Holds a file that has come against what its field takes. */
+  function read(file: FileField, url: CheckedUrl, { bytes, type, shared }: SourceFile): FileBytes {
     const name = nameIn(url);
     const came: FileBytes = {
-      bytes: body,
-      type: fileType(typeof type === 'string' ? type : '', name),
+      bytes,
+      type: fileType(type, name),
       ...(name === undefined ? {} : { name }),
+      ...(shared ? { shared } : {}),
     };
     judgeFile(file, came, { way: 'url', limits });
     return came;
   }
+}
+
+function wishOf({ types, kind, maxBytes }: FileField): Pick<FileWish, 'accept' | 'maxBytes'> {
+  return { accept: types?.join(', ') ?? (kind === 'image' ? 'image/*' : '*/*'), maxBytes };
 }
 
 /** Does what may throw of a file, whose error then names it. */

@@ -26,11 +26,20 @@ export function judgeFile(
   }
 }
 
+/** What is the fault of no file, or names it already. */
+const ofNoFile: ReadonlySet<string> = new Set([
+  'invalid_input',
+  'internal',
+  'tenant_busy',
+  'busy',
+  'shutting_down',
+]);
+
 /** An error of a file says which one it was, where there may be several. */
 export function aboutFile({ parameter, field }: FileField, way: Way, thrown: unknown): unknown {
   const error = toGatewayError(thrown);
   const isOnly = field === sourceField.field && parameter === sourceField.parameter;
-  if (isOnly || error.code === 'invalid_input' || error.code === 'internal') return thrown;
+  if (isOnly || ofNoFile.has(error.code)) return thrown;
   const name = way === 'url' ? parameter : field;
   return new GatewayError(error.code, { message: `${name}: ${error.message}`, cause: error.cause ?? error });
 }

@@ -1,6 +1,5 @@
 import type { WorkerReport } from '../../pool/task.js';
-import type { ByteCache } from '../cache/byte-cache.js';
-import type { CacheCounts } from '../cache/counts.js';
+import type { Cache } from '../cache/cache.js';
 import { identifyEngine } from '../cache/engine-identity.js';
 import { createResults } from '../cache/results.js';
 import { version as packageVersion } from '../helpers/version.js';
@@ -9,19 +8,18 @@ import type { RunOptions } from './run-here.js';
 
 /** Where results are kept, and what helpers are given. */
 interface Kept {
-  cache: ByteCache<object>;
-  cacheCounts: CacheCounts;
+  cache: Cache;
   inline: Pick<RunOptions, 'helpers'>;
 }
 
 /** Makes what `reuse` needs, for gateways with this engine. */
 export async function openReuse(
-  { cache, cacheCounts, inline }: Kept,
+  { cache, inline }: Kept,
   engine: WorkerReport,
   { fonts, cacheTtlSeconds }: { fonts: readonly string[]; cacheTtlSeconds: number },
 ): Promise<ReuseParts> {
   return {
-    results: createResults(cache, cacheCounts),
+    results: createResults(cache),
     engine: await identifyEngine(engine, { packageVersion, fonts }),
     ttlSeconds: cacheTtlSeconds,
     configOf: (helper) => inline.helpers.partsOf(helper).config,

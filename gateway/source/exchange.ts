@@ -1,9 +1,11 @@
 import type { Dispatcher } from 'undici';
 import type { IncomingHttpHeaders } from 'undici/types/header.js';
+import type { Outcome } from '../cache/cache.js';
 import { createGrowingBuffer, type GrowingBuffer } from '../http/body/growing-buffer.js';
 import { type Connection, closeConnection } from './connection.js';
 import { sourceFailed, sourceTooLarge } from './failure.js';
 import { type Framing, headBytes } from './framing.js';
+import { ownHeaders } from './own-headers.js';
 import { judgeHead, type Wanted } from './response-head.js';
 
 export interface ExchangeOptions extends Wanted {
@@ -23,10 +25,10 @@ export interface WholeAnswer {
   status: number;
   headers: IncomingHttpHeaders;
   body: Uint8Array<ArrayBuffer>;
+  /** How a file that is kept was come by: its bytes serve others too, and must be neither moved nor changed. */
+  kept?: Outcome;
 }
 
-/** All that a source learns of the gateway: no key, cookie, referrer or client address goes out. */
-const ownHeaders = { 'user-agent': 'helper-gateway', 'accept-encoding': 'identity' };
 const maxHeaderBytes = 16 * 1024;
 
 /**
@@ -39,8 +41,8 @@ export async function exchange(
   url: URL,
   options: ExchangeOptions & { keep: boolean },
 ): Promise<Answer> {
-  const { accept, signal, keep } = options;
-  const headers = { ...ownHeaders, accept };
+  const { accept, validators, signal, keep } = options;
+  const headers = { ...ownHeaders, accept, ...validators };
   const request = { path: url.pathname + url.search, method: 'GET', headers, reset: !keep } as const;
   const state = { whole: false };
   connection.readBefore = Number.POSITIVE_INFINITY;
@@ -58,14 +60,15 @@ export async function exchange(
 
 function createHandler(
   connection: Connection,
-  { maxBytes, anyStatus, signal, framing, onProgress }: ExchangeOptions,
+  { signal, framing, onProgress, ...wanted }: ExchangeOptions,
   state: { whole: boolean },
   resolve: (answer: Answer) => void,
   reject: (error: unknown) => void,
 ): Dispatcher.DispatchHandler {
+  const { maxBytes, anyStatus } = wanted;
   let body: GrowingBuffer | undefined;
   let answered: Pick<WholeAnswer, 'status' | 'headers'> | undefined;
-  let redirected = false;
+  let answeredByHead = false;
   let fileBytes = 0;
   let heads = 0;
   // An error keeps alive what its stack ran through until somebody reads it: the bytes must not hang on that.
@@ -98,17 +101,19 @@ function createHandler(
       if (status < 200) return;
       try {
         if (bytes > maxHeaderBytes) throw tooLongHead();
-        const head = judgeHead(status, received, { maxBytes, anyStatus });
+        const head = judgeHead(status, received, wanted);
         if (head.read) body = createGrowingBuffer(maxBytes, head.length);
         answered = { status, headers: received };
         onProgress?.(0);
         if (head.read) return;
         framing.spend(heads);
         if (framing.exceeds(0, 0)) throw tooMuchFraming();
-        redirected = true;
-        resolve({ location: head.location });
-        // The text that comes with it is not waited for.
-        if (received['content-length'] !== '0') controller.abort(new Error('redirected'));
+        answeredByHead = true;
+        const { location } = head;
+        resolve(location === undefined ? { ...answered, body: new Uint8Array() } : { location });
+        // The text that comes with a redirect is not waited for. A 304 has none, but the client would wait for the length that it may tell.
+        const none = status === 304 && !received['transfer-encoding'] ? '0' : undefined;
+        if ((received['content-length'] ?? none) !== '0') controller.abort(new Error('answered by the head'));
       } catch (error) {
         stop(controller, error as Error);
       }
@@ -120,7 +125,7 @@ function createHandler(
     },
     onResponseEnd() {
       state.whole = true;
-      if (redirected) return;
+      if (answeredByHead) return;
       const bytes = body?.bytes();
       if (answered && bytes && (anyStatus || bytes.length > 0)) resolve({ ...answered, body: bytes });
       else end(sourceFailed('The server behind the url sent an empty file.'));

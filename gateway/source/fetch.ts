@@ -1,3 +1,4 @@
+import { createCache, type Shelf } from '../cache/cache.js';
 import { GatewayError } from '../errors.js';
 import { type Deadline, startDeadline } from './deadline.js';
 import { createDial, type DialOptions } from './dial.js';
@@ -8,6 +9,7 @@ import { createHop } from './hop.js';
 import { createJudge, type JudgeOptions } from './judge.js';
 import { judgeUrl } from './judge-url.js';
 import { createKept } from './kept.js';
+import { createKeptFiles, type KeptFile } from './kept-files.js';
 import { parseExemptOrigins } from './origins.js';
 import { createResolve, resolveExempt } from './resolve.js';
 import { parseSourceUrl, type Target } from './url.js';
@@ -19,6 +21,10 @@ export interface SourceOptions extends DialOptions, Partial<JudgeOptions> {
   timeoutMs: number;
   /** Bytes of a file at most. */
   maxBytes: number;
+  /** Where tenants' files are kept for as long as HTTP permits; none is by default. */
+  shelf?: Shelf<KeptFile>;
+  /** Milliseconds since 1970; for tests. */
+  now?: () => number;
 }
 
 /** A url that passed all that can be judged without I/O. */
@@ -28,8 +34,8 @@ export interface CheckedUrl {
 
 export interface FetchOptions {
   /**
-   * Whose download it is: connections that are still good are kept for the same tenant's next ones. Without it each
-   * serves one request.
+   * Whose download it is: connections that are still good are kept for the same tenant's next ones, and files where HTTP permits.
+   * Without it each connection serves one request, and nothing is kept.
    */
   tenant?: string | undefined;
   /** Ends the download at once; the promise is rejected with its reason. */
@@ -54,8 +60,10 @@ export interface Source {
    * that held it (`url`), for what is not a url, `source_refused` for one that may not be fetched.
    */
   check(raw: string, field?: string): CheckedUrl;
+  /** The file at a url where it is kept for the tenant and need not be asked about; throws as `check` and `fetch` do. */
+  kept(checked: CheckedUrl, options: FetchOptions): WholeAnswer | undefined;
   /**
-   * Downloads. The answer's bytes are alone in their ArrayBuffer and may be transferred. Rejects with a `GatewayError`
+   * Downloads. The answer's bytes are alone in their ArrayBuffer and may be transferred, unless it is `kept`. Rejects with a `GatewayError`
    * (`source_refused`, `source_failed`, `source_timeout`, `image_too_large`, `shutting_down`) or, when
    * `signal` is aborted, with its reason; the connection is closed by then.
    */
@@ -79,7 +87,8 @@ export function createSource(options: SourceOptions): Source {
     resolveExempt: options.resolveExempt ?? resolveExempt,
   });
   const kept = createKept();
-  const hop = createHop({ judge, dial: createDial(options), kept });
+  const files = createKeptFiles(options.shelf ?? createCache(0).shelf('source'), options.now);
+  const hop = files.before(createHop({ judge, dial: createDial(options), kept }));
   const deadlines = new Set<Deadline>();
   const running = new Set<Promise<unknown>>();
   let closed = false;
@@ -98,19 +107,17 @@ export function createSource(options: SourceOptions): Source {
     );
   }
 
+  function wantedOf({ accept = 'image/*', maxBytes: most = maxBytes }: FetchOptions) {
+    return { accept, maxBytes: Math.min(most, maxBytes) };
+  }
+
   async function download(
     first: Target,
     signal: AbortSignal,
-    { tenant, onProgress, accept = 'image/*', maxBytes: most = maxBytes, anyStatus }: FetchOptions,
+    { tenant, onProgress, accept, maxBytes, anyStatus }: FetchOptions,
   ): Promise<WholeAnswer> {
-    const limits = {
-      maxBytes: Math.min(most, maxBytes),
-      accept,
-      anyStatus,
-      signal,
-      framing: createFraming(),
-      onProgress,
-    };
+    const framing = createFraming();
+    const limits = { ...wantedOf({ accept, maxBytes }), anyStatus, signal, framing, onProgress };
     let target = first;
     for (let redirects = 0; redirects <= maxRedirects; redirects++) {
       const answer = await hop(target, tenant, limits);
@@ -146,6 +153,13 @@ export function createSource(options: SourceOptions): Source {
 
   return {
     check,
+    kept(checked, options) {
+      const { url } = judgeUrl(checked.href, origins);
+      const { tenant, anyStatus } = options;
+      return tenant === undefined || anyStatus
+        ? undefined
+        : files.fresh({ tenant, url, ...wantedOf(options) });
+    },
     fetch,
     async close() {
       closed = true;

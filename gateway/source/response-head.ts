@@ -1,8 +1,14 @@
 import type { IncomingHttpHeaders } from 'undici/types/header.js';
+import type { Validators } from './cache-policy.js';
 import { sourceFailed, sourceTooLarge } from './failure.js';
 
-/** What to do after a response's head: read a body (`length` in bytes if it was announced), or go elsewhere. */
-export type HeadVerdict = { read: true; length: number | undefined } | { read: false; location: string };
+/**
+ * What to do after a response's head: read a body (`length` in bytes if it was announced), go elsewhere, or take the head for
+ * the whole answer.
+ */
+export type HeadVerdict =
+  | { read: true; length: number | undefined }
+  | { read: false; location: string | undefined };
 
 const redirects = new Set([301, 302, 303, 307, 308]);
 
@@ -12,15 +18,18 @@ export interface Wanted {
   maxBytes: number;
   /** Whether an answer of any status is taken, and one without a body; else only a file is, which comes with 200. */
   anyStatus?: boolean | undefined;
+  /** Asks whether something still holds: only then does a 304 say anything. */
+  validators?: Validators | undefined;
 }
 
 /** Judges status and headers of a final response. Pure; throws a `GatewayError` for what is not taken. */
 export function judgeHead(
   status: number,
   headers: IncomingHttpHeaders,
-  { maxBytes, anyStatus = false }: Wanted,
+  { maxBytes, anyStatus = false, validators }: Wanted,
 ): HeadVerdict {
   if (redirects.has(status)) return { read: false, location: locationOf(status, headers) };
+  if (status === 304 && validators) return { read: false, location: undefined };
   if (status !== 200 && !anyStatus) throw sourceFailed(`The server behind the url answered ${status}.`);
   const encoded = codings(headers['content-encoding']).filter((coding) => coding !== 'identity');
   const transferred = codings(headers['transfer-encoding']).filter((coding) => coding !== 'chunked');

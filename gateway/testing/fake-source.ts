@@ -44,7 +44,7 @@ export function createFakeSource(answer: FakeFetch | undefined): Source {
     return { status, headers, body };
   }
 
-  return { check, fetch, close: async () => undefined };
+  return { check, kept: () => undefined, fetch, close: async () => undefined };
 }
 
 function notFetched(href: string): Error {

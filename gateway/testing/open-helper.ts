@@ -5,6 +5,7 @@ import { largestUpload } from '../http/body/multipart.js';
 import { createArrivals } from '../http/flow/arrivals.js';
 import { createLocalHelpers, type LocalHelpers } from '../local/local-helpers.js';
 import { createFetchForCall } from '../pipeline/call-fetch.js';
+import { createSourceFiles } from '../source/source-files.js';
 import type { Bench } from './bench.js';
 import { createFakeSource } from './fake-source.js';
 import type { KnownHelper } from './known-helper.js';
@@ -62,8 +63,7 @@ export function openHelper(
   const local = createLocalHelpers({
     registry: new Map([[service, helper]]),
     pool,
-    source,
-    arrivals,
+    files: createSourceFiles({ source, arrivals }),
     imageLimits,
     bodyLimits,
     inline: {

@@ -33,7 +33,10 @@ for (const [size, { name, bytes }] of sizes.entries()) {
   let number = 0;
   await compare(`${name}, by its url`, {
     again: { path: `${path}&url=${origin}/${size}/again` },
-    other: () => ({ path: `${path}&url=${origin}/${size}/${(number += 1)}` }),
+    other: () => {
+      number += 1;
+      return { path: `${path}&url=${origin}/${size}/${number}` };
+    },
   });
   const again = upload(path, bytes, {});
   await compare(`${name}, uploaded`, { again, other: () => fresh(again) });

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { createByteCache } from '../../gateway/cache/byte-cache.js';
-import { createCacheCounts } from '../../gateway/cache/counts.js';
+import { createCache } from '../../gateway/cache/cache.js';
 import { createMetrics } from '../../gateway/metrics.js';
 import type { Pool } from '../../pool/pool.js';
 import { codesIn, readText, rowsOf } from '../readme.js';
@@ -10,14 +9,8 @@ describe('gateway/README', () => {
     const pool = { stats: () => ({ running: 0, places: 0, threads: 0 }) } as Pool;
     const arrivals = { stats: () => ({ arriving: 0, bytes: 0 }) };
     const departures = { stats: () => ({ bytes: 0 }) };
-    const metrics = createMetrics({
-      pool,
-      arrivals,
-      departures,
-      keysAvailable: () => true,
-      cache: createByteCache(0),
-      cacheCounts: createCacheCounts(),
-    });
+    const cache = createCache(0);
+    const metrics = createMetrics({ pool, arrivals, departures, cache, keysAvailable: () => true });
     const { body } = await metrics.text();
     const real = [...body.matchAll(/^# TYPE (helper_gateway_\w+) /gm)].map((match) => match[1]);
     const documented = rowsOf(readText('gateway/README.md')).flatMap(([first]) => codesIn(first));

@@ -37,6 +37,8 @@ export interface Arrivals {
    * rate counts only from its first bytes (a download, whose server may have to think) has `slow: 'source_timeout'`.
    */
   enter(tenant: string, slow: Slow): Arrival;
+  /** Counts bytes that are here already as held for a tenant's calls, whatever room there is, until what it gives is called, once. */
+  hold(tenant: string, bytes: number): () => void;
   /** Inputs on their way, and bytes held. */
   stats(): { arriving: number; bytes: number };
   close(): void;
@@ -179,6 +181,10 @@ export function createArrivals({ most, bytes, largest, now = monotonic }: Arriva
           drop(entry);
         },
       };
+    },
+    hold(tenant, bytes) {
+      held.add(tenant, bytes);
+      return () => held.add(tenant, -bytes);
     },
     stats: () => ({ arriving: counts.total, bytes: held.total }),
     close: () => clearInterval(ticks),
