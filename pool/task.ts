@@ -31,8 +31,6 @@ export interface FileBytes {
   name?: string;
   /** Others use the same bytes, now or later: a worker gets a copy of them. */
   shared?: true;
-  /** SHA-256 of the bytes as base64url, where it is known already. */
-  digest?: string;
 }
 
 export type TaskFiles = Readonly<Record<string, FileBytes>>;

@@ -16,9 +16,8 @@ export function digestOf(bytes: Uint8Array): Now<string> {
 /** Of bytes that several calls use: they are hashed once, when the first of them asks. */
 const ofShared = new WeakMap<Uint8Array, Now<string>>();
 
-/** The digest of a file's bytes: the one that it came with, else made now. */
-export function digestOfFile({ digest, bytes, shared }: FileBytes): Now<string> {
-  if (digest !== undefined) return digest;
+/** The digest of a file's bytes. */
+export function digestOfFile({ bytes, shared }: FileBytes): Now<string> {
   if (!shared) return digestOf(bytes);
   const made = ofShared.get(bytes) ?? digestOf(bytes);
   ofShared.set(bytes, made);

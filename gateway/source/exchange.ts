@@ -111,9 +111,9 @@ function createHandler(
         answeredByHead = true;
         const { location } = head;
         resolve(location === undefined ? { ...answered, body: new Uint8Array() } : { location });
-        // The text that comes with a redirect is not waited for. A 304 has none, but the client would wait for the length that it may tell.
-        const none = status === 304 && !received['transfer-encoding'] ? '0' : undefined;
-        if ((received['content-length'] ?? none) !== '0') controller.abort(new Error('answered by the head'));
+        // The text that comes with a redirect is not waited for; a 304 has none.
+        if (location !== undefined && received['content-length'] !== '0')
+          controller.abort(new Error('redirected'));
       } catch (error) {
         stop(controller, error as Error);
       }

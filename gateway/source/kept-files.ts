@@ -27,13 +27,16 @@ export interface KeptFiles {
   before(hop: Hop): Hop;
 }
 
+/** What a file takes besides its bytes, as it was measured. */
+const policyBytes = 2048;
+
 /** `now` in milliseconds since 1970. */
 export function createKeptFiles(shelf: Shelf<KeptFile>, now: () => number = Date.now): KeptFiles {
   const judge = createJudgePolicy(now);
 
   function keep(wish: Wish, file: KeptFile): boolean {
     const said = Object.values(file.policy.said).join('').length;
-    return shelf.set(wish.tenant, keyOf(wish), file, file.bytes.byteLength + said);
+    return shelf.set(wish.tenant, keyOf(wish), file, file.bytes.byteLength + said + policyBytes);
   }
 
   function fresh(wish: Wish): WholeAnswer | undefined {

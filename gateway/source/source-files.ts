@@ -1,6 +1,7 @@
 import type { Shelf } from '../cache/cache.js';
 import { createFlights } from '../cache/flights.js';
 import type { Arrivals } from '../http/flow/arrivals.js';
+import { createSharedHolds } from '../http/flow/shared-holds.js';
 import type { WholeAnswer } from './exchange.js';
 import type { CheckedUrl, Source } from './fetch.js';
 
@@ -52,7 +53,7 @@ export function createSourceFiles({
   count = () => undefined,
 }: SourceFilesParts): SourceFiles {
   const flights = createFlights<WholeAnswer>();
-  const hold = createHolds(arrivals);
+  const hold = createSharedHolds(arrivals);
 
   async function download(
     checked: CheckedUrl,
@@ -102,25 +103,5 @@ export function createSourceFiles({
       count(joined ? 'shared' : (value.kept ?? 'miss'));
       return handOut(value, shared || value.kept !== undefined, tenant);
     },
-  };
-}
-
-/** Counts bytes as held while anybody uses them, once however many do. */
-function createHolds(arrivals: Arrivals) {
-  const held = new WeakMap<Uint8Array, { users: number; letGo: () => void }>();
-
-  return function hold(tenant: string, bytes: Uint8Array): () => void {
-    const entry = held.get(bytes) ?? { users: 0, letGo: arrivals.hold(tenant, bytes.byteLength) };
-    held.set(bytes, entry);
-    entry.users += 1;
-    let released = false;
-    return function release() {
-      if (released) return;
-      released = true;
-      entry.users -= 1;
-      if (entry.users > 0) return;
-      held.delete(bytes);
-      entry.letGo();
-    };
   };
 }

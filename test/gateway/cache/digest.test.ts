@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { expect } from 'chai';
-import { digestOf, digestsOf } from '../../../gateway/cache/digest.js';
+import { digestOf, digestOfFile, digestsOf } from '../../../gateway/cache/digest.js';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('base64url');
 
@@ -18,11 +18,17 @@ describe('the digest of bytes', () => {
     expect(await digestOf(view)).to.equal(sha256(view));
   });
 
-  it('is there at once for what is small, and taken as it came where it is known', () => {
-    const file = { bytes: randomBytes(100), type: 'image/png' };
-    expect(digestsOf([file, { ...file, bytes: randomBytes(1_000_000), digest: 'known' }])).to.deep.equal([
-      sha256(file.bytes),
-      'known',
-    ]);
+  it('is there at once for what is small', () => {
+    const files = [100, 1000].map((size) => ({ bytes: randomBytes(size), type: 'image/png' }));
+    expect(digestsOf(files)).to.deep.equal(files.map(({ bytes }) => sha256(bytes)));
+  });
+
+  it('is made once of what several calls use', async () => {
+    const bytes = randomBytes(1_000_000);
+    const shared = { bytes, type: 'image/png', shared: true } as const;
+    const first = digestOfFile(shared);
+    expect(digestOfFile({ ...shared, name: 'other' })).to.equal(first);
+    expect(await first).to.equal(sha256(bytes));
+    expect(digestOfFile({ bytes, type: 'image/png' })).not.to.equal(first);
   });
 });

@@ -43,6 +43,15 @@ describe('judgeHead', () => {
     it(`fails on ${status}`, () => expect(refusal(status, { location: '/b' })).to.equal('source_failed'));
   }
 
+  it('takes a 304 for an answer where it was asked whether something still holds', () => {
+    const validators = { 'if-none-match': '"a"' };
+    expect(judgeHead(304, { 'content-length': '5' }, { maxBytes: 1, validators })).to.deep.equal({
+      read: false,
+      location: undefined,
+    });
+    expect(judgeHead(304, {}, { maxBytes: 1, anyStatus: true })).to.include({ read: true });
+  });
+
   for (const coding of ['gzip', 'br', 'identity, gzip', 'x']) {
     it(`fails on the coding ${coding}`, () => {
       expect(refusal(200, { 'content-encoding': coding })).to.equal('source_failed');

@@ -36,6 +36,19 @@ describe('arrivals', () => {
     expect(arrivals.stats()).to.deep.equal({ arriving: 0, bytes: 0 });
   });
 
+  it('count what is held besides, which is never refused but leaves less room', () => {
+    make({ bytes: 100, largest: 50 });
+    const letGo = arrivals.hold('a', 80);
+    expect(arrivals.stats()).to.deep.equal({ arriving: 0, bytes: 80 });
+    const late = arrivals.enter('a', 'request_timeout');
+    late.add(1);
+    expect(late.ending.ended).to.equal(true);
+    letGo();
+    const next = arrivals.enter('a', 'request_timeout');
+    next.add(50);
+    expect(next.ending.ended).to.equal(false);
+  });
+
   it('of one tenant are at most half of all, while they come well', () => {
     make();
     for (let i = 0; i < 4; i += 1) arrivals.enter('a', 'request_timeout');
