@@ -44,8 +44,7 @@ export function reuse<Needs extends CompleteCall>(
   last: LastStage<Needs>,
 ): LastStage<Needs> {
   const { id, version, declaration } = helper;
-  const takesPicture = declaration.files.some(({ kind }) => kind === 'image');
-  if (!takesPicture || !declaration.cache || version === undefined) return last;
+  if (!mayReuse(declaration) || version === undefined) return last;
   const maker = { helper: [id, version], engine, config: openConfig(helper, configOf(helper)) };
   const urls = new Set(declaration.files.map(({ parameter }) => parameter));
   // A handler is told more of these than their content.
@@ -96,6 +95,11 @@ export function reuse<Needs extends CompleteCall>(
     const isKnown = call.state.unchanged || hasClient(call, result.headers?.etag);
     return { ...(isKnown ? unchanged(call) : result), headers };
   }
+}
+
+/** Whether a helper's results may be used again: it makes pictures of pictures, and says nothing against it. */
+export function mayReuse({ files, cache }: Pick<Helper['declaration'], 'files' | 'cache'>): boolean {
+  return cache && files.some(({ kind }) => kind === 'image');
 }
 
 /** A client may ask by any method: a helper's POST changes nothing either. */
