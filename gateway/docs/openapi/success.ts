@@ -19,21 +19,26 @@ export function successResponse(helper: Helper, components: Components, successW
   const json = { 'application/json': { schema: successWith(dataOf(helper, components)) } };
   return {
     description: 'Done.',
-    headers: headersOf(mayReuse(helper.declaration) ? [...limitHeaders, ...reuseHeaders] : limitHeaders),
+    headers: headersOf(hasTag(helper) ? [...limitHeaders, ...reuseHeaders] : limitHeaders),
     content: { ...bytesOf(helper), ...json },
   };
 }
 
 /** The answer to a client that has the picture already; none where a helper's are not known again. */
-export function unchangedResponse({ declaration }: Helper): Record<string, object> {
-  if (!mayReuse(declaration)) return {};
+export function unchangedResponse(helper: Helper): Record<string, object> {
+  if (!hasTag(helper)) return {};
   const description = 'The client has this picture already, as `If-None-Match` says. No body.';
   return { 304: { description, headers: headersOf([...limitHeaders, ...reuseHeaders]) } };
 }
 
+/** Whether a helper answers with pictures that are known again; one that says what its data is answers with data. */
+function hasTag({ declaration }: Helper): boolean {
+  return declaration.output === undefined && mayReuse(declaration);
+}
+
 /** What a client says that has a picture already. */
-export function conditions({ declaration }: Helper): object[] {
-  if (!mayReuse(declaration)) return [];
+export function conditions(helper: Helper): object[] {
+  if (!hasTag(helper)) return [];
   const description = 'The `ETag` of a picture that the client has, or several with commas between them.';
   return [{ name: 'If-None-Match', in: 'header', required: false, description, schema: { type: 'string' } }];
 }
