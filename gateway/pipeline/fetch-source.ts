@@ -1,6 +1,8 @@
+import type { Answer } from '../../pool/answer.js';
 import type { ImageLimits } from '../../pool/image/engine.js';
 import type { FileBytes, TaskFiles } from '../../pool/task.js';
 import type { FileField } from '../../schemas/declared-helper.js';
+import { type Now, onSettled } from '../after.js';
 import type { Helper } from '../helpers/registry.js';
 import { fileType } from '../http/body/file-type.js';
 import type { CheckedUrl } from '../source/fetch.js';
@@ -53,16 +55,43 @@ export function fetchSource(helper: Helper, source: SourceFiles, limits: ImageLi
       if (upload) about(file, 'upload', () => judgeFile(file, upload, { way: 'upload', limits }));
       return upload ? [[file.field, upload]] : [];
     });
-    if (wanted.length > 0) return download(wanted, here, call, next);
+    if (wanted.length > 0) return bring(wanted, here, call, next);
     return next({ files: here.length > 0 ? Object.fromEntries(here) : undefined });
   };
+
+  /** What need not be waited for goes on at once: to make signals for it would cost many times as much. */
+  function bring(
+    wanted: readonly Wanted[],
+    here: readonly [string, FileBytes][],
+    call: CallWithInput,
+    next: Parameters<SourceStage>[1],
+  ): Now<Answer> {
+    const kept = wanted.flatMap(({ file, url }) => {
+      const take = about(file, 'url', () => source.kept(url, wishOf(file, call)));
+      return take ? [{ file, url, take }] : [];
+    });
+    if (kept.length < wanted.length) return download(wanted, here, call, next);
+    const taken = kept.map(({ file, url, take }) => ({ file, url, brought: take() }));
+    const release = () => {
+      for (const { brought } of taken) brought.release();
+    };
+    const use = () => {
+      const came = taken.map(({ file, url, brought }): [string, FileBytes] => [
+        file.field,
+        about(file, 'url', () => read(file, url, brought)),
+      ]);
+      return next(found([...here, ...came], came, call.state));
+    };
+    return onSettled(use, { done: release, failed: release });
+  }
 
   async function download(
     wanted: readonly Wanted[],
     here: readonly [string, FileBytes][],
-    { state, turn, caller }: CallWithInput,
+    call: CallWithInput,
     next: Parameters<SourceStage>[1],
-  ) {
+  ): Promise<Answer> {
+    const { state, turn } = call;
     // The first that fails ends the others: nobody waits for them any more.
     const others = new AbortController();
     const signal = AbortSignal.any([state.gone.signal, others.signal]);
@@ -73,8 +102,7 @@ export function fetchSource(helper: Helper, source: SourceFiles, limits: ImageLi
       return expected;
     };
     const coming = wanted.map(({ file, url }) => {
-      const wish = { ...wishOf(file), tenant: caller.tenant.id, signal, expect };
-      return { file, url, brought: source.bring(url, wish) };
+      return { file, url, brought: source.bring(url, { ...wishOf(file, call), signal, expect }) };
     });
     try {
       const came = await Promise.all(
@@ -86,8 +114,7 @@ export function fetchSource(helper: Helper, source: SourceFiles, limits: ImageLi
           }
         }),
       );
-      for (const [, { bytes }] of came) state.bytesIn += bytes.byteLength;
-      return await next({ files: Object.fromEntries([...here, ...came]) });
+      return await next(found([...here, ...came], came, state));
     } finally {
       others.abort();
       // One may have come while another failed.
@@ -109,8 +136,19 @@ export function fetchSource(helper: Helper, source: SourceFiles, limits: ImageLi
   }
 }
 
-function wishOf({ types, kind, maxBytes }: FileField): Pick<FileWish, 'accept' | 'maxBytes'> {
-  return { accept: types?.join(', ') ?? (kind === 'image' ? 'image/*' : '*/*'), maxBytes };
+function wishOf({ types, kind, maxBytes }: FileField, { caller }: CallWithInput): FileWish {
+  const accept = types?.join(', ') ?? (kind === 'image' ? 'image/*' : '*/*');
+  return { tenant: caller.tenant.id, accept, maxBytes };
+}
+
+/** All files, of which those that came by urls count as what came in. */
+function found(
+  all: readonly [string, FileBytes][],
+  came: readonly [string, FileBytes][],
+  state: CallWithInput['state'],
+): SourceFound {
+  for (const [, { bytes }] of came) state.bytesIn += bytes.byteLength;
+  return { files: Object.fromEntries(all) };
 }
 
 /** Does what may throw of a file, whose error then names it. */

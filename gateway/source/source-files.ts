@@ -5,13 +5,17 @@ import { createSharedHolds } from '../http/flow/shared-holds.js';
 import type { WholeAnswer } from './exchange.js';
 import type { CheckedUrl, Source } from './fetch.js';
 
-/** Who wants a file, and how. */
+/** Which file is wanted, and for whom. */
 export interface FileWish {
   tenant: string;
   /** The `Accept` header. */
   accept: string;
   /** Bytes at most, where that is less than the source's own. */
   maxBytes: number | undefined;
+}
+
+/** What a file may be waited for. */
+export interface Waiting {
   /** Ends the waiting at once; the promise is rejected with its reason. */
   signal: AbortSignal;
   /** Awaited before a server is asked, and not where the file is there or on its way: may reject. */
@@ -32,8 +36,10 @@ export interface SourceFile {
 /** Brings the files that calls name by their urls, once for all calls of a tenant that want the same at the same time. */
 export interface SourceFiles {
   check: Source['check'];
+  /** A file that need not be waited for; what it gives takes it. Throws as `Source.kept` does. */
+  kept(checked: CheckedUrl, wish: FileWish): (() => SourceFile) | undefined;
   /** Rejects as `Source.fetch` does, and with what `expect` or the arrivals refuse. */
-  bring(checked: CheckedUrl, wish: FileWish): Promise<SourceFile>;
+  bring(checked: CheckedUrl, wish: FileWish & Waiting): Promise<SourceFile>;
 }
 
 export interface SourceFilesParts {
@@ -57,7 +63,7 @@ export function createSourceFiles({
 
   async function download(
     checked: CheckedUrl,
-    { expect, tenant, accept, maxBytes }: FileWish,
+    { expect, tenant, accept, maxBytes }: FileWish & Waiting,
     signal: AbortSignal,
   ): Promise<WholeAnswer> {
     await expect();
@@ -86,15 +92,24 @@ export function createSourceFiles({
     };
   }
 
+  function kept(checked: CheckedUrl, wish: FileWish): (() => SourceFile) | undefined {
+    const found = source.kept(checked, wish);
+    return (
+      found &&
+      function take() {
+        count('hit');
+        return handOut(found, true, wish.tenant);
+      }
+    );
+  }
+
   return {
     check: (raw, field) => source.check(raw, field),
+    kept,
     async bring(checked, wish) {
       const { tenant, accept, maxBytes, signal } = wish;
-      const kept = source.kept(checked, wish);
-      if (kept) {
-        count('hit');
-        return handOut(kept, true, tenant);
-      }
+      const take = kept(checked, wish);
+      if (take) return take();
       // Another bound is another download: one may fail where the other does not.
       const key = JSON.stringify([tenant, accept, maxBytes, checked.href]);
       const { value, joined, shared } = await flights.join(key, signal, (signal) =>

@@ -5,6 +5,8 @@ import { fixture } from '../fixtures.js';
 import { gauge, operatorToken } from './gate.js';
 import { startTestGateway, type TestGateway } from './harness.js';
 
+const long = 'this text is longer than 20 bytes';
+
 describe('files that calls name by their urls', () => {
   let api: TestGateway;
   let server: Server;
@@ -15,7 +17,7 @@ describe('files that calls name by their urls', () => {
     server = createServer(({ url = '' }, response) => {
       asked.push(url);
       response.setHeader('content-type', 'text/plain').setHeader('cache-control', 'max-age=600');
-      response.end('this text is longer than 20 bytes');
+      response.end(url === '/short' ? 'short' : long);
     }).listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -52,7 +54,7 @@ describe('files that calls name by their urls', () => {
   it('are downloaded once while they are fresh, and are what they were for each worker', async () => {
     for (let round = 0; round < 3; round++) {
       const { json } = await read('/fresh.txt');
-      expect(json.data.any.text).to.equal('this text is longer than 20 bytes');
+      expect(json.data.any.text).to.equal(long);
       expect(json.data.any).to.include({ type: 'text/plain', name: 'fresh.txt' });
     }
     expect(asked).to.deep.equal(['/fresh.txt']);
@@ -66,6 +68,21 @@ describe('files that calls name by their urls', () => {
     const { json } = await read('/bound', 'letter');
     expect(json.error).to.include({ code: 'image_too_large' });
     expect(json.error.message).to.match(/^letter: /);
+  });
+
+  it('may be kept, new and uploaded in one call', async () => {
+    await read('/kept');
+    const urls = { any: `${origin}/kept`, letter: `${origin}/short` };
+    for (let round = 0; round < 2; round++) {
+      const { json } = await api.call(`/reads?${new URLSearchParams(urls)}`);
+      expect([json.data.any.text, json.data.letter.text]).to.deep.equal([long, 'short']);
+    }
+    expect(asked).to.deep.equal(['/kept', '/short']);
+    const form = new FormData();
+    form.set('letter', new Blob(['mine'], { type: 'text/plain' }), 'given');
+    const { json } = await api.call(`/reads?any=${encodeURIComponent(urls.any)}`, { body: form });
+    expect([json.data.any.text, json.data.letter.text]).to.deep.equal([long, 'mine']);
+    expect(asked).to.have.length(2);
   });
 
   it('are downloaded for each tenant alone', async () => {

@@ -139,6 +139,11 @@ describe('createJudgePolicy', () => {
     );
   });
 
+  it('lets nothing live longer by a clock that is set back', () => {
+    const { freshAt } = policyOf(cc('max-age=60'));
+    expect([freshAt(0), freshAt(59), freshAt(-1), freshAt(-1000)]).to.deep.equal([true, true, false, false]);
+  });
+
   it('does not keep what gives nothing to ask with and does not last', () => {
     for (const headers of [{}, cc('public'), cc('no-cache'), { etag: 'unquoted' }, { 'last-modified': '1' }])
       expect(policyOf(headers).policy).to.equal(undefined);

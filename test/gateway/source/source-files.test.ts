@@ -5,7 +5,12 @@ import { GatewayError } from '../../../gateway/errors.js';
 import { type Arrivals, createArrivals } from '../../../gateway/http/flow/arrivals.js';
 import type { Source } from '../../../gateway/source/fetch.js';
 import type { KeptFile } from '../../../gateway/source/kept-files.js';
-import { createSourceFiles, type FileWish, type SourceFiles } from '../../../gateway/source/source-files.js';
+import {
+  createSourceFiles,
+  type FileWish,
+  type SourceFiles,
+  type Waiting,
+} from '../../../gateway/source/source-files.js';
 import { until } from '../../until.js';
 import { ok, rejection } from './raw-server.js';
 import { serveRoutes } from './routes.js';
@@ -34,7 +39,7 @@ describe('createSourceFiles', () => {
     files = createSourceFiles({ source, arrivals, count: shelf.count });
   });
 
-  const bring = (path: string, wish: Partial<FileWish> = {}) =>
+  const bring = (path: string, wish: Partial<FileWish & Waiting> = {}) =>
     files.bring(files.check(server().origin + path), {
       tenant: 'a',
       accept: 'image/*',

@@ -55,12 +55,15 @@ export const slowArrivals: Scenario = {
     const json = Buffer.from(
       `${head('/text/remove-stopwords', 'application/json')}{"text":"${'a '.repeat(220_000)}`,
     );
-    const url = encodeURIComponent(`${world.source}/drip`);
-    const drip = Buffer.from(`GET /media/add-border?url=${url}&ak=${world.key} HTTP/1.1\r\nhost: x\r\n\r\n`);
+    // Each another, or all would wait for one.
+    const drip = (_: unknown, number: number) => {
+      const url = encodeURIComponent(`${world.source}/drip?number=${number}`);
+      return Buffer.from(`GET /media/add-border?url=${url}&ak=${world.key} HTTP/1.1\r\nhost: x\r\n\r\n`);
+    };
     const held = [
       ...Array.from({ length: halfUploads }, () => upload),
       ...Array.from({ length: halfJson }, () => json),
-      ...Array.from({ length: drips }, () => drip),
+      ...Array.from({ length: drips }, drip),
     ].map((bytes) => hold(world.url, bytes, goesOn, tally.count));
     await sleep(500);
     const { upload: good, json: text, url: picture } = goodCalls(world, world.key);
