@@ -45,7 +45,7 @@ export function reuse<Needs extends CompleteCall>(
 ): LastStage<Needs> {
   const { id, version, declaration } = helper;
   if (!mayReuse(declaration) || version === undefined) return last;
-  const maker = { helper: [id, version], engine, config: openConfig(helper, configOf(helper)) };
+  const maker = tagOf([id, version, engine, openConfig(helper, configOf(helper))]);
   const urls = new Set(declaration.files.map(({ parameter }) => parameter));
   // A handler is told more of these than their content.
   const plainFiles = new Set(
@@ -61,7 +61,7 @@ export function reuse<Needs extends CompleteCall>(
         plainFiles.has(field) ? [digests[index], type, name] : digests[index],
       ]);
       const input = Object.fromEntries(Object.entries(call.input).filter(([name]) => !urls.has(name)));
-      return answer(call, tagOf({ ...maker, input, files: Object.fromEntries(byField) }));
+      return answer(call, tagOf([maker, input, Object.fromEntries(byField)]));
     });
   };
 
