@@ -34,6 +34,7 @@ import { limitRate } from './pipeline/limit-rate.js';
 import { type Observers, observe } from './pipeline/observe.js';
 import { readInput } from './pipeline/read-input.js';
 import { type FaultTeller, respond } from './pipeline/respond.js';
+import { type ReuseParts, reuse } from './pipeline/reuse.js';
 import { route, unrouted } from './pipeline/route.js';
 import { runHelper } from './pipeline/run-helper.js';
 import type { RunOptions } from './pipeline/run-here.js';
@@ -66,6 +67,8 @@ export interface AppParts {
   bodyLimits: MultipartLimits;
   imageLimits: ImageLimits;
   inline: RunOptions;
+  /** Results that may be used again. */
+  reuse: ReuseParts;
   /** Origins whose pages may call the API, or `*`. */
   corsOrigins: readonly string[];
   /** What agents may call it by. */
@@ -108,7 +111,7 @@ function createRouter(parts: AppParts, limitsOf: LimitsOf, agents: CallMiddlewar
       .through(readInput(helper, parts.arrivals, parts.bodyLimits))
       .through(validate(helper))
       .through(fetchSource(helper, parts.files, parts.imageLimits))
-      .to(runHelper(helper, parts.inline));
+      .to(reuse(helper, parts.reuse, runHelper(helper, parts.inline)));
     router.register(pathsOf(helper.id), ['GET', 'POST'], route(helper, answer), { name: helper.id });
   }
   router.all(toolsPath, agents);
@@ -128,7 +131,7 @@ function agentStages(parts: AppParts, limitsOf: LimitsOf): (call: HttpCall) => N
       .through(admit(helper, parts.pool))
       .through(validate(helper))
       .through(fetchSource(helper, parts.files, parts.imageLimits))
-      .to(withPreview(runHelper(helper, parts.inline)));
+      .to(withPreview(reuse(helper, parts.reuse, runHelper(helper, parts.inline))));
   const tools = createHttpTools(parts.registry, toolStages, {
     apiUrl: parts.knownAs.apiUrl,
     tell: parts.tellFaults,
@@ -147,8 +150,8 @@ function allowOrigins(origins: readonly string[]): Koa.Middleware<CallState> {
   return cors({
     origin: (ctx) => (any ? '*' : origins.includes(ctx.get('origin')) ? ctx.get('origin') : ''),
     allowMethods: 'GET,HEAD,POST',
-    allowHeaders: 'authorization,content-type,mcp-method,mcp-name,mcp-protocol-version',
-    exposeHeaders: 'x-request-id,retry-after,ratelimit,ratelimit-policy',
+    allowHeaders: 'authorization,content-type,if-none-match,mcp-method,mcp-name,mcp-protocol-version',
+    exposeHeaders: 'x-request-id,retry-after,ratelimit,ratelimit-policy,etag,x-cache',
     maxAge: 86400,
     // What respond() answers errors with comes later; the headers have to be there already.
     keepHeadersOnError: true,

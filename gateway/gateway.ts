@@ -32,6 +32,7 @@ import { createMetrics } from './metrics.js';
 import { migrations } from './migrations.js';
 import { loadForFirstCalls } from './pipeline/first-calls.js';
 import { createReadiness } from './pipeline/health.js';
+import { openReuse } from './pipeline/open-reuse.js';
 import { faultTeller, tellNoMore } from './pipeline/tell-fault.js';
 import { warmUp } from './pipeline/warm-up.js';
 import { openSigning } from './signing/open-signing.js';
@@ -147,6 +148,7 @@ async function compose(
     }),
   );
   const metrics = createMetrics({ ...work, departures, keysAvailable: keys.available });
+
   const lifecycle = createLifecycle();
   // Known once the site listens, which it does after the API.
   let siteUrl: string | undefined;
@@ -162,6 +164,7 @@ async function compose(
     departures,
     tellFaults: dev ? faultTeller(config.pluginDirs, () => registry.problems()) : tellNoMore,
     observers: { logger, metrics, usage },
+    reuse: await openReuse(work, engine, config),
     corsOrigins: config.corsOrigins,
     knownAs: config,
     readiness: createReadiness({ phase: lifecycle.phase, engine, keys, pool }),

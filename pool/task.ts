@@ -122,6 +122,8 @@ export interface WorkerGreeting {
 /** What a worker says of itself once it has started. */
 export interface WorkerReport {
   engine: 'sharp' | 'jimp';
+  /** Of the engine and of what it stands on; absent where it is loaded later. */
+  version?: string;
   /** Why Jimp stands in for sharp; absent where it does not. */
   fallbackReason?: string;
 }

@@ -13,6 +13,11 @@ export interface Turn {
    */
   expect(): Promise<void>;
   /**
+   * Keeps nobody from a place by what was expected: another's work may do for this call. Its own is accepted all the same, should it
+   * come to that.
+   */
+  standBack(): void;
+  /**
    * Takes a place, waits for its time, runs the task and gives the place back: between two tasks a call may have to wait for a
    * download, which keeps no place from others. Throws a `PoolError`; never for want of a place once one was had.
    */
@@ -69,6 +74,9 @@ export function createTurn(
       if (typeof answer === 'string') throw refusal(answer);
       expected = answer;
       if (left) answer.cancel();
+    },
+    standBack() {
+      expected?.cancel();
     },
     run(task, host) {
       return new Promise((resolve, reject) => {

@@ -69,13 +69,18 @@ export async function report({ port }: WorkerGreeting): Promise<WorkerReport> {
     yieldToOthers();
     return { engine: settings.engine };
   }
-  const { engine: loaded, fallbackReason } = await engine().catch((error) => {
+  const {
+    engine: loaded,
+    version,
+    fallbackReason,
+  } = await engine().catch((error) => {
     // Of an error only the message arrives.
     throw new Error(readThrown(error).message);
   });
   // Not before: until the threads are ready nobody is served.
   yieldToOthers();
-  return fallbackReason === undefined ? { engine: loaded.name } : { engine: loaded.name, fallbackReason };
+  const found: WorkerReport = { engine: loaded.name, version };
+  return fallbackReason === undefined ? found : { ...found, fallbackReason };
 }
 
 /**

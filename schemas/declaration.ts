@@ -18,6 +18,7 @@ export const declarationSchema = {
     runs: { type: 'string', enum: ['inline', 'pool'] },
     inline: { callable: true },
     timeoutMs: { type: 'integer', minimum: 1, maximum: 3_600_000 },
+    cache: { type: 'boolean' },
     source: { type: 'string', enum: ['image'] },
     files: {
       type: 'object',

@@ -50,6 +50,8 @@ export interface DeclaredHelper {
   runs: 'inline' | 'pool';
   /** Milliseconds of its own deadline. */
   timeoutMs?: number;
+  /** Whether the picture that it makes of an input may be used again for the same input. */
+  cache: boolean;
   /** What a dry run answers: the name of the operation, what a real run does, or what the plugin's own function says. */
   dryrun: 'operation' | 'run' | 'own';
   /** Whether there is something to be made before the first call. */
@@ -62,8 +64,20 @@ export const sourceField: FileField = { field: 'file', parameter: 'url', kind: '
 /** The data of a plugin's default export that is a declaration, as `checkDeclaration` says. */
 export function describeDeclaration(value: unknown): DeclaredHelper {
   const declaration = asSchema(value);
-  const { summary, description, input, output, examples, source, files, config, runs, timeoutMs, dryrun } =
-    declaration;
+  const {
+    summary,
+    description,
+    input,
+    output,
+    examples,
+    source,
+    files,
+    config,
+    runs,
+    timeoutMs,
+    cache,
+    dryrun,
+  } = declaration;
   return {
     summary: String(summary),
     ...(typeof description === 'string' ? { description } : {}),
@@ -74,6 +88,7 @@ export function describeDeclaration(value: unknown): DeclaredHelper {
     config: Object.entries(asSchema(config)).map(configOf),
     runs: runs === 'inline' ? 'inline' : 'pool',
     ...(typeof timeoutMs === 'number' ? { timeoutMs } : {}),
+    cache: cache !== false,
     dryrun: dryrun === undefined ? 'operation' : dryrun === 'run' ? 'run' : 'own',
     setup: declaration.setup !== undefined,
   };

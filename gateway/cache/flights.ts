@@ -9,6 +9,8 @@ export interface Landed<Value> {
 
 /** Work that is done once for all who ask for it at the same time. */
 export interface Flights<Value> {
+  /** Whether work is under way by this key, so that `join` would wait for it. */
+  has(key: string): boolean;
   /**
    * Gives what comes of the work that is under way by this key, else begins it; what it throws is told to each who waits. Who is
    * aborted stops waiting at once, with the reason of `signal`; the work itself is aborted, with the last one's reason, when
@@ -55,6 +57,7 @@ export function createFlights<Value>(): Flights<Value> {
   }
 
   return {
+    has: (key) => underWay.has(key),
     async join(key, signal, work) {
       signal.throwIfAborted();
       const found = underWay.get(key);

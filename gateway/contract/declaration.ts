@@ -49,6 +49,12 @@ export interface Declaration<Input, Output, Source, Files, Config, State, Result
   inline?: TakesFile<Source, Files> extends true ? never : (input: InputOf<Input>) => boolean;
   /** Milliseconds that a call may take, up to `HELPER_TASK_TIMEOUT_MS`. */
   timeoutMs?: number;
+  /**
+   * `false`: the picture that this helper makes is no function of its input and the content of its files alone; it draws the time, say,
+   * or the `url` itself. It is made anew for each call then. Without it, a picture made of the same is used again, but for one whose
+   * handler has fetched something.
+   */
+  cache?: boolean;
   /** `image`: one required picture, from the parameter `url` or the multipart field `file`, is `context.image`. */
   source?: Source;
   /** Files by their names: each a multipart field, or a parameter that holds a url; they are `context.files`. */
@@ -81,6 +87,7 @@ export interface HelperDeclaration {
   runs?: 'inline' | 'pool';
   inline?(input: unknown): boolean;
   timeoutMs?: number;
+  cache?: boolean;
   source?: 'image' | undefined;
   files?: FileFields;
   config?: ConfigFields;

@@ -7,6 +7,7 @@ import { readThrown } from '../../pool/thrown.js';
 import { createVocabulary } from '../../schemas/vocabulary/vocabulary.js';
 import type { Environment } from './helper-config.js';
 import { loadRegistry } from './load-registry.js';
+import { withVersions } from './plugin-versions.js';
 import type { Registry } from './registry.js';
 
 export interface LoadHelpersOptions {
@@ -30,11 +31,17 @@ export async function loadHelpers({
   env,
 }: LoadHelpersOptions): Promise<Registry> {
   const makeVocabulary = await vocabularyMaker(fonts, engine);
-  return loadRegistry(folders, makeVocabulary(), {
-    env,
-    onLate: (service, error) =>
-      logger.error({ err: readThrown(error), service }, 'plugin failed after it was loaded'),
-  });
+  const load = () =>
+    loadRegistry(folders, makeVocabulary(), {
+      env,
+      onLate: (service, error) =>
+        logger.error({ err: readThrown(error), service }, 'plugin failed after it was loaded'),
+    });
+  // Where helpers are called one by one, nothing is kept of their results.
+  if (!env) return load();
+  const { loaded, versionOf } = await withVersions(folders, load);
+  for (const helper of loaded.values()) helper.version = versionOf(helper);
+  return loaded;
 }
 
 /** Makes vocabularies that know which texts the fonts can draw, and which formats the engine writes. Each keeps what was compiled with it: a reload takes a new one. */

@@ -28,6 +28,8 @@ export interface Helper {
   declaration: DeclaredHelper;
   /** Absent where only workers have imported the plugin: all of its calls, and its dry runs, are theirs then. */
   functions?: HelperFunctions;
+  /** Of the plugin's files, by which its results are known; absent where none are kept. Set when it is loaded. */
+  version?: string;
   /** The threads that have loaded this version of the plugin; the pool's first ones where absent. Set when they are known. */
   group?: Group;
   /** Compiled once, from the declaration's schema. */

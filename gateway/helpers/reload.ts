@@ -3,9 +3,10 @@ import type { Group } from '../../pool/group.js';
 import type { PluginProblem } from './discover.js';
 import { findRoutes } from './find-plugins.js';
 import type { HelperShelf } from './live-registry.js';
-import { type LoadGroupOptions, loadGroup } from './load-group.js';
+import { type LoadedGroup, type LoadGroupOptions, loadGroup } from './load-group.js';
 import { builtinPlugins } from './package-paths.js';
 import { planReload } from './plan-reload.js';
+import { withVersions } from './plugin-versions.js';
 import type { Helper } from './registry.js';
 import type { Spares } from './spare-threads.js';
 
@@ -58,16 +59,20 @@ export function createReload(options: ReloadOptions): Reload {
       standing: faults,
       changed: groups.size > mostGroups ? undefined : changed,
     });
-    const loaded =
-      plan.load.length > 0
-        ? await loadGroup(plan.load, {
-            ...options,
-            signal,
-            beside: together ? shipped : [],
-            spare: spares?.take(),
-          })
-        : { helpers: [], problems: [] };
+    const { loaded, versionOf } = await withVersions(
+      folders,
+      async (): Promise<LoadedGroup> =>
+        plan.load.length > 0
+          ? loadGroup(plan.load, {
+              ...options,
+              signal,
+              beside: together ? shipped : [],
+              spare: spares?.take(),
+            })
+          : { helpers: [], problems: [] },
+    );
     const { group } = loaded;
+    for (const helper of loaded.helpers) helper.version = versionOf(helper);
     if (group) groups.add(group);
 
     const now = new Map(

@@ -6,7 +6,7 @@ import type { Caller, CallState } from './state.js';
 
 /** A call for which something may be fetched. */
 export interface FetchingCall {
-  readonly state: Pick<CallState, 'bytesIn'>;
+  readonly state: Pick<CallState, 'bytesIn' | 'fetched'>;
   readonly caller: Caller;
 }
 
@@ -23,6 +23,8 @@ export type FetchForCall = (
  */
 export function createFetchForCall(source: Source, arrivals: Arrivals): FetchForCall {
   return async function fetchForCall({ state, caller }, { url, accept = '*/*', maxBytes }, signal) {
+    // What is refused, and is caught by the handler, shapes its answer as well.
+    state.fetched = true;
     const checked = check(source, url);
     const tenant = caller.tenant.id;
     const arrival = arrivals.enter(tenant, 'source_timeout');

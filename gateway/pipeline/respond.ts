@@ -28,7 +28,8 @@ export function respond(departures: Departures, tell: FaultTeller): CallMiddlewa
         if (ctx.status === 404 && ctx.body == null) throw new GatewayError('not_found');
         return;
       }
-      if (result.kind === 'bytes') {
+      if (result.kind === 'bytes' && ctx.state.unchanged) sendUnchanged(ctx, result.headers);
+      else if (result.kind === 'bytes') {
         ctx.type = result.type;
         setOwn(ctx, result.headers);
         send(ctx, asBuffer(result.bytes));
@@ -48,6 +49,14 @@ export function respond(departures: Departures, tell: FaultTeller): CallMiddlewa
     // Not by Koa's `type`, which looks up what it is given.
     ctx.res.setHeader('content-type', envelopeType);
     send(ctx, body);
+  }
+
+  /** The client has the bytes: it is told what holds for them, and none of what they would be framed by. */
+  function sendUnchanged(ctx: CallContext, headers: AnswerHeaders | undefined): void {
+    const { res, state } = ctx;
+    ctx.status = 304;
+    setOwn(ctx, headers);
+    for (const name in state.headers) res.setHeader(name, state.headers[name] as string);
   }
 
   /** Text goes out in one piece with the head, which bytes do not. */

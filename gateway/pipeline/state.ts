@@ -22,6 +22,10 @@ export interface CallState {
   dryrun: boolean;
   /** Bytes of the body and of what was fetched. */
   bytesIn: number;
+  /** Set where the handler has asked for something to be fetched: its answer is of more than its input. */
+  fetched?: true;
+  /** Set where the client has the answer already, and is told so without it. */
+  unchanged?: true;
   /** Milliseconds spent on the call's tasks: in a worker, or here where they were short. */
   taskMs: number;
   /** Absent where the answer is none of data: an error, or OPTIONS. */

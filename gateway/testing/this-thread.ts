@@ -100,6 +100,7 @@ export function inThisThread(options: ThisThreadOptions): Pick<Pool, 'turn'> {
       const gone = new Ending();
       return {
         expect: async () => undefined,
+        standBack: () => undefined,
         run: (task, host) => run(task, host, gone),
         leave: () => gone.end(),
       };

@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { once } from '../once.js';
 import type { ImageEngine } from './engine.js';
 import { createSharpEngine, type SharpModule } from './sharp/engine.js';
@@ -14,6 +15,14 @@ export interface EngineOptions {
   timeoutSeconds: number;
 }
 
+export interface LoadedEngine {
+  engine: ImageEngine;
+  /** Of the package, and of the library under it: another may give other bytes. */
+  version: string;
+  text: LoadText;
+  fallbackReason?: string;
+}
+
 /**
  * Makes the engine. `auto` falls back to Jimp only where sharp cannot be loaded, never for a picture: what sharp
  * refuses, a decoder in JavaScript must not be talked into. Each thread makes its own. `text` is what it draws texts with,
@@ -22,22 +31,26 @@ export interface EngineOptions {
 export async function loadEngine(
   choice: EngineChoice,
   { fonts, timeoutSeconds }: EngineOptions,
-): Promise<{ engine: ImageEngine; text: LoadText; fallbackReason?: string }> {
+): Promise<LoadedEngine> {
   const text = once(async () => {
     const [{ createTextRenderer }, set] = await Promise.all([import('./text/overlay.js'), fonts()]);
     return createTextRenderer(set);
   });
-  if (choice === 'jimp') return { engine: await loadJimp(text), text };
+  if (choice === 'jimp') return loadJimp(text);
   const { sharp, reason } = await tryLoadSharp();
-  if (sharp) return { engine: createSharpEngine(sharp, { text, timeoutSeconds }), text };
+  if (sharp) {
+    const version = `${sharp.versions.sharp} libvips ${sharp.versions.vips}`;
+    return { engine: createSharpEngine(sharp, { text, timeoutSeconds }), version, text };
+  }
   if (choice === 'sharp') throw cannotLoad(reason);
-  return { engine: await loadJimp(text), text, fallbackReason: reason };
+  return { ...(await loadJimp(text)), fallbackReason: reason };
 }
 
 /** Imported only where it is used: Jimp takes a tenth of a second to load. */
-async function loadJimp(text: LoadText): Promise<ImageEngine> {
+async function loadJimp(text: LoadText): Promise<LoadedEngine> {
   const { createJimpEngine } = await import('./jimp/engine.js');
-  return createJimpEngine({ text });
+  const { version } = createRequire(import.meta.url)('jimp/package.json') as { version: string };
+  return { engine: await createJimpEngine({ text }), version, text };
 }
 
 type Loaded = { sharp: SharpModule; reason?: undefined } | { sharp?: undefined; reason: string };

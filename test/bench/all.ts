@@ -12,6 +12,7 @@ import sharp from 'sharp';
 const names = [
   'border',
   'watermark',
+  'cache',
   'image',
   'encoders',
   'png',

@@ -9,7 +9,7 @@ import { closeness, decibels } from './closeness.js';
 import { startIpx } from './ipx.js';
 import { type Picture, pictures } from './pictures.js';
 import { geometricMean, inTurns } from './rounds.js';
-import { answerOf, asked, type Server, startGateway, startScript, turnMs, upload } from './servers.js';
+import { answerOf, asked, fresh, type Server, startGateway, startScript, turnMs, upload } from './servers.js';
 import { type Judged, printGoals, printTable, ratio } from './table.js';
 
 const { from, sizes } = await pictures(process.argv[2]);
@@ -45,7 +45,7 @@ async function compare({ name, bytes }: Picture, format: Format): Promise<void> 
   const toIpx = { path: `/${modifiers},format_${format}/${fileName(name)}` };
   const [ours, bare, owns, theirs] = await inTurns(
     [
-      asked(gateway, toGateway),
+      asked(gateway, () => fresh(toGateway)),
       loop(() => tuned[format](withBorder(sharp(bytes).autoOrient())).toBuffer()),
       asked(own, upload('/', bytes, fields)),
       ...(ipx ? [asked(ipx, toIpx)] : []),

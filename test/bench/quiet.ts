@@ -7,18 +7,21 @@ import { type Call, createClient, inParallel } from '../soak/client.js';
 import { createRandom } from '../soak/random.js';
 import { percentile } from '../soak/tally.js';
 import { pictures } from './pictures.js';
-import { startGateway, upload } from './servers.js';
+import { fresh, startGateway, upload } from './servers.js';
 import { printGoals, printTable, ratio } from './table.js';
 
 const gateway = await startGateway();
 const quietKey = await gateway.issueKey('quiet');
 const client = createClient(gateway.url, 1);
 
+/** Makes a call, which may be another each time. */
+type Wanted = () => Call;
+
 /** Milliseconds of these calls, one after the other. */
-async function timesOf(call: Call, times: number): Promise<number[]> {
+async function timesOf(call: Wanted, times: number): Promise<number[]> {
   const taken: number[] = [];
   for (let done = 0; done < times; done += 1) {
-    const { status, ms } = await client.call(call);
+    const { status, ms } = await client.call(call());
     if (status !== 200) throw new Error(`a quiet call was answered ${status}`);
     taken.push(ms);
   }
@@ -26,14 +29,14 @@ async function timesOf(call: Call, times: number): Promise<number[]> {
 }
 
 /** What the quiet tenant's calls take alone, and while the noisy one keeps so many of its own under way. */
-async function besideNoise(call: Call, times: number, noise: { call: Call; clients: number }) {
+async function besideNoise(call: Wanted, times: number, noise: { call: Wanted; clients: number }) {
   await timesOf(call, 5);
   const alone = await timesOf(call, times);
   const noisy = createClient(gateway.url, noise.clients, 120_000);
   let goesOn = true;
   const endless = { at: noise.clients, times: Number.POSITIVE_INFINITY, goesOn: () => goesOn };
   const noisyMs: number[] = [];
-  const flood = inParallel(endless, async () => noisyMs.push((await noisy.call(noise.call)).ms));
+  const flood = inParallel(endless, async () => noisyMs.push((await noisy.call(noise.call())).ms));
   await sleep(1500);
   const crowded = await timesOf(call, times);
   goesOn = false;
@@ -58,13 +61,16 @@ function heavyDiff(): string {
 
 const { sizes } = await pictures(process.argv[2]);
 const bytes = sizes[0]?.bytes ?? new Uint8Array();
-const border = (key: string) => upload(`/media/add-border?ak=${key}`, bytes, { format: 'webp' });
+const border = (key: string) => {
+  const call = upload(`/media/add-border?ak=${key}`, bytes, { format: 'webp' });
+  return () => fresh(call);
+};
 const picture = await besideNoise(border(quietKey), 9, { call: border(gateway.key), clients: 60 });
 
 const diff = (key: string) => `/text/diff-two-strings?ak=${key}`;
 const tiny = { path: diff(quietKey), body: JSON.stringify({ a: 'one\ntwo\nthree', b: 'one\n2\nthree' }) };
 const heavy = { path: diff(gateway.key), body: heavyDiff() };
-const text = await besideNoise(tiny, 10 * 50, { call: heavy, clients: 8 });
+const text = await besideNoise(() => tiny, 10 * 50, { call: () => heavy, clients: 8 });
 
 printTable(
   ['ms, p50 / p99', 'alone', 'beside noise', '', 'a noisy call'],

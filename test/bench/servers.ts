@@ -93,17 +93,31 @@ export function upload(path: string, bytes: Uint8Array, fields: Record<string, s
   return { path, ...form };
 }
 
+let uploads = 0;
+
+/**
+ * The same upload of a picture that no call has had before, which nobody can have kept a result of: a few bytes stand behind its end,
+ * where no decoder looks.
+ */
+export function fresh({ body = '', ...call }: Call): Call {
+  const bytes = Buffer.from(body as Uint8Array);
+  const end = bytes.lastIndexOf('\r\n--');
+  uploads += 1;
+  const more = Buffer.from(` ${uploads}`);
+  return { ...call, body: Buffer.concat([bytes.subarray(0, end), more, bytes.subarray(end)]) };
+}
+
 const clients = 4;
 
-/** Asks a server for the same again and again, four at a time, and counts what that costs the server. */
-export function asked({ url, pid }: Server, call: Call): Contender {
+/** Asks a server again and again, four at a time, for the same or for what `call` makes, and counts what that costs the server. */
+export function asked({ url, pid }: Server, call: Call | (() => Call), wanted = 200): Contender {
   const client = createClient(url, clients);
   return {
     cpuMs: () => cpuMsOf(pid),
     work: (pieces) =>
       inParallel({ at: clients, times: pieces, goesOn: () => true }, async () => {
-        const { status } = await client.call(call);
-        if (status !== 200) throw new Error(`${url} answered ${status}`);
+        const { status } = await client.call(typeof call === 'function' ? call() : call);
+        if (status !== wanted) throw new Error(`${url} answered ${status}`);
       }),
   };
 }

@@ -9,7 +9,7 @@ import { queryParameters } from './query.js';
 import { requestBody } from './request-body.js';
 import { type Components, createComponents } from './schema/components.js';
 import { byKey, byKeyOrSignature, securitySchemes } from './security.js';
-import { successResponse } from './success.js';
+import { conditions, successResponse, unchangedResponse } from './success.js';
 
 export interface DocumentOptions {
   /** The gateway's. */
@@ -63,13 +63,13 @@ function pathItem(
   const input = inputSchemas(helper, components);
   const success = successResponse(helper, components, successWith);
   const about = { summary, ...(description === undefined ? {} : { description }), tags: [groupOf(id)] };
-  const responses = { 200: success, ...failuresOf() };
+  const responses = { 200: success, ...unchangedResponse(helper), ...failuresOf() };
   return {
     get: {
       operationId: operationId('get', id),
       ...about,
       security: byKeyOrSignature,
-      parameters: queryParameters(helper, input),
+      parameters: [...queryParameters(helper, input), ...conditions(helper)],
       responses,
     },
     post: {

@@ -20,6 +20,22 @@ export const headers = {
     schema: { type: 'integer', minimum: 0 },
   },
   'WWW-Authenticate': { description: 'How to send the key.', schema: { type: 'string' } },
+  ETag: {
+    description:
+      'Of a picture that was made of a picture: the same wherever the same is made of the same. Sent back in `If-None-Match` it spares the client the bytes.',
+    schema: { type: 'string' },
+    example: '"945GCnFXf9jHdZUZTZnZT-hSsZKRNZp1xYOk_AqJYMo"',
+  },
+  'Cache-Control': {
+    description:
+      'How long an answer may be kept: that of a signed url as `public, max-age=…`, no longer than the url holds; any other not at all.',
+    schema: { type: 'string' },
+  },
+  'X-Cache': {
+    description:
+      'How the picture was come by: it was kept (`hit`), made (`miss`), or just being made for another call of the tenant (`shared`).',
+    schema: { type: 'string', enum: ['hit', 'miss', 'shared'] },
+  },
   Allow: { description: 'The methods that this path takes.', schema: { type: 'string' } },
 } as const;
 
@@ -27,6 +43,9 @@ export type HeaderName = keyof typeof headers;
 
 /** What of the tenant's limits is left. */
 export const limitHeaders: readonly HeaderName[] = ['RateLimit', 'RateLimit-Policy'];
+
+/** What is said of a picture that may be used again. */
+export const reuseHeaders: readonly HeaderName[] = ['ETag', 'Cache-Control', 'X-Cache'];
 
 /** References to these fields; every answer has its request's id. */
 export function headersOf(names: readonly HeaderName[]): Record<string, { $ref: string }> {

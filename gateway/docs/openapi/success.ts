@@ -1,8 +1,9 @@
 import { mediaTypes } from '../../../pool/image/formats.js';
 import type { JsonSchema } from '../../../schemas/json-schema.js';
 import type { Helper } from '../../helpers/registry.js';
+import { mayReuse } from '../../pipeline/reuse.js';
 import type { SuccessWith } from './envelopes.js';
-import { headersOf, limitHeaders } from './headers.js';
+import { headersOf, limitHeaders, reuseHeaders } from './headers.js';
 import { componentPrefix } from './names.js';
 import type { Components } from './schema/components.js';
 import { createConverter } from './schema/convert.js';
@@ -18,9 +19,28 @@ export function successResponse(helper: Helper, components: Components, successW
   const json = { 'application/json': { schema: successWith(dataOf(helper, components)) } };
   return {
     description: 'Done.',
-    headers: headersOf(limitHeaders),
+    headers: headersOf(hasTag(helper) ? [...limitHeaders, ...reuseHeaders] : limitHeaders),
     content: { ...bytesOf(helper), ...json },
   };
+}
+
+/** The answer to a client that has the picture already; none where a helper's are not known again. */
+export function unchangedResponse(helper: Helper): Record<string, object> {
+  if (!hasTag(helper)) return {};
+  const description = 'The client has this picture already, as `If-None-Match` says. No body.';
+  return { 304: { description, headers: headersOf([...limitHeaders, ...reuseHeaders]) } };
+}
+
+/** Whether a helper answers with pictures that are known again; one that says what its data is answers with data. */
+function hasTag({ declaration }: Helper): boolean {
+  return declaration.output === undefined && mayReuse(declaration);
+}
+
+/** What a client says that has a picture already. */
+export function conditions(helper: Helper): object[] {
+  if (!hasTag(helper)) return [];
+  const description = 'The `ETag` of a picture that the client has, or several with commas between them.';
+  return [{ name: 'If-None-Match', in: 'header', required: false, description, schema: { type: 'string' } }];
 }
 
 function bytesOf({ declaration: { output, files } }: Helper): Record<string, object> {

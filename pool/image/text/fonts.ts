@@ -36,9 +36,14 @@ const fontFiles = new Set(['.ttf', '.otf', '.ttc']);
  */
 export async function createFontSet(paths: readonly string[] = []): Promise<FontSet> {
   const shipped = createRequire(import.meta.url).resolve('dejavu-fonts-ttf/ttf/DejaVuSans.ttf');
-  const files = [shipped];
+  return readFontSet([shipped, ...(await fontFilesOf(paths))]);
+}
+
+/** The font files of these paths, each a file or a folder, in the order in which they are taken. Throws as `createFontSet` does. */
+export async function fontFilesOf(paths: readonly string[]): Promise<string[]> {
+  const files: string[] = [];
   for (const path of paths) files.push(...(await listFonts(path)));
-  return readFontSet(files);
+  return files;
 }
 
 /** A font set of just these files. */

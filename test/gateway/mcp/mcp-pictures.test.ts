@@ -59,6 +59,25 @@ describe('pictures that tools answer', () => {
     expect((await whole.arrayBuffer()).byteLength).to.equal(link.size);
   });
 
+  it('are made once for the agent and for whoever opens the link, and stay whole', async () => {
+    const ask = () => border({ url: `${url}/large`, width: 5 });
+    const links = [(await ask()).content[2], (await ask()).content[2]];
+    expect(links[0]).to.deep.equal(links[1]);
+    const sizes: [string | null, number | undefined][] = [];
+    for (const { uri } of links) {
+      const whole = await fetch(`${uri}&ak=${api.key}`);
+      // Whole to the last line: decoded, and not only looked at.
+      const { info } = await sharp(await whole.arrayBuffer(), { failOn: 'warning' })
+        .raw()
+        .toBuffer({ resolveWithObject: true });
+      sizes.push([whole.headers.get('x-cache'), info.width]);
+    }
+    expect(sizes).to.deep.equal([
+      ['hit', 910],
+      ['hit', 910],
+    ]);
+  });
+
   it('cannot be had of what is no picture, in the words of HTTP', async () => {
     const { content, isError } = await border({ url: `${url}/nothing` });
     expect(isError).to.equal(true);

@@ -39,7 +39,12 @@ const admitted: Stage<HttpCall, { caller: Caller; query: QueryText; turn: Turn }
       scopes: null,
     },
     query: { values: new Map(), problems: [] },
-    turn: { expect: async () => undefined, run: () => Promise.reject(new Error('light')), leave() {} },
+    turn: {
+      expect: async () => undefined,
+      standBack() {},
+      run: () => Promise.reject(new Error('light')),
+      leave() {},
+    },
   });
 
 describe('a call that waits for its turn', () => {

@@ -6,10 +6,13 @@ import type { World } from '../world.js';
 /** Share of what the gateway can do that it must still do when four times as much is asked of it. */
 const least = 0.9;
 
-/** The source answers after 100 ms, as one far away does. */
+let calls = 0;
+
+/** The source answers after 100 ms, as one far away does; neither it nor the result is one that was had before. */
 function callOf(world: World) {
-  const url = encodeURIComponent(`${world.source}/picture?ms=100`);
-  return { path: `/media/add-watermark?text=x&format=webp&ak=${world.key}&url=${url}` };
+  calls += 1;
+  const url = encodeURIComponent(`${world.source}/picture?ms=100&number=${calls}`);
+  return { path: `/media/add-watermark?text=${calls}&format=webp&ak=${world.key}&url=${url}` };
 }
 
 /** Has so many calls a second made, whatever becomes of them, and waits for the last. */

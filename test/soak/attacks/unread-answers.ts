@@ -23,7 +23,13 @@ export const unreadAnswers: Scenario = {
   name: 'must hold: 700 answers never read',
   bounds: { riseMb: budgetMb, goodP99Ms: 2_000 },
   async attack(world, { scale, tally }) {
-    const picture = multipart([{ name: 'file', filename: 'a.jpg', value: await noise() }]);
+    const value = await noise();
+    // Each another, or one answer would be sent to all.
+    const picture = (width: number) =>
+      multipart([
+        { name: 'width', value: String(width) },
+        { name: 'file', filename: 'a.jpg', value },
+      ]);
     const text = Buffer.from(`text=${'\x01'.repeat(990_000)}`);
     const request = (path: string, type: string, body: Buffer) =>
       Buffer.concat([
@@ -32,12 +38,11 @@ export const unreadAnswers: Scenario = {
         ),
         body,
       ]);
-    const requests = [
-      request('/media/add-border', picture.type, picture.body),
-      ...Array.from({ length: 3 }, () =>
-        request('/text/remove-stopwords', 'application/x-www-form-urlencoded', text),
-      ),
-    ];
+    const requestAt = (at: number) => {
+      if (at % 4 > 0) return request('/text/remove-stopwords', 'application/x-www-form-urlencoded', text);
+      const { type, body } = picture(at % 200);
+      return request('/media/add-border', type, body);
+    };
     const client = createClient(world.url, 1);
     let goesOn = true;
     const { text: quiet } = goodCalls(world, world.quietKey);
@@ -45,7 +50,7 @@ export const unreadAnswers: Scenario = {
     const sockets: Socket[] = [];
     for (let at = 0; at < scale.calls && world.alive(); at += 1) {
       const socket = open(world.url).on('error', () => undefined);
-      socket.pause().write(requests[at % requests.length] as Buffer);
+      socket.pause().write(requestAt(at));
       sockets.push(socket);
       // As fast as a pool of two takes them, so that they are worked on and not refused.
       await sleep(30);

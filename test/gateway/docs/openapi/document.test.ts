@@ -73,6 +73,20 @@ describe('docs/openapi: the document', () => {
     expect(Object.keys(ofData?.content ?? {})).to.deep.equal(['application/json']);
   });
 
+  it('tells of tags where pictures are made of pictures, and nowhere else', () => {
+    const of = (path: string) => {
+      const [get, post] = [made.operation('get', path), made.operation('post', path)];
+      const asked = get.parameters.some(({ name }) => name === 'If-None-Match');
+      const told = [get, post].flatMap(({ responses }) => [
+        '304' in responses,
+        Object.hasOwn(responses[200]?.headers ?? {}, 'ETag'),
+      ]);
+      return [asked, ...told];
+    };
+    expect(of('/media/add-border')).to.deep.equal(Array(5).fill(true));
+    expect(of('/text/remove-stopwords')).to.deep.equal(Array(5).fill(false));
+  });
+
   it('names every error of the table that a helper can answer with, by its status', () => {
     const { responses } = made.operation('get', '/text/diff-two-strings');
     const ofTheSite = ['unauthorized', 'forbidden', 'exists'];
