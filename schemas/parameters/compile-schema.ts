@@ -8,7 +8,7 @@ import { hasEndlessReference, schemaFaults } from '../schema-faults.js';
 import { closeNested } from './close-nested.js';
 import type { FitsAt } from './coerce.js';
 import { createFitsAt } from './fits.js';
-import { dryrunParameter, fileParameter } from './gateway-parameters.js';
+import { dryrunParameter, fileParameter, ownParameter } from './gateway-parameters.js';
 import { liftRequired } from './lift-required.js';
 import { tagAlternatives } from './tag-alternatives.js';
 
@@ -90,11 +90,12 @@ function withGatewayParameters({
 }): JsonSchema {
   // A `$id` would be there twice, for the schema is compiled with and without its `required`.
   const { $id: _, ...schema } = asSchema(input);
+  const own = Object.entries(asSchema(schema.properties));
   return {
     ...schema,
     properties: {
       ...Object.fromEntries(files.map((file) => [file.parameter, fileParameter(file)])),
-      ...asSchema(schema.properties),
+      ...Object.fromEntries(own.map(([name, each]) => [name, ownParameter(name, each, files)])),
       dryrun: dryrunParameter,
     },
     additionalProperties: false,

@@ -1,5 +1,5 @@
 import type { FileField } from '../declared-helper.js';
-import type { JsonSchema } from '../json-schema.js';
+import { isObject, type JsonSchema } from '../json-schema.js';
 
 /** The parameters that the gateway adds to a helper's own. */
 export const dryrunParameter = {
@@ -11,10 +11,32 @@ export const dryrunParameter = {
 export const urlParameter = { type: 'string', minLength: 1, maxLength: 8192 } as const;
 
 /** Added for each file that a helper takes, where an upload as its multipart field may take its place. */
-export function fileParameter({ field, kind, description }: FileField): JsonSchema {
+export function fileParameter(file: FileField): JsonSchema {
+  const { field, kind } = file;
   const what = kind === 'image' ? 'picture' : 'file';
   const how = `Public https address of the ${what}; in its place the multipart field ${field} takes an upload.`;
-  return { ...urlParameter, description: description === undefined ? how : `${description} ${how}` };
+  return { ...urlParameter, description: sentences(describeFile(file), how) };
+}
+
+/** What a file is for, by its author, and whose place it takes. */
+export function describeFile({ description, insteadOf }: FileField): string | undefined {
+  if (insteadOf === undefined) return description;
+  return sentences(description, `Takes the place of ${insteadOf}.`);
+}
+
+/** A helper's own parameter, which says whether a file may come in its place. */
+export function ownParameter(name: string, schema: unknown, files: readonly FileField[]): unknown {
+  const file = files.find(({ insteadOf }) => insteadOf === name);
+  if (file === undefined || !isObject(schema)) return schema;
+  const { field, parameter } = file;
+  const place = field === parameter ? `the file ${field}` : `a file comes as ${parameter} or ${field}`;
+  const note =
+    field === parameter ? `Required, unless ${place} takes its place.` : `Required, unless ${place}.`;
+  return { ...schema, description: sentences(schema.description, note) };
+}
+
+function sentences(...parts: unknown[]): string {
+  return parts.filter((part) => typeof part === 'string').join(' ');
 }
 
 /** Names that no helper may give to a parameter, for the gateway reads them itself. */

@@ -11,16 +11,21 @@ export interface FilesGiven {
   hasLost: boolean;
   /** Lifts what is required. */
   dryrun: boolean;
+  /** What a parameter takes, as a noun. */
+  allowed: (parameter: string) => string;
 }
 
-/** A file that a helper takes comes once, as an upload or by its url; one that it requires has to come, but in a dry run. */
+/**
+ * A file that a helper takes comes once, as an upload or by its url; one that it requires has to come, but in a dry run, and so
+ * has either a file or the parameter in whose place it may stand.
+ */
 export function sourceProblems(
   files: readonly FileField[],
-  { has, uploaded, hasLost, dryrun }: FilesGiven,
+  { has, uploaded, hasLost, dryrun, allowed }: FilesGiven,
 ): FieldProblem[] {
   const known = new Set(files.map(({ field }) => field));
   const unknown = uploaded.filter((field) => !known.has(field)).map((field) => notTaken(field, files));
-  return [...unknown, ...files.flatMap((file) => problemOf(file) ?? [])];
+  return [...unknown, ...files.flatMap((file) => problemOf(file) ?? insteadProblem(file) ?? [])];
 
   function problemOf(file: FileField): FieldProblem | undefined {
     const { field, parameter, required } = file;
@@ -29,6 +34,25 @@ export function sourceProblems(
     if (hasUrl && hasFile) return { field: parameter, problem: sentTwice(file) };
     if (hasUrl || hasFile || hasLost || dryrun || !required) return undefined;
     return { field: parameter, problem: missing(file) };
+  }
+
+  function insteadProblem(file: FileField): FieldProblem | undefined {
+    const { field, parameter, insteadOf } = file;
+    if (insteadOf === undefined) return undefined;
+    const upload = uploaded.includes(field) ? field : undefined;
+    const came = has(parameter) ? parameter : upload;
+    if (has(insteadOf)) {
+      if (came === undefined) return undefined;
+      return {
+        field: came,
+        problem: `is sent together with ${insteadOf}; send only one of ${insteadOf} and ${came}`,
+      };
+    }
+    if (came !== undefined || hasLost || dryrun) return undefined;
+    return {
+      field: insteadOf,
+      problem: `is required: ${allowed(insteadOf)}; or in its place ${sendingOf(file)}`,
+    };
   }
 }
 
@@ -45,9 +69,13 @@ function sentTwice({ field, parameter }: FileField): string {
     : `is sent together with an uploaded file; send only one of ${parameter} and ${field}`;
 }
 
-function missing({ field, parameter, kind }: FileField): string {
+function missing(file: FileField): string {
+  return `is required: ${sendingOf(file)}`;
+}
+
+function sendingOf({ field, parameter, kind }: FileField): string {
   const what = kind === 'image' ? 'a picture' : 'a file';
   return field === parameter
-    ? `is required: send the url of ${what}, or upload one in the multipart field ${field}`
-    : `is required: send the url of ${what}, or upload one as ${field}`;
+    ? `send the url of ${what}, or upload one in the multipart field ${field}`
+    : `send the url of ${what}${parameter === 'url' ? '' : ` as ${parameter}`}, or upload one as ${field}`;
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { DeclaredHelper } from '../../../../schemas/declared-helper.js';
 import { asSchema } from '../../../../schemas/json-schema.js';
+import { uploadsOf } from '../../../../schemas/parameters.js';
 import { valuesOf } from './values.js';
 
 /** One generated call. */
@@ -27,12 +28,11 @@ export function callsOf({ input: schema, examples, files }: DeclaredHelper): fc.
     { weight: 2, arbitrary: wrong },
     { weight: 1, arbitrary: rehearsed },
   );
-  const required = files.filter((file) => file.required).map(({ field }) => field);
-  const others = files.filter((file) => !file.required).map(({ field }) => field);
+  const others = files.filter(({ required, insteadOf }) => !required && insteadOf === undefined);
   return fc
-    .record({ input, more: fc.subarray(others) }, { noNullPrototype: true })
+    .record({ input, more: fc.subarray(others.map(({ field }) => field)) }, { noNullPrototype: true })
     .map(({ input: each, more }) => ({
       input: each,
-      files: [...required, ...more].filter((field) => !(field in each)),
+      files: [...new Set([...uploadsOf(files, each), ...more])].filter((field) => !(field in each)),
     }));
 }
