@@ -21,15 +21,19 @@ export interface BorderOptions {
 }
 
 export interface WatermarkOptions {
-  /** One line of text; every character must be drawable by a loaded font. */
+  /** Every character must be drawable by a loaded font; with `wrap` a line break ends a line. */
   text: string;
   position: Corner;
   /** 0 (invisible) to 1 (solid). */
   opacity: number;
-  /** Pixels; shrunk where the line would not fit inside the image. */
-  fontSize: number;
-  /** `#rrggbb`. */
+  /** Pixels, or a twentieth of the picture's shorter side and at least 12; shrunk where the text would not fit inside. */
+  fontSize: number | 'auto';
+  /** `#rrggbb`, or black or white, whichever stands out more from the pixels that the text lies on. */
   color: string;
+  /** Pixels around the letters, in black or white, whichever stands out from their colour; shrunk as the text is. Default 0. */
+  outline?: number | undefined;
+  /** Breaks the text into lines as wide as there is room, at most so many: what is left then gives way to an ellipsis. Without it the text is one line. */
+  wrap?: { maxLines: number } | undefined;
 }
 
 /**
