@@ -17,6 +17,7 @@ export type {
   Fit,
   Image,
   ImageFormat,
+  OutputFormat,
   ResizeOptions,
   SourceImageFormat,
 } from '../pool/image/engine.js';
@@ -51,6 +52,29 @@ export function defineHelper<
 ): Declaration<Input, Output, Source, Files, Config, State, Result> {
   return declaration;
 }
+
+/**
+ * The parameters by which a helper that answers with a picture lets the caller choose its form: spread them into `properties`, and
+ * hand both to `image.encode`. They go with `onlyWith: pictureOutputRules`.
+ */
+export const pictureOutput = {
+  format: {
+    type: 'string',
+    choice: { png: [], jpg: ['jpeg'], webp: [], avif: [], same: [] },
+    encodable: true,
+    default: 'png',
+    description: 'Format of the result; "same" keeps that of the picture.',
+  },
+  quality: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 100,
+    description: 'Quality of the result, from 1 (a small file) to 100 (the finest picture); a png has none.',
+  },
+} as const;
+
+/** What `quality` makes sense with: the `onlyWith` of an input that has the parameters of `pictureOutput`. */
+export const pictureOutputRules = { quality: { format: ['jpg', 'webp', 'avif', 'same'] } } as const;
 
 /**
  * An error for input that the schema cannot judge: thrown by a handler it becomes 400 `invalid_input` with this

@@ -11,7 +11,18 @@ const overseen = 5;
 /** Comparisons that all hints of an answer may take, some microseconds each: others wait meanwhile. */
 const mostComparisons = 5_000;
 const plainKey = /^(?:[\p{L}_$][\p{L}\p{N}_$-]{0,63}|\d+)$/u;
-const ownKeywords = new Set(['color', 'choice', 'fraction', 'drawable', 'line', 'day', 'future', 'scopes']);
+const ownKeywords = new Set([
+  'color',
+  'choice',
+  'fraction',
+  'measure',
+  'drawable',
+  'encodable',
+  'line',
+  'day',
+  'future',
+  'scopes',
+]);
 
 /**
  * ajv's errors as problems, one for each field, however many rules it broke. A nested field is written `keep.2` or

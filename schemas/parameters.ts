@@ -7,6 +7,7 @@ import { didYouMean } from './nearest.js';
 import { type Coerce, createCoerce } from './parameters/coerce.js';
 import { type CompiledSchema, compileSchema, type Judge } from './parameters/compile-schema.js';
 import { copyParameter } from './parameters/copy-parameter.js';
+import { createOnlyWith } from './parameters/only-with.js';
 import { sourceProblems } from './parameters/source.js';
 import { quote } from './quote.js';
 import { describeProperty } from './vocabulary/describe.js';
@@ -33,6 +34,8 @@ export interface CheckOptions {
   uploaded?: readonly string[];
   /** Whether one came that could not be taken, which has its problem already. */
   hasLostFile?: boolean;
+  /** Takes what any image engine writes: for what an author wrote, whose plugin is to load with each of them. */
+  anyEngine?: boolean;
 }
 
 export interface CheckedInput {
@@ -65,6 +68,7 @@ export function compileParameters(ajv: Ajv, declaration: ParameterDeclaration): 
     const { problems } = checker.check(example.input, {
       dryrun: isDryrun,
       uploaded: isDryrun ? [] : uploadsOf(files, example.input),
+      anyEngine: true,
     });
     const name = `example ${index + 1}${example.summary === undefined ? '' : ` (${quote(example.summary)})`}`;
     return problems.length > 0 ? [`${name} is refused by its own schema: ${list(problems)}`] : [];
@@ -93,19 +97,21 @@ function createChecker(
       createCoerce(asSchema(closedProperties[name]), closed, fitsAt, `/properties/${name}`),
     ]),
   );
+  const onlyWithProblems = createOnlyWith(declared);
   checkDefaults(judgeDryrun, properties);
 
   function check(
     input: Record<string, unknown>,
-    { dryrun, uploaded = [], hasLostFile = false }: CheckOptions,
+    { dryrun, uploaded = [], hasLostFile = false, anyEngine = false }: CheckOptions,
   ): CheckedInput {
     const { values, judged, unknown, unknownCount } = checkNamed(input, {
       schemas: known,
       take: (schema, value) => copyParameter(schema, value, declared),
       unknown: (name) => unknownParameter(name, { names, wholes, files }),
-      judge: dryrun ? judgeDryrun : judge,
+      judge: (named) => (dryrun ? judgeDryrun : judge)(named, { anyEngine }),
     });
-    const has = (name: string) => Object.hasOwn(input, name);
+    const has = (name: string) => Object.hasOwn(input, name) && input[name] !== undefined;
+    judged.push(...onlyWithProblems({ has, values, problems: judged }));
     const hasLost = hasLostFile || isTextForFile(input, files);
     const allowed = (name: string) => described.get(name) ?? '';
     judged.push(...sourceProblems(files, { has, uploaded, hasLost, dryrun, allowed }));
@@ -124,7 +130,7 @@ function createChecker(
 
 function checkDefaults(judge: Judge, properties: readonly ParameterProperty[]): void {
   const defaulted = properties.filter(({ schema }) => 'default' in schema).map(({ name }) => name);
-  const refused = judge({}).filter(({ field }) =>
+  const refused = judge({}, { anyEngine: true }).filter(({ field }) =>
     defaulted.some((name) => field === name || field.startsWith(`${name}.`) || field.startsWith(`${name}[`)),
   );
   if (refused.length > 0) throw new Error(`a default is refused by its own schema: ${list(refused)}`);

@@ -1,5 +1,5 @@
 import type { Ajv } from 'ajv';
-import { mismatch } from './explain-errors.js';
+import { mismatch, toProblems } from './explain-errors.js';
 import { isObject, type JsonSchema } from './json-schema.js';
 import { quote } from './quote.js';
 import { mapSubschemas } from './subschemas.js';
@@ -58,8 +58,21 @@ function problemOf(ajv: Ajv, keyword: string, value: unknown, message: string): 
   }
   const definition = ajv.getKeyword(keyword);
   const { metaSchema } = typeof definition === 'object' ? definition : {};
-  if (isObject(metaSchema) && /value is invalid/.test(message)) return mismatch(metaSchema, value);
+  if (isObject(metaSchema) && /value is invalid/.test(message)) return settingFault(ajv, metaSchema, value);
   return `is refused: ${plain(message)}`;
+}
+
+/** What is wrong with the value of a keyword of the house: with what is in it, where it is the right kind of value. */
+function settingFault(ajv: Ajv, metaSchema: JsonSchema, value: unknown): string {
+  const validate = ajv.compile(metaSchema);
+  validate(value);
+  const inside = toProblems(validate.errors ?? [], metaSchema).filter(({ field }) => field !== '*');
+  if (inside.length > 0) {
+    return `is no setting of it: ${inside.map(({ field, problem }) => `${field} ${problem}`).join('; ')}`;
+  }
+  const [example] = Array.isArray(metaSchema.examples) ? metaSchema.examples : [];
+  const hint = example === undefined ? '' : `; write ${JSON.stringify(example)}`;
+  return mismatch(metaSchema, value) + hint;
 }
 
 /** ajv's words without where it thinks it is: a part that was compiled alone. */

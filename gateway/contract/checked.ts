@@ -94,8 +94,22 @@ type IsOfAnother<K, S> = K extends keyof KeywordTypes
 type Widest<Type> = Type extends 'integer' ? 'number' : Type;
 type FittingEach<Group, Root> = { [Name in keyof Group]: Fitting<Group[Name], Root> };
 
-/** What is required is a property, unless an alternative declares it or nobody knows the names. */
-type Complete<S> = S extends { allOf: unknown } | { anyOf: unknown } | { oneOf: unknown }
+/** What is required, or has conditions, is a property, and so is what these are about; unless an alternative declares it or nobody knows the names. */
+type Complete<S> = RequiredProperties<S> & ConditionedProperties<S>;
+
+type ConditionedProperties<S> = S extends { onlyWith: infer Rules; properties: infer P }
+  ? string extends keyof P
+    ? unknown
+    : {
+        readonly onlyWith: {
+          readonly [Name in keyof Rules]: Name extends keyof P
+            ? { readonly [Other in keyof Rules[Name]]: Other extends keyof P ? Rules[Name][Other] : never }
+            : never;
+        };
+      }
+  : unknown;
+
+type RequiredProperties<S> = S extends { allOf: unknown } | { anyOf: unknown } | { oneOf: unknown }
   ? unknown
   : S extends { required: readonly (infer Name)[]; properties: infer P }
     ? string extends Name

@@ -6,9 +6,17 @@ export type Subschema = Schema | boolean;
 
 type Named<S> = { readonly [name: string]: S };
 
+/** The bounds of a `measure`, in pixels, and what else it takes. */
+export interface MeasureSetting {
+  readonly minimum: number;
+  readonly maximum: number;
+  readonly percent?: true;
+  readonly auto?: true;
+}
+
 /**
  * What may be written in a plugin's `input` and `output`: JSON Schema draft-07 as ajv's strict mode takes it, and the keywords
- * `color`, `choice`, `fraction` and `drawable`. `format` is not among them: none is known.
+ * `color`, `choice`, `fraction`, `measure`, `drawable`, `encodable` and `onlyWith`. `format` is not among them: none is known.
  */
 export interface Schema {
   readonly type?: TypeName | readonly TypeName[];
@@ -33,14 +41,21 @@ export interface Schema {
   readonly pattern?: string;
   readonly contentEncoding?: string;
   readonly contentMediaType?: string;
-  /** On a string: any solid colour; becomes `#rrggbb`. */
-  readonly color?: true;
+  /** On a string: any solid colour; becomes `#rrggbb`. With `{ auto: true }` the word `auto` too. */
+  readonly color?: true | { readonly auto: true };
   /** On a string: `{ png: [], jpg: ['jpeg'] }` takes a name or one of its aliases, in any case; becomes the name. */
   readonly choice?: Named<readonly string[]>;
   /** On `['number', 'string']`: 0 to 1, `"50%"`, or 2 to 100 as per cent; becomes a number from 0 to 1. */
   readonly fraction?: true;
+  /**
+   * On `['integer', 'string']`: a length in a picture, in whole pixels from `minimum` to `maximum`; with `percent` also `"5%"`, of
+   * what the description says, and with `auto` also `auto`. Becomes a number of pixels, or one of these texts.
+   */
+  readonly measure?: MeasureSetting;
   /** On a string: every character can be drawn by the fonts here. */
   readonly drawable?: true;
+  /** On a string beside `choice`: the image engine here writes this format. */
+  readonly encodable?: true;
 
   readonly minimum?: number;
   readonly maximum?: number;
@@ -65,6 +80,11 @@ export interface Schema {
   readonly minProperties?: number;
   readonly maxProperties?: number;
   readonly dependencies?: Named<Subschema | readonly string[]>;
+  /**
+   * At the top of `input`: parameters that are to be sent beside these values of others alone, `{ quality: { format: ['jpg'] } }`. A
+   * default says nothing; values stand in their normal form.
+   */
+  readonly onlyWith?: Named<Named<readonly (string | number | boolean)[]>>;
 
   readonly allOf?: readonly Subschema[];
   readonly anyOf?: readonly Subschema[];
@@ -91,7 +111,9 @@ export interface KeywordTypes {
   color: 'string';
   choice: 'string';
   drawable: 'string';
+  encodable: 'string';
   fraction: 'number' | 'string';
+  measure: 'number' | 'string';
   minimum: 'number';
   maximum: 'number';
   exclusiveMinimum: 'number';
@@ -112,6 +134,7 @@ export interface KeywordTypes {
   maxProperties: 'object';
   dependencies: 'object';
   discriminator: 'object';
+  onlyWith: 'object';
 }
 
 /** The schema of an object, such as the data of an answer. */

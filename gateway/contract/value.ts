@@ -50,25 +50,38 @@ type Own<S, Root, V extends View> = S extends { const: infer Value }
   ? Value
   : S extends { enum: readonly (infer Value)[] }
     ? Value
-    : S extends { color: true }
+    : S extends { color: infer Color }
       ? V extends 'sent'
         ? string
-        : `#${string}`
+        : `#${string}` | Auto<Color, V>
       : S extends { fraction: true }
         ? V extends 'sent'
           ? number | string
           : number
-        : S extends { choice: infer Choices }
-          ? V extends 'sent'
-            ? Spelling<Choices>
-            : keyof Choices & string
-          : S extends { type: readonly (infer Type)[] }
-            ? Typed<Type, S, Root, V>
-            : S extends { type: infer Type }
+        : S extends { measure: infer Setting }
+          ? Measure<Setting, V>
+          : S extends { choice: infer Choices }
+            ? V extends 'sent'
+              ? Spelling<Choices>
+              : keyof Choices & string
+            : S extends { type: readonly (infer Type)[] }
               ? Typed<Type, S, Root, V>
-              : S extends { properties: unknown } | { required: unknown }
-                ? Fields<S, Root, V>
-                : unknown;
+              : S extends { type: infer Type }
+                ? Typed<Type, S, Root, V>
+                : S extends { properties: unknown } | { required: unknown }
+                  ? Fields<S, Root, V>
+                  : unknown;
+
+type Measure<Setting, V extends View> =
+  | number
+  | (V extends 'sent' ? `${number}` : never)
+  | (Setting extends { percent: true } ? `${number}%` : never)
+  | Auto<Setting, V>;
+type Auto<Setting, V extends View> = Setting extends { auto: true }
+  ? V extends 'sent'
+    ? 'auto' | 'Auto' | 'AUTO'
+    : 'auto'
+  : never;
 
 type Spelling<Choices> = keyof Choices | Aliases<Choices[keyof Choices]> extends infer Names
   ? Names extends string

@@ -1,8 +1,14 @@
-/** Output formats, by the name that answers use. */
-export type ImageFormat = 'png' | 'jpg' | 'webp';
+/** Output formats, by the name that answers use. The engine jimp writes no avif. */
+export type ImageFormat = 'png' | 'jpg' | 'webp' | 'avif';
 
 /** Formats that pictures come in, by the same names. */
-export type SourceImageFormat = ImageFormat | 'gif';
+export type SourceImageFormat = 'png' | 'jpg' | 'webp' | 'gif';
+
+/** What a picture may be encoded as: `same` is the format that it came in. */
+export type OutputFormat = ImageFormat | 'same';
+
+/** What that gives: a gif only where one came in. */
+export type ResultFormat = ImageFormat | SourceImageFormat;
 
 export type Corner = 'top-left' | 'top-right' | 'bottom-left' | 'bottom-right';
 
@@ -68,7 +74,7 @@ export interface CompositeOptions {
 }
 
 export interface EncodeOptions {
-  /** 1 to 100, for jpg and webp; default 80 or what looks like it. */
+  /** 1 to 100, for jpg, webp and avif, also where `same` gives one; default 80 or what looks like it. */
   quality?: number | undefined;
 }
 
@@ -112,10 +118,11 @@ export interface Image {
   /** Another picture laid over this one, the first frame of it over every frame; what lies outside is cut off. */
   composite(overlay: Image, options?: CompositeOptions): Image;
   /**
-   * Runs the operations and encodes. Throws an `ImageError`: `bad_image` where the data turns out to be broken,
-   * `image_too_large` where the result, or a picture on the way to it, would pass the limits.
+   * Runs the operations and encodes. `same` is the format of the file, in which an animation stays one. Throws an `ImageError`:
+   * `bad_image` where the data turns out to be broken, `image_too_large` where the result, or a picture on the way to it,
+   * would pass the limits; and `invalid_input` on `format` for what the engine that runs here does not write.
    */
-  encode(format: ImageFormat, options?: EncodeOptions): Promise<EncodedImage>;
+  encode(format: OutputFormat, options?: EncodeOptions): Promise<EncodedImage>;
 }
 
 /** Decodes and encodes pictures; every engine passes the same contract suite. */

@@ -1,4 +1,4 @@
-import { ImageError, type ImageFormat, type ImageLimits } from './engine.js';
+import { ImageError, type ImageLimits, type ResultFormat } from './engine.js';
 
 export interface Size {
   /** Pixels. */
@@ -8,8 +8,14 @@ export interface Size {
   frames: number;
 }
 
-/** The longest side that a format can store, in pixels. */
-const longestSide: Record<ImageFormat, number> = { png: 2_147_483_647, jpg: 65_500, webp: 16_383 };
+/** The longest side that a format can store, in pixels; of an avif, the longest that its encoder takes. */
+const longestSide: Record<ResultFormat, number> = {
+  png: 2_147_483_647,
+  jpg: 65_500,
+  webp: 16_383,
+  gif: 65_535,
+  avif: 16_384,
+};
 
 /** Throws an `ImageError` `image_too_large` that names the numbers and the limit. */
 export function checkSize(what: 'image' | 'result', size: Size, limits: ImageLimits): void {
@@ -34,12 +40,12 @@ function checkPixels(subject: string, { width, height, frames }: Size, { maxPixe
 }
 
 /** The same for what is to be encoded, which the format bounds as well. */
-export function checkResult(size: Size, format: ImageFormat, limits: ImageLimits): void {
+export function checkResult(size: Size, format: ResultFormat, limits: ImageLimits): void {
   checkSize('result', size, limits);
   const longest = longestSide[format];
   if (Math.max(size.width, size.height) <= longest) return;
   throw tooLarge(
-    `The result would be ${size.width} × ${size.height} pixels; a ${format} holds at most ${longest} on a side.`,
+    `The result would be ${size.width} × ${size.height} pixels; ${format === 'avif' ? 'an' : 'a'} ${format} holds at most ${longest} on a side.`,
   );
 }
 

@@ -1,11 +1,13 @@
 import type {
   EncodeOptions,
   Image,
-  ImageFormat,
+  ImageEngine,
   ImageLimits,
   ResizeOptions,
+  ResultFormat,
   SourceImageFormat,
 } from './engine.js';
+import { keepsAnimation, mediaTypes } from './formats.js';
 import { planResize } from './geometry/plan-resize.js';
 import { rotatedSize } from './geometry/rotate.js';
 import { checkResult, checkStep, type Size } from './limits.js';
@@ -15,13 +17,16 @@ import type { Operation } from './recipe.js';
 
 /** A file that an engine has looked at, and how the engine runs recipes on it. */
 export interface OpenedFile {
+  engine: ImageEngine['name'];
   format: SourceImageFormat;
+  /** Frames of the file; `size` has those that the engine gives. */
+  frames: number;
   bytes: Uint8Array;
   /** Upright. */
   size: Size;
   limits: ImageLimits;
   /** Runs a recipe and returns the encoded bytes. */
-  render(operations: readonly Operation[], format: ImageFormat, options: EncodeOptions): Promise<Uint8Array>;
+  render(operations: readonly Operation[], format: ResultFormat, options: EncodeOptions): Promise<Uint8Array>;
   /** Runs a recipe on the first frame and returns its pixels. */
   pixels(operations: readonly Operation[]): Promise<Raster>;
 }
@@ -33,14 +38,6 @@ interface Recipe {
   largest: Size;
   largestOverlay: Size;
 }
-
-/** The media type of each format, of pictures that come and of those that are made. */
-export const mediaTypes: Record<SourceImageFormat, string> = {
-  png: 'image/png',
-  jpg: 'image/jpeg',
-  webp: 'image/webp',
-  gif: 'image/gif',
-};
 
 /** Encoded pictures: nobody but the handler that asked for one has it, so its memory may be moved to another thread if that keeps none. */
 export const freshBytes = new WeakSet<Uint8Array>();
@@ -124,14 +121,14 @@ function toImage(file: OpenedFile, copyOfBytes: () => Uint8Array, recipe: Recipe
       return then(operation, size, larger(largestOverlay, overlay.largest));
     },
     async encode(format, options = {}) {
-      const settings = judgeEncode(format, options);
-      const frames = format === 'webp' ? size.frames : 1;
-      checkResult({ ...size, frames }, format, file.limits);
+      const { result, settings } = judgeEncode(format, options, file);
+      const frames = keepsAnimation(file.engine, result) ? size.frames : 1;
+      checkResult({ ...size, frames }, result, file.limits);
       checkStep({ ...largest, frames }, file.limits);
       checkStep({ ...largestOverlay, frames: 1 }, file.limits);
-      const body = await file.render(operations, format, settings);
+      const body = await file.render(operations, result, settings);
       freshBytes.add(body);
-      return { body, type: mediaTypes[format] };
+      return { body, type: mediaTypes[result] };
     },
   };
   recorded.set(image, {

@@ -4,15 +4,26 @@ import type {
   CropOptions,
   EncodeOptions,
   Fit,
-  ImageFormat,
+  ImageEngine,
+  OutputFormat,
   ResizeOptions,
+  ResultFormat,
+  SourceImageFormat,
 } from './engine.js';
+import {
+  canEncode,
+  cannotEncode,
+  cannotKeepAnimation,
+  either,
+  keepsAnimation,
+  lossyFormats,
+  outputFormats,
+} from './formats.js';
 import type { Rectangle } from './geometry/crop.js';
 
 /** The longest side that may be asked for: what a WebP can be. */
 const longestSide = 16_383;
 const fits: readonly Fit[] = ['cover', 'inside', 'fill'];
-const formats: readonly ImageFormat[] = ['png', 'jpg', 'webp'];
 
 type Problem = { field: string; problem: string };
 
@@ -22,7 +33,7 @@ export function judgeResize(options: ResizeOptions): ResizeOptions & { fit: Fit 
   if (width === undefined && height === undefined) {
     throw new TypeError('resize: needs width, height or both');
   }
-  if (!fits.includes(fit)) throw new TypeError(`resize: fit must be ${list(fits)}, but is ${show(fit)}`);
+  if (!fits.includes(fit)) throw new TypeError(`resize: fit must be ${either(fits)}, but is ${show(fit)}`);
   const given = Object.entries({ width, height }).filter(([, value]) => value !== undefined);
   refuse(
     'resize',
@@ -66,17 +77,45 @@ export function judgeComposite(options: CompositeOptions): { left: number; top: 
   return { left, top };
 }
 
-export function judgeEncode(format: ImageFormat, options: EncodeOptions): EncodeOptions {
-  if (!formats.includes(format)) {
-    throw new TypeError(`encode: format must be ${list(formats)}, but is ${show(format)}`);
+/** What a picture is encoded from, as far as that says what it can be encoded as. */
+export interface EncodedFile {
+  engine: ImageEngine['name'];
+  format: SourceImageFormat;
+  /** Frames of the file, though the engine may give only the first. */
+  frames: number;
+}
+
+/** The format that is asked for, or the source's, and what it is written with. */
+export function judgeEncode(
+  format: OutputFormat,
+  options: EncodeOptions,
+  file: EncodedFile,
+): { result: ResultFormat; settings: EncodeOptions } {
+  if (!outputFormats.includes(format)) {
+    throw new TypeError(`encode: format must be ${either(outputFormats)}, but is ${show(format)}`);
   }
   checkNames('encode', options, ['quality']);
   const { quality } = options;
-  if (quality === undefined) return {};
-  const found = range('encode', 'quality', quality, 1, 100);
-  const png = { field: 'quality', problem: 'is for jpg and webp; a png has none' };
-  refuse('encode', [found ?? (format === 'png' ? png : undefined)]);
-  return { quality };
+  const result = format === 'same' ? file.format : format;
+  const outOfRange = quality === undefined ? undefined : range('encode', 'quality', quality, 1, 100);
+  refuse('encode', [outOfRange ?? qualityOfNone(format, result, quality), unwritable(format, result, file)]);
+  return { result, settings: quality === undefined ? {} : { quality } };
+}
+
+function qualityOfNone(
+  format: OutputFormat,
+  result: ResultFormat,
+  quality: number | undefined,
+): Problem | undefined {
+  if (quality === undefined || lossyFormats.includes(result)) return undefined;
+  const why = format === 'same' ? `the picture is a ${result}, and has none` : `a ${result} has none`;
+  return { field: 'quality', problem: `is for ${either(lossyFormats, 'and')}; ${why}` };
+}
+
+function unwritable(format: OutputFormat, result: ResultFormat, file: EncodedFile): Problem | undefined {
+  if (!canEncode(file.engine, result)) return { field: 'format', problem: cannotEncode(file.engine, result) };
+  if (format !== 'same' || file.frames === 1 || keepsAnimation(file.engine, result)) return undefined;
+  return { field: 'format', problem: cannotKeepAnimation(file.engine, result) };
 }
 
 /** A TypeError for what is no whole number; a problem for one out of the range. */
@@ -107,17 +146,11 @@ function refuse(operation: string, found: readonly (Problem | undefined)[]): voi
 /** A misspelt option would be passed over in silence, and the picture be another than its author thinks. */
 function checkNames(operation: string, options: unknown, names: readonly string[]): void {
   if (typeof options !== 'object' || options === null) {
-    throw new TypeError(`${operation}: takes an object of ${list(names)}, but got ${show(options)}`);
+    throw new TypeError(`${operation}: takes an object of ${either(names)}, but got ${show(options)}`);
   }
   const unknown = Object.keys(options).find((name) => !names.includes(name));
   if (unknown === undefined) return;
-  throw new TypeError(`${operation}: has no option ${show(unknown)}; there is ${list(names)}`);
-}
-
-function list(names: readonly string[]): string {
-  return names.length === 1
-    ? (names[0] as string)
-    : `${names.slice(0, -1).join(', ')} or ${names[names.length - 1]}`;
+  throw new TypeError(`${operation}: has no option ${show(unknown)}; there is ${either(names)}`);
 }
 
 function show(value: unknown): string {

@@ -5,15 +5,17 @@ import type { FieldProblem } from '../field-problem.js';
 import { asSchema, type JsonSchema } from '../json-schema.js';
 import { notJson } from '../not-json.js';
 import { hasEndlessReference, schemaFaults } from '../schema-faults.js';
+import type { JudgeContext } from '../vocabulary/keyword.js';
 import { closeNested } from './close-nested.js';
 import type { FitsAt } from './coerce.js';
 import { createFitsAt } from './fits.js';
 import { dryrunParameter, fileParameter, ownParameter } from './gateway-parameters.js';
 import { liftRequired } from './lift-required.js';
+import { onlyWithFaults } from './only-with.js';
 import { tagAlternatives } from './tag-alternatives.js';
 
-/** Judges values, into which defaults and normal forms are written; empty where they are right. */
-export type Judge = (values: Record<string, unknown>) => FieldProblem[];
+/** Judges values, into which defaults and normal forms are written; empty where they are right. A caller's, where no context says more. */
+export type Judge = (values: Record<string, unknown>, context?: JudgeContext) => FieldProblem[];
 
 /** A helper's schema, ready to judge by. */
 export interface CompiledSchema {
@@ -54,7 +56,7 @@ export function compileSchema(
     const closed = closeNested(declared);
     const judge = createJudge(ajv, tagAlternatives(closed));
     const judgeDryrun = createJudge(ajv, tagAlternatives(liftRequired(closed)));
-    const faults = undeclared(declared);
+    const faults = [...undeclared(declared), ...onlyWithFaults(given, judgeDryrun)];
     if (faults.length > 0) throw new SchemaError(faults);
     return { declared, closed, judge, judgeDryrun, fitsAt: createFitsAt(ajv, closed) };
   } catch (error) {
@@ -78,7 +80,8 @@ export function inputFaults(ajv: Ajv, input: JsonSchema): readonly string[] {
 
 function createJudge(ajv: Ajv, schema: JsonSchema): Judge {
   const validate = ajv.compile(schema);
-  return (values) => (validate(values) ? [] : toProblems(validate.errors ?? [], schema));
+  return (values, context) =>
+    validate.call(context as never, values) ? [] : toProblems(validate.errors ?? [], schema);
 }
 
 function withGatewayParameters({

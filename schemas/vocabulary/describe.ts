@@ -2,11 +2,12 @@ import { asSchema, followReference, isObject, type JsonSchema, typesOf } from '.
 import { quote } from '../quote.js';
 import { findTag } from '../tag.js';
 import { choiceForm } from './choice.js';
-import { colorForm } from './color/parse-color.js';
+import { colorFormOf } from './color.js';
 import { dayForm } from './day.js';
 import { fractionForm } from './fraction.js';
 import { futureForm } from './future.js';
 import { lineForm } from './line.js';
+import { isMeasure, measureForm } from './measure.js';
 
 /** What is said of a schema that says nothing that could be put in words. */
 export const anything = 'a value that its schema allows';
@@ -27,7 +28,9 @@ function describe(described: JsonSchema, root: JsonSchema, around: readonly Json
   const schema = followReference(described, root);
   const inside = [...around, schema];
   if (typeof schema.form === 'string') return schema.form;
-  if (schema.color === true) return colorForm;
+  const color = colorFormOf(schema.color);
+  if (color !== undefined) return color;
+  if (isMeasure(schema.measure)) return measureForm(schema.measure);
   if (schema.fraction === true) return fractionForm;
   if (schema.future === true) return futureForm;
   if (schema.day === true) return dayForm;

@@ -1,15 +1,24 @@
 import type { FuncKeywordDefinition, SchemaValidateFunction } from 'ajv';
+import type { JsonSchema } from '../json-schema.js';
 
 /** A value in its normal form, or what is wrong with it, and a hint that is looked for only where it is told. */
 export type Normalised = { ok: true; value: unknown } | { ok: false; problem: string; hint?: () => string };
+
+/** How values are judged, for keywords to which that matters. */
+export interface JudgeContext {
+  /** Whichever image engine there is: for what a plugin's author wrote, not a caller. */
+  anyEngine: boolean;
+}
+
+const asCalled: JudgeContext = { anyEngine: false };
 
 interface NormalisingKeyword {
   keyword: string;
   type: FuncKeywordDefinition['type'];
   /** JSON Schema of the keyword's own value in a schema. */
   metaSchema: FuncKeywordDefinition['metaSchema'];
-  /** Called once when a schema is compiled, with the keyword's value; throws where it makes no sense. */
-  prepare: (setting: unknown) => (value: unknown) => Normalised;
+  /** Called once when a schema is compiled, with the keyword's value and what stands beside it; throws where it makes no sense. */
+  prepare: (setting: unknown, beside: JsonSchema) => (value: unknown, context: JudgeContext) => Normalised;
 }
 
 /** An ajv keyword that replaces a valid value by its normal form, and says what is wrong with any other. */
@@ -21,10 +30,14 @@ export function normalisingKeyword(options: NormalisingKeyword): FuncKeywordDefi
     metaSchema,
     modifying: true,
     errors: true,
-    compile(setting: unknown) {
-      const normalise = prepare(setting);
-      const validate: SchemaValidateFunction = function validateNormalised(value, context) {
-        const result = normalise(value);
+    compile(setting: unknown, beside: JsonSchema) {
+      const normalise = prepare(setting, beside);
+      const validate: SchemaValidateFunction = function validateNormalised(
+        this: JudgeContext | undefined,
+        value,
+        context,
+      ) {
+        const result = normalise(value, this ?? asCalled);
         if (!result.ok) {
           const { problem, hint } = result;
           const error = { keyword, params: {} };

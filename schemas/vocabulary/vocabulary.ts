@@ -3,7 +3,10 @@ import { ownSchemas } from '../own-schemas.js';
 import { choiceKeyword } from './choice.js';
 import { colorKeyword } from './color.js';
 import { type CanDraw, drawableKeyword } from './drawable.js';
+import { type CanEncode, encodableKeyword } from './encodable.js';
 import { fractionKeyword } from './fraction.js';
+import { measureKeyword } from './measure.js';
+import { onlyWithKeyword } from './only-with.js';
 
 const options: Options = {
   strict: true,
@@ -20,6 +23,8 @@ const options: Options = {
   coerceTypes: false,
   // Of alternatives that a property tells apart, only the one that is meant is judged.
   discriminator: true,
+  // So that keywords know whose values they judge.
+  passContext: true,
   // Errors carry the value and its schema, from which messages are made.
   verbose: true,
   // The rules of a schema are compiled once and for all, so a `$id` may occur again in another plugin.
@@ -30,18 +35,29 @@ const options: Options = {
 export interface VocabularyOptions {
   /** Judges `drawable: true`; without it every text passes. */
   canDraw?: CanDraw;
+  /** Judges `encodable: true`, by the engine that runs when it is asked; without it every format passes. */
+  canEncode?: CanEncode;
   /** For the gateway's own schemas alone: they are not judged as schemas. */
   own?: boolean;
 }
 
 /**
  * The validator for parameters: JSON Schema draft-07 in ajv's strict mode, without coercion, with the keywords `color`,
- * `choice`, `fraction` and `drawable`, which replace a valid value by its normal form.
+ * `choice`, `fraction`, `measure`, `drawable` and `encodable`, which replace a valid value by its normal form, and `onlyWith`, which
+ * is judged with the parameters.
  */
-export function createVocabulary({ canDraw, own = false }: VocabularyOptions = {}): Ajv {
+export function createVocabulary({ canDraw, canEncode, own = false }: VocabularyOptions = {}): Ajv {
   const ajv = new Ajv({ ...options, ...(own ? ownSchemas : {}) });
-  for (const keyword of [colorKeyword, choiceKeyword, fractionKeyword, drawableKeyword(canDraw)]) {
-    ajv.addKeyword(keyword);
-  }
+  const keywords = [
+    colorKeyword,
+    choiceKeyword,
+    fractionKeyword,
+    measureKeyword,
+    drawableKeyword(canDraw),
+    // After the choice, of whose normal form it is asked.
+    encodableKeyword(canEncode),
+    onlyWithKeyword,
+  ];
+  for (const keyword of keywords) ajv.addKeyword(keyword);
   return ajv;
 }

@@ -1,4 +1,4 @@
-import { mediaTypes } from '../../../pool/image/operation.js';
+import { mediaTypes } from '../../../pool/image/formats.js';
 import type { JsonSchema } from '../../../schemas/json-schema.js';
 import type { Helper } from '../../helpers/registry.js';
 import type { SuccessWith } from './envelopes.js';

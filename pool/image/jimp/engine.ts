@@ -1,5 +1,5 @@
 import { applyOperations } from '../apply.js';
-import type { EncodeOptions, ImageEngine, ImageFormat } from '../engine.js';
+import type { EncodeOptions, ImageEngine, ResultFormat } from '../engine.js';
 import { turnRaster } from '../geometry/turn.js';
 import { productFormat } from '../header/header.js';
 import { checkHeader, uprightSize } from '../header/probe.js';
@@ -26,7 +26,7 @@ export async function createJimpEngine({ text }: { text: LoadText }): Promise<Im
   const decode = createJimpDecoder(webp);
   const jpeg = jimpCodec('image/jpeg');
 
-  const encoders: Record<ImageFormat, Encoder> = {
+  const encoders: Partial<Record<ResultFormat, Encoder>> = {
     png: (raster) => encodePng(dropOpaqueAlpha(raster)),
     jpg: (raster, options) => new Uint8Array(jpeg.encode(raster, { quality: jpegQuality, ...options })),
     webp: (raster, options) => webp.encode(raster, options),
@@ -44,7 +44,9 @@ export async function createJimpEngine({ text }: { text: LoadText }): Promise<Im
       return recordImage({
         bytes,
         limits,
+        engine: 'jimp',
         format: productFormat(header.format),
+        frames: header.frames,
         size: { ...uprightSize(header), frames: 1 },
         render: async (operations, format, options) =>
           encoders[format](await run(operations, format === 'jpg'), options),

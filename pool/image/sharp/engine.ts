@@ -1,6 +1,6 @@
 import type { Sharp as Pipeline } from 'sharp';
 import { applyOperations } from '../apply.js';
-import type { EncodeOptions, ImageEngine, ImageFormat } from '../engine.js';
+import type { EncodeOptions, ImageEngine, ResultFormat } from '../engine.js';
 import { productFormat } from '../header/header.js';
 import { checkHeader, uprightSize } from '../header/probe.js';
 import { recordImage } from '../operation.js';
@@ -45,6 +45,8 @@ const jpegOptions = { quality: 79, chromaSubsampling: '4:2:0', optimiseCoding: f
  * smooth pictures grow by 20 %.
  */
 const webpOptions = { quality: 80, effort: 2 };
+const avifOptions = { quality: 50, effort: 2, chromaSubsampling: '4:2:0', bitdepth: 8 } as const;
+const gifOptions = {};
 /** Decoded bytes of a drawing from which on a second pipeline packs them in less CPU than Node's zlib. */
 const pipelineBytes = 700_000;
 
@@ -64,7 +66,7 @@ export function createSharpEngine(
 
   async function encode(
     raster: Raster,
-    format: ImageFormat,
+    format: ResultFormat,
     quality: EncodeOptions,
     timing: AnimationTiming,
   ): Promise<Uint8Array> {
@@ -81,7 +83,7 @@ export function createSharpEngine(
     return toBytes(fromRaster(sharp, raster, timeoutSeconds).png());
   }
 
-  function run(raster: Raster, operations: readonly Operation[], format: ImageFormat): Promise<Raster> {
+  function run(raster: Raster, operations: readonly Operation[], format: ResultFormat): Promise<Raster> {
     return applyOperations(raster, operations, {
       text,
       resize: (larger, size) => resizeFrames(sharp, larger, size, timeoutSeconds),
@@ -96,7 +98,7 @@ export function createSharpEngine(
   async function render(
     source: Decoding,
     operations: readonly Operation[],
-    format: ImageFormat,
+    format: ResultFormat,
     quality: EncodeOptions,
   ): Promise<Uint8Array> {
     const { image, rest } = openPipeline(sharp, source, operations, format);
@@ -115,7 +117,9 @@ export function createSharpEngine(
       return recordImage({
         bytes,
         limits,
+        engine: 'sharp',
         format: productFormat(header.format),
+        frames: header.frames,
         size: { ...uprightSize(header), frames: header.frames },
         render: (operations, format, quality) => render(source, operations, format, quality),
         async pixels(operations) {
@@ -127,10 +131,22 @@ export function createSharpEngine(
   };
 }
 
-function pack(image: Pipeline, format: 'jpg' | 'webp', options: EncodeOptions & AnimationTiming) {
+function pack(
+  image: Pipeline,
+  format: Exclude<ResultFormat, 'png'>,
+  options: EncodeOptions & AnimationTiming,
+): Promise<Uint8Array> {
   const { delay, loop, ...quality } = options;
-  if (format === 'jpg') return toBytes(image.jpeg({ ...jpegOptions, ...quality }));
-  return toBytes(image.webp({ ...webpOptions, ...quality, delay, loop }));
+  switch (format) {
+    case 'jpg':
+      return toBytes(image.jpeg({ ...jpegOptions, ...quality }));
+    case 'webp':
+      return toBytes(image.webp({ ...webpOptions, ...quality, delay, loop }));
+    case 'gif':
+      return toBytes(image.gif({ ...gifOptions, delay, loop }));
+    case 'avif':
+      return toBytes(image.avif({ ...avifOptions, ...quality }));
+  }
 }
 
 /**

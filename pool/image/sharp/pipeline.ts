@@ -1,6 +1,7 @@
 import type Sharp from 'sharp';
 import type { Sharp as Pipeline } from 'sharp';
-import type { BorderOptions, ImageFormat, ImageLimits } from '../engine.js';
+import type { BorderOptions, ImageLimits, ResultFormat } from '../engine.js';
+import { keepsAnimation } from '../formats.js';
 import type { ImageHeader, Orientation } from '../header/probe.js';
 import type { Raster } from '../raster.js';
 import type { Operation } from '../recipe.js';
@@ -40,7 +41,7 @@ export function openPipeline(
   sharp: SharpModule,
   { bytes, header, limits, timeoutSeconds }: Decoding,
   operations: readonly Operation[],
-  format: ImageFormat,
+  format: ResultFormat,
 ): { image: Pipeline; rest: readonly Operation[] } {
   const animated = isAnimated(header, format);
   const image = sharp(bytes, {
@@ -99,8 +100,8 @@ function scale(image: Pipeline, { width, height }: { width: number; height: numb
   return image.resize({ width, height, fit: 'fill', kernel: 'lanczos3', fastShrinkOnLoad: false });
 }
 
-export function isAnimated(header: ImageHeader, format: ImageFormat): boolean {
-  return header.frames > 1 && format === 'webp';
+export function isAnimated(header: ImageHeader, format: ResultFormat): boolean {
+  return header.frames > 1 && keepsAnimation('sharp', format);
 }
 
 function isTiny({ width, height, frames }: ImageHeader): boolean {

@@ -17,11 +17,11 @@ export type ParsedColor =
 /**
  * Reads a colour of at most 100 characters in any case: `#rgb` and `#rrggbb` (the `#` may be missing), CSS `rgb()` and
  * `hsl()` in both syntaxes, a CSS name, a listed colour name, or modifiers with one of these names. `hex` is `#rrggbb`
- * in lower case. Alpha in any form is refused: what is drawn is solid.
+ * in lower case. Alpha in any form is refused: what is drawn is solid. `form` is what problems say is allowed.
  */
-export function parseColor(text: string): ParsedColor {
+export function parseColor(text: string, form = colorForm): ParsedColor {
   if (text.length > longest) {
-    return refuse(`must be ${colorForm}, of at most ${longest} characters, but has ${text.length}`);
+    return refuse(`must be ${form}, of at most ${longest} characters, but has ${text.length}`);
   }
   const plain = text.trim().toLowerCase().replace(/\s+/g, ' ');
   if (hasAlpha(plain)) {
@@ -29,7 +29,7 @@ export function parseColor(text: string): ParsedColor {
   }
   const hex = parseHex(plain) ?? (isColorFunction(plain) ? parseColorFunction(plain) : parsePhrase(plain));
   if (hex === undefined) {
-    return refuse(`must be ${colorForm}, but is the string ${quote(text)}`, () => {
+    return refuse(`must be ${form}, but is the string ${quote(text)}`, () => {
       const meant = nearestPhrase(plain);
       return meant === undefined ? '' : `; did you mean "${meant}"?`;
     });

@@ -25,7 +25,9 @@ const typed = {
   color: true,
   choice: true,
   fraction: true,
+  measure: true,
   drawable: true,
+  encodable: true,
   minimum: true,
   maximum: true,
   exclusiveMinimum: true,
@@ -45,6 +47,7 @@ const typed = {
   minProperties: true,
   maxProperties: true,
   dependencies: true,
+  onlyWith: true,
   allOf: true,
   anyOf: true,
   oneOf: true,
@@ -68,7 +71,9 @@ const types = {
   color: ['string'],
   choice: ['string'],
   drawable: ['string'],
+  encodable: ['string'],
   fraction: ['number', 'string'],
+  measure: ['number', 'string'],
   minimum: ['number'],
   maximum: ['number'],
   exclusiveMinimum: ['number'],
@@ -89,6 +94,7 @@ const types = {
   maxProperties: ['object'],
   dependencies: ['object'],
   discriminator: ['object'],
+  onlyWith: ['object'],
 } satisfies { [Keyword in keyof KeywordTypes]: KeywordTypes[Keyword][] };
 
 /** Known to ajv, and of no use here: refused by it, of a later draft, or answered later than asked. */

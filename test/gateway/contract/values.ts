@@ -17,11 +17,22 @@ type Plain = [
   Expect<Equal<ValueOf<false>, never>>,
 ];
 
+type Length<Setting> = { type: readonly ['integer', 'string']; measure: Setting };
 type NormalForms = [
   Expect<Equal<ValueOf<{ type: 'string'; color: true }>, `#${string}`>>,
   Expect<Equal<ValueOf<{ type: readonly ['number', 'string']; fraction: true }>, number>>,
   Expect<Equal<ValueOf<{ type: 'string'; choice: { png: []; jpg: ['jpeg'] } }>, 'png' | 'jpg'>>,
   Expect<Equal<ValueOf<{ type: 'string'; drawable: true }>, string>>,
+  Expect<Equal<ValueOf<{ type: 'string'; color: { auto: true } }>, `#${string}` | 'auto'>>,
+  Expect<Equal<ValueOf<Length<{ minimum: 0; maximum: 9 }>>, number>>,
+  Expect<Equal<ValueOf<Length<{ minimum: 0; maximum: 9; percent: true }>>, number | `${number}%`>>,
+  Expect<Equal<ValueOf<Length<{ minimum: 0; maximum: 9; auto: true }>>, number | 'auto'>>,
+  Expect<
+    Equal<
+      ValueOf<Length<{ minimum: 0; maximum: 9; percent: true; auto: true }>>,
+      number | `${number}%` | 'auto'
+    >
+  >,
 ];
 
 type Lists = [
