@@ -1,3 +1,5 @@
+import type { Measure } from './measure.js';
+
 /** Output formats, by the name that answers use. The engine jimp writes no avif. */
 export type ImageFormat = 'png' | 'jpg' | 'webp' | 'avif';
 
@@ -11,6 +13,8 @@ export type OutputFormat = ImageFormat | 'same';
 export type ResultFormat = ImageFormat | SourceImageFormat;
 
 export type Corner = 'top-left' | 'top-right' | 'bottom-left' | 'bottom-right';
+
+export type Position = Corner | 'center';
 
 /** What an image may cost at most; both limits hold for the input and for the result. */
 export interface ImageLimits {
@@ -26,21 +30,52 @@ export interface BorderOptions {
   color: string;
 }
 
-export interface WatermarkOptions {
+/** Where a mark goes, and how. */
+export interface MarkOptions {
+  /** Default `bottom-right`. */
+  position?: Position | undefined;
+  /** 0 (invisible) to 1 (solid); default 0.5. */
+  opacity?: number | undefined;
+  /**
+   * Distance from the edges: pixels, per cent of the picture's shorter side, or `auto`, the default: a twentieth of that, for text no more
+   * than half its font size. A tenth of each side is left to the mark at least.
+   */
+  margin?: Measure | 'auto' | undefined;
+  /** Degrees clockwise by which the mark is turned; default 0. It is shrunk where it would not fit inside. */
+  rotate?: number | undefined;
+  /**
+   * Covers all of the picture with copies, some cut at the edges, in place of one mark at its position; `spacing` is between them: pixels,
+   * per cent of the picture's shorter side, or `auto`, the default: half the mark's longer side.
+   */
+  tile?: { spacing?: Measure | 'auto' | undefined } | undefined;
+}
+
+/** A text as a mark. */
+export interface TextMarkOptions extends MarkOptions {
   /** Every character must be drawable by a loaded font; with `wrap` a line break ends a line. */
   text: string;
-  position: Corner;
-  /** 0 (invisible) to 1 (solid). */
-  opacity: number;
-  /** Pixels, or a twentieth of the picture's shorter side and at least 12; shrunk where the text would not fit inside. */
-  fontSize: number | 'auto';
-  /** `#rrggbb`, or black or white, whichever stands out more from the pixels that the text lies on. */
-  color: string;
+  /**
+   * Pixels, or `auto`, the default: a twentieth of the picture's shorter side and at least 12; shrunk where the text would not fit inside.
+   */
+  fontSize?: number | 'auto' | undefined;
+  /** `#rrggbb`, or `auto`, the default: black or white, whichever stands out more from the pixels that the text lies on. */
+  color?: string | undefined;
   /** Pixels around the letters, in black or white, whichever stands out from their colour; shrunk as the text is. Default 0. */
   outline?: number | undefined;
   /** Breaks the text into lines as wide as there is room, at most so many: what is left then gives way to an ellipsis. Without it the text is one line. */
   wrap?: { maxLines: number } | undefined;
+  mark?: undefined;
 }
+
+/** Another picture as a mark: its first frame, with its transparency. */
+export interface LogoMarkOptions extends MarkOptions {
+  mark: Image;
+  /** Its width as a fraction of the picture's, 0.001 to 1; default 0.2. Shrunk where it would not fit inside. */
+  scale?: number | undefined;
+  text?: undefined;
+}
+
+export type WatermarkOptions = TextMarkOptions | LogoMarkOptions;
 
 /**
  * How a picture fills a width and a height that are both given; the names, and the default, are sharp's. `cover`: fills them,
@@ -105,6 +140,7 @@ export interface Image {
   /** The file as it came. A copy, made when it is first asked for: whoever writes into it changes no picture. */
   readonly bytes: Uint8Array;
   border(options: BorderOptions): Image;
+  /** Writes a text on every frame, or lays a picture on it. */
   watermark(options: WatermarkOptions): Image;
   /** Another size. Larger than the source is allowed. */
   resize(options: ResizeOptions): Image;

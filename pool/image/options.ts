@@ -25,7 +25,7 @@ import type { Rectangle } from './geometry/crop.js';
 const longestSide = 16_383;
 const fits: readonly Fit[] = ['cover', 'inside', 'fill'];
 
-type Problem = { field: string; problem: string };
+export type Problem = { field: string; problem: string };
 
 export function judgeResize(options: ResizeOptions): ResizeOptions & { fit: Fit } {
   checkNames('resize', options, ['width', 'height', 'fit']);
@@ -119,7 +119,7 @@ function unwritable(format: OutputFormat, result: ResultFormat, file: EncodedFil
 }
 
 /** A TypeError for what is no whole number; a problem for one out of the range. */
-function range(
+export function range(
   operation: string,
   field: string,
   value: unknown,
@@ -136,7 +136,7 @@ function range(
 }
 
 /** The same as `invalidInput` of the plugins' interface, for several options at once. */
-function refuse(operation: string, found: readonly (Problem | undefined)[]): void {
+export function refuse(operation: string, found: readonly (Problem | undefined)[]): void {
   const details = found.filter((problem) => problem !== undefined);
   if (details.length === 0) return;
   const message = details.map(({ field, problem }) => `${field} ${problem}`).join('; ');
@@ -144,7 +144,7 @@ function refuse(operation: string, found: readonly (Problem | undefined)[]): voi
 }
 
 /** A misspelt option would be passed over in silence, and the picture be another than its author thinks. */
-function checkNames(operation: string, options: unknown, names: readonly string[]): void {
+export function checkNames(operation: string, options: unknown, names: readonly string[]): void {
   if (typeof options !== 'object' || options === null) {
     throw new TypeError(`${operation}: takes an object of ${either(names)}, but got ${show(options)}`);
   }
@@ -153,7 +153,7 @@ function checkNames(operation: string, options: unknown, names: readonly string[
   throw new TypeError(`${operation}: has no option ${show(unknown)}; there is ${either(names)}`);
 }
 
-function show(value: unknown): string {
+export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value);
   return value === undefined ? 'missing' : `of type ${Array.isArray(value) ? 'array' : typeof value}`;

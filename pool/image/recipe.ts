@@ -1,12 +1,13 @@
-import type { BorderOptions, WatermarkOptions } from './engine.js';
+import type { BorderOptions } from './engine.js';
 import type { Rectangle } from './geometry/crop.js';
 import type { Rotation } from './geometry/rotate.js';
+import type { Mark } from './mark/mark.js';
 import type { Raster } from './raster.js';
 
 /** One step of a picture's recipe; its numbers are judged and its sizes worked out. */
 export type Operation =
   | ({ kind: 'border' } & BorderOptions)
-  | ({ kind: 'watermark' } & WatermarkOptions)
+  | ({ kind: 'watermark' } & Mark)
   | { kind: 'resize'; width: number; height: number }
   | ({ kind: 'crop' } & Rectangle)
   | { kind: 'turn'; degrees: 90 | 180 | 270 }

@@ -27,7 +27,9 @@ export function createOnlyWith(schema: JsonSchema): (sent: Sent) => FieldProblem
       if (!has(field) || isWrong(field)) return [];
       // Of a value that is wrong nobody knows what it was meant to be.
       const broken = conditions.filter((each) => !isWrong(each.parameter) && !holds(each, values));
-      return broken.length > 0 ? [{ field, problem: broken.map((each) => told(each, values)).join('; ') }] : [];
+      return broken.length > 0
+        ? [{ field, problem: broken.map((each) => told(each, values)).join('; ') }]
+        : [];
     });
   };
 }

@@ -70,13 +70,18 @@ export const measureKeyword = normalisingKeyword({
       throw new Error(`minimum is ${setting.minimum}, above maximum, which is ${setting.maximum}`);
     }
     if (typeof type === 'string') {
-      throw new Error(`it takes numbers and texts; write "type": ["integer", "string"] in place of "${type}"`);
+      throw new Error(
+        `it takes numbers and texts; write "type": ["integer", "string"] in place of "${type}"`,
+      );
     }
     const form = measureForm(setting);
     return (value) => {
       const measure = parseMeasure(value, setting);
       if (measure !== undefined) return { ok: true, value: measure };
-      return { ok: false, problem: `must be ${form}, but is ${describeValue(value)}${hintOf(value, setting)}` };
+      return {
+        ok: false,
+        problem: `must be ${form}, but is ${describeValue(value)}${hintOf(value, setting)}`,
+      };
     };
   },
 });

@@ -1,5 +1,6 @@
 import { applyOperations } from '../apply.js';
 import type { EncodeOptions, ImageEngine, ResultFormat } from '../engine.js';
+import { resampleRaster } from '../geometry/resample.js';
 import { turnRaster } from '../geometry/turn.js';
 import { productFormat } from '../header/header.js';
 import { checkHeader, uprightSize } from '../header/probe.js';
@@ -9,7 +10,6 @@ import { dropOpaqueAlpha, flattenRaster, type Raster } from '../raster.js';
 import type { Operation } from '../recipe.js';
 import type { LoadText } from '../text/overlay.js';
 import { createJimpDecoder, jimpCodec } from './decode.js';
-import { resampleRaster } from './resample.js';
 import { createWebpCodec } from './webp-codec.js';
 
 const jpegQuality = 80;
