@@ -1,15 +1,14 @@
 import { type JudgedInput, judgeInput } from '../schemas/input/judge-input.js';
 import { compileParameters, type ParameterChecker } from '../schemas/parameters.js';
-import type { CanDraw } from '../schemas/vocabulary/drawable.js';
-import { createVocabulary } from '../schemas/vocabulary/vocabulary.js';
+import { type Abilities, createVocabulary } from '../schemas/vocabulary/vocabulary.js';
 import type { JudgeTask } from './task.js';
 
 /**
  * Judges inputs in a worker as the main thread does, by the same schemas, each compiled when it is first needed. For what
  * would keep everybody waiting there: long texts and lists.
  */
-export function createJudge(canDraw: CanDraw): (task: JudgeTask) => JudgedInput {
-  const ajv = createVocabulary({ canDraw });
+export function createJudge(by: Abilities): (task: JudgeTask) => JudgedInput {
+  const ajv = createVocabulary(by);
   const compiled = new Map<string, ParameterChecker>();
   return function judge({ service, declaration, raw, runsDry }) {
     let parameters = compiled.get(service);

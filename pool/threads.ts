@@ -26,6 +26,8 @@ export interface ThreadsOptions {
 export interface Threads {
   /** Waits until every thread has loaded engine and plugins and gives their report. Throws where one cannot. */
   start(): Promise<WorkerReport>;
+  /** The engine that they were told to use, or have found; undefined before the first has. */
+  engine(): WorkerReport['engine'] | undefined;
   /** Threads that can run a task, busy ones included; one that loads or is being replaced does not count. */
   ready(): number;
   /** Of these, how many have no task. */
@@ -126,6 +128,7 @@ export function createThreads(options: ThreadsOptions): Threads {
       const { plugins } = settings;
       if (plugins) settings = { ...settings, plugins: plugins.then((all) => all.filter(isKept)) };
     },
+    engine: () => (settings.engine === 'auto' ? report?.engine : settings.engine),
     run(task, call) {
       const thread = roster.take(task);
       if (thread) return thread.run(task, call);

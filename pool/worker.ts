@@ -38,8 +38,14 @@ const engine = once(async () => {
   return loadEngine(settings.engine, { fonts: fontSet, timeoutSeconds });
 });
 const judge = once(async () => {
-  const [{ createJudge }, fonts] = await Promise.all([import('./judge.js'), fontSet()]);
-  return createJudge((text) => fonts.missing(text));
+  const [{ createJudge }, { encodableBy }, fonts, name] = await Promise.all([
+    import('./judge.js'),
+    import('./image/encodable.js'),
+    fontSet(),
+    // A thread that loads no more than it needs knows its engine without loading it.
+    settings.engine === 'auto' ? engine().then((loaded) => loaded.engine.name) : settings.engine,
+  ]);
+  return createJudge({ canDraw: (text) => fonts.missing(text), canEncode: encodableBy(() => name) });
 });
 if (!settings.lean) void engine();
 

@@ -40,7 +40,7 @@ export function createHelperReload(options: HelperReloadOptions): Reloader {
   const { config, env, shelf, pool, engine, logger, dev } = options;
   const quick = dev !== undefined;
   const helper = helperUrl([...config.pluginDirs]);
-  const maker = once(() => vocabularyMaker(config.fonts));
+  const maker = once(() => vocabularyMaker(config.fonts, () => engine.engine));
   const worker: Partial<WorkerSettings> = {
     ...(helper ? { helperUrl: helper } : {}),
     // Pictures are to look the same whichever threads they meet.

@@ -1,5 +1,7 @@
 import type { Ajv } from 'ajv';
 import type { Logger } from 'pino';
+import { encodableBy } from '../../pool/image/encodable.js';
+import type { EngineName } from '../../pool/image/select.js';
 import { createFontSet } from '../../pool/image/text/fonts.js';
 import { readThrown } from '../../pool/thrown.js';
 import { createVocabulary } from '../../schemas/vocabulary/vocabulary.js';
@@ -12,14 +14,22 @@ export interface LoadHelpersOptions {
   folders: string[];
   /** Font files and folders besides the shipped one: a text is judged by whether they can draw it. */
   fonts: readonly string[];
+  /** Which engine works on pictures, known when calls come at the latest: a format is judged by whether it writes it. */
+  engine: () => EngineName | undefined;
   logger: Pick<Logger, 'error'>;
   /** Where what plugins cannot do without is to be set; without it, that is asked of each helper when it is called. */
   env?: Environment;
 }
 
 /** Loads every helper for a gateway that serves them. Throws a `PluginError`, or for a font that cannot be read. */
-export async function loadHelpers({ folders, fonts, logger, env }: LoadHelpersOptions): Promise<Registry> {
-  const makeVocabulary = await vocabularyMaker(fonts);
+export async function loadHelpers({
+  folders,
+  fonts,
+  engine,
+  logger,
+  env,
+}: LoadHelpersOptions): Promise<Registry> {
+  const makeVocabulary = await vocabularyMaker(fonts, engine);
   return loadRegistry(folders, makeVocabulary(), {
     env,
     onLate: (service, error) =>
@@ -27,8 +37,12 @@ export async function loadHelpers({ folders, fonts, logger, env }: LoadHelpersOp
   });
 }
 
-/** Makes vocabularies that know which texts the fonts can draw. Each keeps what was compiled with it: a reload takes a new one. */
-export async function vocabularyMaker(fonts: readonly string[]): Promise<() => Ajv> {
+/** Makes vocabularies that know which texts the fonts can draw, and which formats the engine writes. Each keeps what was compiled with it: a reload takes a new one. */
+export async function vocabularyMaker(
+  fonts: readonly string[],
+  engine: () => EngineName | undefined,
+): Promise<() => Ajv> {
   const fontSet = await createFontSet(fonts);
-  return () => createVocabulary({ canDraw: (text) => fontSet.missing(text) });
+  const canEncode = encodableBy(engine);
+  return () => createVocabulary({ canDraw: (text) => fontSet.missing(text), canEncode });
 }

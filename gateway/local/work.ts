@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Stop } from '../../pool/fair-queue.js';
+import { engineToBe } from '../../pool/image/encodable.js';
 import type { ImageLimits } from '../../pool/image/engine.js';
 import type { Pool } from '../../pool/pool.js';
 import type { Closers } from '../closers.js';
@@ -66,7 +67,9 @@ export function openWork(options: WorkOptions): Work {
       }),
     ),
   );
-  const loading = loadHelpers({ folders, fonts: config.fonts, logger, ...(onDemand ? {} : { env }) });
+  // Threads that start when they are needed may not have by then, and be needed for nothing else.
+  const engine = () => pool.engine() ?? (onDemand ? engineToBe(config.imageEngine) : undefined);
+  const loading = loadHelpers({ folders, fonts: config.fonts, engine, logger, ...(onDemand ? {} : { env }) });
   const onSlowSetup = createSlowSetupNotice(logger);
   const pool = closers.own(
     createHelperPool({

@@ -1,5 +1,6 @@
 import type { HelperParts } from '../../pool/context/handler-context.js';
 import { createRedactor } from '../../pool/context/secrets.js';
+import { encodableBy, engineToBe } from '../../pool/image/encodable.js';
 import type { ImageEngine } from '../../pool/image/engine.js';
 import { loadEngine } from '../../pool/image/select.js';
 import { createFontSet, type FontSet } from '../../pool/image/text/fonts.js';
@@ -19,6 +20,9 @@ export interface Bench {
   prepare(known: KnownHelper, config: HelperParts['config']): Promise<HelperParts>;
 }
 
+const engineChoice = 'auto';
+const canEncode = encodableBy(() => engineToBe(engineChoice));
+
 /** Makes a bench on which nothing is made before it is needed. */
 export function createBench(): Bench {
   const known = new WeakMap<object, Promise<KnownHelper>>();
@@ -32,7 +36,7 @@ export function createBench(): Bench {
   }
 
   async function openEngine(): Promise<ImageEngine> {
-    return (await loadEngine('auto', { fonts, timeoutSeconds })).engine;
+    return (await loadEngine(engineChoice, { fonts, timeoutSeconds })).engine;
   }
 
   async function runSetup(
@@ -59,9 +63,9 @@ export function createBench(): Bench {
   /** Fonts take long to read, and few schemas ask for them. */
   async function know(declared: object): Promise<KnownHelper> {
     const { input } = (declared ?? {}) as { input?: unknown };
-    if (!mentionsDrawable(input)) return knowHelper(declared, () => []);
+    if (!mentionsDrawable(input)) return knowHelper(declared, { canEncode });
     const set = await fonts();
-    return knowHelper(declared, (text) => set.missing(text));
+    return knowHelper(declared, { canDraw: (text) => set.missing(text), canEncode });
   }
 
   return {

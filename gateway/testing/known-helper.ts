@@ -3,8 +3,7 @@ import { checkDeclaration } from '../../schemas/declaration.js';
 import { describeDeclaration } from '../../schemas/declared-helper.js';
 import { compileOutput, type JudgeOutput } from '../../schemas/output.js';
 import { compileParameters } from '../../schemas/parameters.js';
-import type { CanDraw } from '../../schemas/vocabulary/drawable.js';
-import { createVocabulary } from '../../schemas/vocabulary/vocabulary.js';
+import { type Abilities, createVocabulary } from '../../schemas/vocabulary/vocabulary.js';
 import type { Helper } from '../helpers/registry.js';
 import { callError } from './call-error.js';
 
@@ -12,23 +11,23 @@ import { callError } from './call-error.js';
 export interface KnownHelper {
   plugin: Plugin;
   helper: Omit<Helper, 'id'>;
-  canDraw: CanDraw;
+  abilities: Abilities;
   /** Absent where it declares no output. */
   judgeOutput?: JudgeOutput;
 }
 
 /** Judges a plugin's default export as the start does, and reads it. Throws `invalid_declaration` with every reason. */
-export function knowHelper(declared: object, canDraw: CanDraw): KnownHelper {
+export function knowHelper(declared: object, abilities: Abilities): KnownHelper {
   const reasons = checkDeclaration(declared);
   if (reasons.length > 0) throw faulty(reasons.join('\n'));
   const declaration = describeDeclaration(declared);
-  const ajv = createVocabulary({ canDraw });
+  const ajv = createVocabulary(abilities);
   try {
     const parameters = compileParameters(ajv, declaration);
     return {
       plugin: declared as Plugin,
       // Without functions of its own it is called as a worker would call it.
-      canDraw,
+      abilities,
       helper: { file: '', url: '', declaration, parameters },
       ...(declaration.output ? { judgeOutput: compileOutput(ajv, declaration.output) } : {}),
     };

@@ -28,7 +28,7 @@ export interface OpenHelperOptions extends Pick<CallOptions, 'fetch' | 'log'> {
  * test in that of the network.
  */
 export function openHelper(
-  { helper: known, plugin, canDraw }: KnownHelper,
+  { helper: known, plugin, abilities }: KnownHelper,
   bench: Bench,
   { service, parts, fetch, log, onThrown }: OpenHelperOptions,
 ): OpenHelper {
@@ -48,7 +48,7 @@ export function openHelper(
   const pool = inThisThread({
     plugin,
     parts,
-    canDraw,
+    abilities,
     // Asked for only where there is a picture.
     get engine() {
       return bench.engine();

@@ -13,7 +13,7 @@ import { PoolError } from '../../pool/pool-error.js';
 import type { CallTask, PreviewTask, Task, TaskOutcome } from '../../pool/task.js';
 import { isInspected } from '../../pool/task-deadline.js';
 import { readThrown } from '../../pool/thrown.js';
-import type { CanDraw } from '../../schemas/vocabulary/drawable.js';
+import type { Abilities } from '../../schemas/vocabulary/vocabulary.js';
 import { Ending } from '../http/ending.js';
 import { MainScope } from '../pipeline/main-scope.js';
 
@@ -23,7 +23,7 @@ const graceMs = 250;
 export interface ThisThreadOptions extends CallOptions {
   plugin: Plugin;
   parts: HelperParts;
-  canDraw: CanDraw;
+  abilities: Abilities;
   timeoutMs: number;
   onLog: (line: LogLine) => void;
   /** Told what a handler has thrown, which travels on as data. */
@@ -35,8 +35,8 @@ export interface ThisThreadOptions extends CallOptions {
  * it lets escape fails the test run as in any program.
  */
 export function inThisThread(options: ThisThreadOptions): Pick<Pool, 'turn'> {
-  const { plugin, parts, canDraw, onLog, onThrown } = options;
-  const judge = createJudge(canDraw);
+  const { plugin, parts, abilities, onLog, onThrown } = options;
+  const judge = createJudge(abilities);
 
   async function call(task: CallTask, host: TaskHost | undefined, gone: Ending): Promise<TaskOutcome> {
     const scope = new MainScope(

@@ -1,21 +1,17 @@
 import type { Ajv } from 'ajv';
 import type { FileField } from '../declared-helper.js';
 import { toProblems } from '../explain-errors.js';
-import type { FieldProblem } from '../field-problem.js';
 import { asSchema, type JsonSchema } from '../json-schema.js';
 import { notJson } from '../not-json.js';
 import { hasEndlessReference, schemaFaults } from '../schema-faults.js';
-import type { JudgeContext } from '../vocabulary/keyword.js';
 import { closeNested } from './close-nested.js';
 import type { FitsAt } from './coerce.js';
 import { createFitsAt } from './fits.js';
 import { dryrunParameter, fileParameter, ownParameter } from './gateway-parameters.js';
+import type { Judge } from './judge.js';
 import { liftRequired } from './lift-required.js';
 import { onlyWithFaults } from './only-with.js';
 import { tagAlternatives } from './tag-alternatives.js';
-
-/** Judges values, into which defaults and normal forms are written; empty where they are right. A caller's, where no context says more. */
-export type Judge = (values: Record<string, unknown>, context?: JudgeContext) => FieldProblem[];
 
 /** A helper's schema, ready to judge by. */
 export interface CompiledSchema {
@@ -60,6 +56,7 @@ export function compileSchema(
     if (faults.length > 0) throw new SchemaError(faults);
     return { declared, closed, judge, judgeDryrun, fitsAt: createFitsAt(ajv, closed) };
   } catch (error) {
+    if (error instanceof SchemaError) throw error;
     const faults = faultsOf();
     // What shows in the whole only, ajv has said in its own words.
     if (faults.length === 0) faults.push(error instanceof Error ? error.message : String(error));

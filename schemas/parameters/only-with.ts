@@ -5,7 +5,7 @@ import { didYouMean } from '../nearest.js';
 import { quote } from '../quote.js';
 import { subschemas } from '../subschemas.js';
 import { type Condition, conditionForm, givenForm, onlyWithOf } from '../vocabulary/only-with.js';
-import type { Judge } from './compile-schema.js';
+import type { Judge } from './judge.js';
 
 /** What a call brought, once it has been judged. */
 export interface Sent {

@@ -32,11 +32,15 @@ const options: Options = {
   logger: false,
 };
 
-export interface VocabularyOptions {
+/** What can be done here, which the keywords that ask for it are judged by. */
+export interface Abilities {
   /** Judges `drawable: true`; without it every text passes. */
   canDraw?: CanDraw;
   /** Judges `encodable: true`, by the engine that runs when it is asked; without it every format passes. */
   canEncode?: CanEncode;
+}
+
+export interface VocabularyOptions extends Abilities {
   /** For the gateway's own schemas alone: they are not judged as schemas. */
   own?: boolean;
 }

@@ -45,7 +45,7 @@ describe('the faults of a schema', () => {
       'input.properties.unit.type must be one of array, boolean, integer, null, number, object, string, but is "strin"; did you mean "string"?',
       'input.properties.text.minLength needs "type": "string" beside it',
       'input.properties.mail.pattern is refused: Invalid regular expression',
-      'input.properties.tone.color must be true, but is the number 3',
+      'input.properties.tone.color must be true or an object with auto, but is the number 3',
       'input.properties.list.items.properties.deep.maximum needs "type": "number" beside it',
       'input.properties.any.anyOf.1.minimum must be a number, but is the string "1"',
       'input.properties.link.$ref points to nothing: "#/definitions/nothing"',

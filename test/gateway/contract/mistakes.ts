@@ -1,5 +1,11 @@
 /** Compiled, never run: what an author gets wrong is an error where it stands, so each comment is on the line above it. */
-import { defineHelper, type Schema } from '../../../gateway/helper.js';
+import {
+  defineHelper,
+  type OutputFormat,
+  pictureOutput,
+  pictureOutputRules,
+  type Schema,
+} from '../../../gateway/helper.js';
 
 const summary = 'Some.';
 const handler = () => ({});
@@ -124,10 +130,66 @@ export const defaults = [
         right: { type: 'string', choice: { png: [], jpg: ['jpeg'] }, default: 'JPEG' },
         color: { type: 'string', color: true, default: 'black' },
         share: { type: ['number', 'string'], fraction: true, default: '50%' },
+        ink: { type: 'string', color: { auto: true }, default: 'auto' },
+        size: {
+          type: ['integer', 'string'],
+          measure: { minimum: 4, maximum: 9, auto: true },
+          default: 'auto',
+        },
+        margin: {
+          type: ['integer', 'string'],
+          measure: { minimum: 0, maximum: 9, percent: true },
+          default: '5%',
+        },
+        // @ts-expect-error auto is not taken
+        m: { type: ['integer', 'string'], measure: { minimum: 0, maximum: 9 }, default: 'auto' },
+        // @ts-expect-error nor per cent
+        p: { type: ['integer', 'string'], measure: { minimum: 0, maximum: 9, auto: true }, default: '5%' },
         list: { type: 'array', items: { type: 'string' }, default: ['a'] },
         nothing: { type: ['string', 'null'], default: null },
       },
       definitions: { size: { type: 'integer' } },
+    },
+    handler,
+  }),
+];
+
+export const conditions = [
+  defineHelper({
+    summary,
+    input: {
+      type: 'object',
+      properties: { ...pictureOutput, wrap: { type: 'boolean', default: false }, lines: { type: 'integer' } },
+      onlyWith: { ...pictureOutputRules, lines: { wrap: [true] } },
+    },
+    handler: ({ format, quality }) => ({ format: format satisfies OutputFormat, quality }),
+  }),
+  defineHelper({
+    summary,
+    input: {
+      type: 'object',
+      properties: { wrap: { type: 'boolean' } },
+      // @ts-expect-error of no parameter
+      onlyWith: { lines: { wrap: [true] } },
+    },
+    handler,
+  }),
+  defineHelper({
+    summary,
+    input: {
+      type: 'object',
+      properties: { wrap: { type: 'boolean' }, lines: { type: 'integer' } },
+      // @ts-expect-error on no parameter
+      onlyWith: { lines: { wrapp: [true] } },
+    },
+    handler,
+  }),
+  defineHelper({
+    summary,
+    input: {
+      type: 'object',
+      // @ts-expect-error a measure without its bounds
+      properties: { width: { type: ['integer', 'string'], measure: true } },
     },
     handler,
   }),

@@ -1,18 +1,21 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { JsonSchema } from '../../../schemas/json-schema.js';
 import { parseFraction } from '../../../schemas/vocabulary/fraction.js';
-import { createVocabulary, type VocabularyOptions } from '../../../schemas/vocabulary/vocabulary.js';
-
-function judge(property: JsonSchema, value: unknown, options?: VocabularyOptions): unknown {
-  const data = { value };
-  const validate = createVocabulary(options).compile({ type: 'object', properties: { value: property } });
-  return validate(data) ? data.value : validate.errors?.map(({ message }) => message).join('; ');
-}
+import { judgeValue as judge } from './judge-value.js';
 
 describe('keyword color', () => {
   it('writes the colour as #rrggbb', () => {
     expect(judge({ type: 'string', color: true, maxLength: 100 }, 'Purple')).to.equal('#800080');
+  });
+
+  it('takes auto in any case where it is asked to, and says so', () => {
+    const auto = { type: 'string', color: { auto: true } };
+    for (const text of ['auto', 'Auto', 'AUTO']) expect(judge(auto, text)).to.equal('auto');
+    expect(judge(auto, 'Purple')).to.equal('#800080');
+    expect(judge(auto, 'atuo')).to.match(
+      /^must be auto, or a solid colour: .* but is the string "atuo"; did you mean "auto"\?$/,
+    );
+    expect(judge({ type: 'string', color: true }, 'auto')).to.match(/^must be a solid colour: /);
   });
 
   it('makes nothing of what is no string', () => {
@@ -128,5 +131,19 @@ describe('keyword drawable', () => {
   it('takes what can be drawn, and everything where nobody judges', () => {
     expect(judge(schema, 'abc', { canDraw })).to.equal('abc');
     expect(judge(schema, '☃')).to.equal('☃');
+  });
+});
+
+describe('keyword encodable', () => {
+  const schema = { type: 'string', choice: { png: [], avif: ['heif'] }, encodable: true };
+  const canEncode = (format: string) => (format === 'avif' ? 'cannot be avif here' : undefined);
+
+  it('asks of the name that a choice has become', () => {
+    expect(judge(schema, 'HEIF', { canEncode })).to.equal('cannot be avif here');
+    expect(judge(schema, 'PNG', { canEncode })).to.equal('png');
+  });
+
+  it('lets all pass where nobody knows the engine', () => {
+    expect(judge(schema, 'avif')).to.equal('avif');
   });
 });
