@@ -1,7 +1,8 @@
 import { inPixels } from '../measure.js';
 import type { Raster } from '../raster.js';
 import { autoFontSize } from '../text/auto-size.js';
-import { inkColors, inkFor } from '../text/ink.js';
+import { inkFor } from '../text/ink.js';
+import { inkColors } from '../text/luminance.js';
 import type { LoadText, Overlay, TextRenderer } from '../text/overlay.js';
 import { blendOverlay } from './blend.js';
 import { logoOverlay } from './logo-overlay.js';

@@ -1,4 +1,5 @@
-import type { Overlay, TextRenderer, TextStyle } from '../text/overlay.js';
+import type { Overlay, TextRenderer } from '../text/overlay.js';
+import type { TextStyle } from '../text/style.js';
 import type { TextMark } from './mark.js';
 import type { Size } from './place.js';
 import { boundsBeforeTurn, fitTurned, largestTurned, turnOverlay } from './turn.js';

@@ -6,6 +6,8 @@ export interface FontFace {
   bytes: Uint8Array;
   family: string;
   has(codePoint: number): boolean;
+  /** Width of a character by itself, in ems. */
+  advance(character: string): number;
 }
 
 export interface Coverage {
@@ -19,6 +21,7 @@ const outlineTables = ['glyf', 'CFF ', 'CFF2'];
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 const invisible = /^\p{Default_Ignorable_Code_Point}$/u;
+const mark = /^\p{M}$/u;
 const undrawable = /^[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]$/u;
 
 /** The faces of a .ttf, .otf or .ttc file. Calls `fail` with what is wrong with it, in words that follow its name. */
@@ -38,7 +41,25 @@ function toFace(font: Font, bytes: Buffer): FontFace {
   if (!outlineTables.some((table) => table in directory.tables)) throw new Error('it has no outlines');
   const family = font.familyName;
   font.hasGlyphForCodePoint(0x20);
-  return { bytes, family, has: (codePoint) => font.hasGlyphForCodePoint(codePoint) };
+  return {
+    bytes,
+    family,
+    has: (codePoint) => font.hasGlyphForCodePoint(codePoint),
+    advance: (character) => (font.glyphsForString(character)[0]?.advanceWidth ?? 0) / font.unitsPerEm,
+  };
+}
+
+/**
+ * Width of a grapheme in ems: that of its characters, but for marks, which stand over others. What a shaper would make of them beside
+ * others (kerning, joined letters) is not in it.
+ */
+export function advanceOf(grapheme: string, faces: readonly FontFace[]): number {
+  const face = faces.find((candidate) => draws(candidate, grapheme)) ?? faces[0];
+  let sum = 0;
+  for (const character of grapheme.normalize('NFC')) {
+    if (!invisible.test(character) && !mark.test(character)) sum += face?.advance(character) ?? 0;
+  }
+  return sum;
 }
 
 /**

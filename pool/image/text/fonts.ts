@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { extname, join } from 'node:path';
-import { coverageOf, type FontFace, parseFaces } from './font-face.js';
+import { advanceOf, coverageOf, type FontFace, parseFaces } from './font-face.js';
 
 export interface ChosenFonts {
   /** The font files that the text needs, in the order in which they are to be tried. */
@@ -22,6 +22,8 @@ export interface FontSet {
   missing(text: string): string[];
   /** The fonts that drawing `text` takes: handing the renderer no more than these keeps a 20 MB font out of its way. */
   chosenFor(text: string): ChosenFonts;
+  /** Width of a grapheme by itself in ems, near enough to break lines by. */
+  advance(grapheme: string): number;
 }
 
 const fontFiles = new Set(['.ttf', '.otf', '.ttc']);
@@ -49,6 +51,7 @@ export async function readFontSet(files: readonly string[]): Promise<FontSet> {
   return {
     buffers: [...new Set(faces.map((face) => face.bytes))],
     missing: (text) => coverageOf(text, faces).missing,
+    advance: (grapheme) => advanceOf(grapheme, faces),
     chosenFor(text) {
       const used = coverageOf(text, faces).faces;
       const [first = faces[0] as FontFace] = used;

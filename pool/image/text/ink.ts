@@ -1,7 +1,6 @@
 import type { Raster } from '../raster.js';
+import { contrastOf, type Ink, linear, weights } from './luminance.js';
 import type { Overlay } from './overlay.js';
-
-export type Ink = 'black' | 'white';
 
 /** Where an overlay's top left corner lies, in whole pixels; what lies outside the picture is not looked at. */
 export interface Place {
@@ -9,17 +8,8 @@ export interface Place {
   top: number;
 }
 
-/** Values of the inks that can be chosen, as colours. */
-export const inkColors = { black: '#000000', white: '#ffffff' } as const satisfies Record<Ink, string>;
-
 /** Pixels of overlays that are looked at, at most: more of them change the means by less than can be seen. */
 const looked = 250_000;
-
-/** Relative luminance of a channel's 8 bit value (WCAG 2, https://www.w3.org/TR/WCAG22/#dfn-relative-luminance). */
-function linear(value: number): number {
-  const part = value / 255;
-  return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-}
 
 /** What each value of a channel becomes under an ink of so much opacity, as light. */
 function lightUnder(ink: number, opacity: number): Float64Array {
@@ -27,24 +17,6 @@ function lightUnder(ink: number, opacity: number): Float64Array {
 }
 
 const bare = lightUnder(0, 0);
-const weights = { red: 0.2126, green: 0.7152, blue: 0.0722 };
-
-/** Contrast ratio of two relative luminances, 1 to 21 (WCAG 2). */
-export function contrastOf(one: number, other: number): number {
-  return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
-}
-
-/** Relative luminance of `#rrggbb`, 0 to 1. */
-export function luminanceOf(color: string): number {
-  const [red = 0, green = 0, blue = 0] = Buffer.from(color.slice(1), 'hex');
-  return weights.red * linear(red) + weights.green * linear(green) + weights.blue * linear(blue);
-}
-
-/** Black or white, whichever stands out from a colour, `#rrggbb`. */
-export function standsOutFrom(color: string): Ink {
-  const light = luminanceOf(color);
-  return contrastOf(light, 0) >= contrastOf(light, 1) ? 'black' : 'white';
-}
 
 /**
  * Black or white, whichever would stand out more where an overlay, in all its places together, lies on a picture: one
@@ -87,11 +59,13 @@ export function chooseInk(raster: Raster, overlay: Overlay, places: readonly Pla
   }
 
   for (let frame = 0; frame < frames; frame++) {
-    for (const { left, top } of places) {
+    for (const [index, { left, top }] of places.entries()) {
       const right = Math.min(overlay.width, width - left);
       const bottom = Math.min(overlay.height, height - top);
-      for (let y = firstFrom(-top, step); y < bottom; y += step) {
-        for (let x = firstFrom(-left, step); x < right; x += step) {
+      // Each place by other pixels of the overlay, lest all look between its letters.
+      const turn = frame + index;
+      for (let y = onGrid(-top, step, Math.floor(turn / step) % step); y < bottom; y += step) {
+        for (let x = onGrid(-left, step, turn % step); x < right; x += step) {
           const weight = overlay.data[(y * overlay.width + x) * 4 + 3] as number;
           if (weight > 0) look(((frame * height + top + y) * width + left + x) * channels, weight);
         }
@@ -104,9 +78,9 @@ export function chooseInk(raster: Raster, overlay: Overlay, places: readonly Pla
   return blackest >= contrastOf(light, white / coverage) ? 'black' : 'white';
 }
 
-/** The first step of the grid that is not left of `least`. */
-function firstFrom(least: number, step: number): number {
-  return least <= 0 ? 0 : Math.ceil(least / step) * step;
+/** The first of `offset`, `offset + step` … that is at least `least`. */
+function onGrid(least: number, step: number, offset: number): number {
+  return least <= offset ? offset : offset + Math.ceil((least - offset) / step) * step;
 }
 
 const inverted = new WeakMap<Overlay, Overlay>();

@@ -5,7 +5,11 @@ import { LRUCache } from 'lru-cache';
 import { codedError } from '../../coded-error.js';
 import { once } from '../../once.js';
 import type { FontSet } from './fonts.js';
-import { type TextLayout, textSvg, unscaledSize } from './svg.js';
+
+import { type Box, type Layout, layOut, lineBreak } from './layout.js';
+import { inkColors, standsOutFrom } from './luminance.js';
+import type { Align, TextStyle } from './style.js';
+import { type TextPlace, textSvg } from './svg.js';
 
 /** Drawn text: premultiplied RGBA, tight around the ink. */
 export interface Overlay {
@@ -15,28 +19,10 @@ export interface Overlay {
   height: number;
 }
 
-export interface TextStyle {
-  /** Pixels. */
-  fontSize: number;
-  /** `#rrggbb`. */
-  color: string;
-  /** Pixels around the letters, black or white, whichever stands out from the colour; shrunk as the text is. Default 0. */
-  outline?: number | undefined;
-  /** The side that lines are flush with. Default `left`. */
-  align?: Align | undefined;
-  /** The room there is, in whole pixels, at least one; the text is shrunk to it. */
-  maxWidth: number;
-  maxHeight: number;
-  /** Breaks the text into lines no wider than the room, at most so many; without it there is one line. */
-  wrap?: { maxLines: number } | undefined;
-}
-
-export type Align = 'left' | 'center' | 'right';
-
 export interface TextRenderer {
   /**
-   * One line of text, shrunk until its ink fits the room. Undefined where there is no ink, as in a line of spaces.
-   * Throws `{code: 'invalid_input', details}` for a character that no font can draw.
+   * Text, shrunk until its ink, with its outline, fits the room. A line break in it begins a line. Undefined where there is no ink, as in a
+   * line of spaces. Throws `{code: 'invalid_input', details}` for a character that no font can draw.
    */
   render(text: string, style: TextStyle): Overlay | undefined;
 }
@@ -44,13 +30,15 @@ export interface TextRenderer {
 /** The renderer, loaded when it is first asked for. */
 export type LoadText = () => Promise<TextRenderer>;
 
-interface Box {
-  x: number;
-  y: number;
-  width: number;
-  height: number;
-}
-
+const unscaled = {
+  color: '#000000',
+  stroke: { color: '#000000', width: 0 },
+  width: 1,
+  height: 1,
+  x: 0,
+  y: 0,
+  scale: 1,
+};
 const cacheBytes = 16 * 1024 * 1024;
 
 /** The wasm module must be started once a thread and no more. */
@@ -66,37 +54,69 @@ const startResvg = once(async () => {
  */
 export async function createTextRenderer(fonts: FontSet): Promise<TextRenderer> {
   await startResvg();
+  const checked = new LRUCache<string, true>({ max: 500 });
   const boxes = new LRUCache<string, { box: Box | undefined }>({ max: 500 });
+  const wrappings = new LRUCache<string, { layout: Layout | undefined }>({ max: 500 });
   const overlays = new LRUCache<string, Overlay>({
     maxSize: cacheBytes,
     maxEntrySize: cacheBytes / 4,
     sizeCalculation: (overlay) => overlay.data.length + 1024,
   });
+  const ellipsis = fonts.missing('…').length === 0 ? '…' : '...';
+  const widths = { of: fonts.advance, ellipsis };
 
-  function open(text: string, layout: Omit<TextLayout, 'fontFamily'>) {
-    const { buffers, family } = fonts.chosenFor(text);
+  function check(text: string): void {
+    if (checked.has(text)) return;
+    const missing = fonts.missing(text.replaceAll(lineBreak, ' '));
+    if (missing.length > 0) throw undrawable(missing);
+    checked.set(text, true);
+  }
+
+  function open(lines: readonly string[], place: Omit<TextPlace, 'fontFamily'>) {
+    const { buffers, family } = fonts.chosenFor(lines.join(' '));
     const options: ResvgRenderOptions = { font: { fontBuffers: buffers, defaultFontFamily: family } };
-    return new Resvg(textSvg(text, { ...layout, fontFamily: family }), options);
+    return new Resvg(textSvg(lines, { ...place, fontFamily: family }), options);
   }
 
   /** Outlines scale evenly (nothing is hinted), so one measurement holds for every size. */
-  function measure(text: string): Box | undefined {
-    const known = boxes.get(text);
+  function measure(lines: readonly string[], align: Align): Box | undefined {
+    const key = `${align} ${lines.join('\n')}`;
+    const known = boxes.get(key);
     if (known) return known.box;
-    const missing = fonts.missing(text);
-    if (missing.length > 0) throw undrawable(missing);
-    const resvg = open(text, { color: '#000000', width: 1, height: 1, x: 0, y: 0, scale: 1 });
+    const resvg = open(lines, { ...unscaled, align });
     const { x = 0, y = 0, width = 0, height = 0 } = resvg.getBBox() ?? {};
     resvg.free();
     const box = width > 0 && height > 0 ? { x, y, width, height } : undefined;
-    boxes.set(text, { box });
+    boxes.set(key, { box });
     return box;
   }
 
-  function draw(text: string, box: Box, scale: number, style: TextStyle): Overlay {
-    const width = Math.min(Math.ceil(box.width * scale), style.maxWidth);
-    const height = Math.min(Math.ceil(box.height * scale), style.maxHeight);
-    const resvg = open(text, { color: style.color, width, height, x: box.x, y: box.y, scale });
+  function layOutOnce(text: string, style: TextStyle): Layout | undefined {
+    const { fontSize, outline = 0, align = 'left', maxWidth, maxHeight, wrap } = style;
+    const measures = {
+      widths,
+      measure: (lines: readonly string[]) => measure(lines, lines.length > 1 ? align : 'left'),
+    };
+    if (!wrap) return layOut(text, style, measures);
+    const key = [fontSize, outline, align, maxWidth, maxHeight, wrap.maxLines, text].join(' ');
+    const known = wrappings.get(key) ?? { layout: layOut(text, style, measures) };
+    wrappings.set(key, known);
+    return known.layout;
+  }
+
+  function draw({ lines, box, scale, outline }: Layout, style: TextStyle, align: Align): Overlay {
+    const width = Math.min(Math.ceil(box.width * scale + 2 * outline), style.maxWidth);
+    const height = Math.min(Math.ceil(box.height * scale + 2 * outline), style.maxHeight);
+    const resvg = open(lines, {
+      color: style.color,
+      stroke: { color: inkColors[standsOutFrom(style.color)], width: 2 * outline },
+      align,
+      width,
+      height,
+      x: outline - box.x * scale,
+      y: outline - box.y * scale,
+      scale,
+    });
     const image = resvg.render();
     const overlay = { data: image.pixels, width, height };
     image.free();
@@ -106,12 +126,13 @@ export async function createTextRenderer(fonts: FontSet): Promise<TextRenderer> 
 
   return {
     render(text, style) {
-      const box = measure(text);
-      if (!box) return undefined;
-      const wanted = style.fontSize / unscaledSize;
-      const scale = Math.min(wanted, style.maxWidth / box.width, style.maxHeight / box.height);
-      const key = `${scale} ${style.color} ${text}`;
-      const overlay = overlays.get(key) ?? draw(text, box, scale, style);
+      check(text);
+      const layout = layOutOnce(text, style);
+      if (!layout) return undefined;
+      const { lines, scale, outline } = layout;
+      const align = lines.length > 1 ? (style.align ?? 'left') : 'left';
+      const key = `${scale} ${style.color} ${outline} ${align} ${lines.join('\n')}`;
+      const overlay = overlays.get(key) ?? draw(layout, style, align);
       overlays.set(key, overlay);
       return overlay;
     },

@@ -1,12 +1,17 @@
-/** Where a line of text stands on a canvas: everything in pixels. */
-export interface TextLayout {
+import type { Align } from './style.js';
+
+/** Where lines of text stand on a canvas: everything in pixels. */
+export interface TextPlace {
   fontFamily: string;
   /** `#rrggbb`. */
   color: string;
+  /** Around the letters, under them, half of its width outside; none at width 0. */
+  stroke: { color: string; width: number };
+  align: Align;
   /** The canvas. */
   width: number;
   height: number;
-  /** The point of the unscaled text that goes to the canvas's top left corner. */
+  /** The point of the canvas that the first line begins at, on its baseline. */
   x: number;
   y: number;
   scale: number;
@@ -14,27 +19,29 @@ export interface TextLayout {
 
 /** Font size of the unscaled text, in pixels. */
 export const unscaledSize = 100;
+/** From line to line of the unscaled text, in pixels. */
+export const lineHeight = 120;
 
-const rightToLeft =
-  /^\P{L}*[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
-
-/** Right-to-left isolate and its end (Unicode UAX #9, section 2.4). */
-const isolate = '\u2067';
-const isolateEnd = '\u2069';
+const anchors: Record<Align, string> = { left: 'start', center: 'middle', right: 'end' };
 
 /**
- * An SVG with one line of text, drawn exactly as given: nothing in it is markup and every space counts. A line whose
- * first letter is of a right-to-left script runs from right to left as a whole, as a browser's `dir="auto"` does;
- * SVG by itself would put its closing "!" on the wrong side.
+ * An SVG with lines of text, drawn exactly as given: nothing in them is markup and every space counts. All strokes lie under
+ * all letters, so that no letter's outline covers its neighbour.
  */
-export function textSvg(text: string, layout: TextLayout): string {
-  const { fontFamily, color, width, height, x, y, scale } = layout;
-  const line = rightToLeft.test(text) ? `${isolate}${text}${isolateEnd}` : text;
+export function textSvg(lines: readonly string[], layout: TextPlace): string {
+  const { fontFamily, color, stroke, align, width, height, x, y, scale } = layout;
+  const anchor = align === 'left' ? '' : ` text-anchor="${anchors[align]}"`;
+  const texts = lines.map((line, index) => {
+    const down = index === 0 ? '' : ` y="${index * lineHeight}"`;
+    return line === '' ? '' : `<text${down} xml:space="preserve">${escapeXml(line)}</text>`;
+  });
+  const drawn = texts.join('');
+  const outlined = `<g stroke="${stroke.color}" stroke-width="${stroke.width / scale}" stroke-linejoin="round">${drawn}</g>`;
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">` +
-    `<text transform="translate(${-x * scale} ${-y * scale}) scale(${scale})" xml:space="preserve" ` +
+    `<g transform="translate(${x} ${y}) scale(${scale})"${anchor} ` +
     `font-family="${escapeXml(fontFamily)}" font-size="${unscaledSize}" fill="${color}">` +
-    `${escapeXml(line)}</text></svg>`
+    `${stroke.width > 0 ? outlined : ''}${drawn}</g></svg>`
   );
 }
 

@@ -4,6 +4,7 @@ import { borderTests } from './contract/border.js';
 import { brokenPictureTests } from './contract/broken.js';
 import { formatTests } from './contract/formats.js';
 import { geometryTests } from './contract/geometry.js';
+import { legibilityTests } from './contract/legibility.js';
 import { optionTests } from './contract/options.js';
 import { resizeTests } from './contract/resize.js';
 import { sourceTests } from './contract/source.js';
@@ -25,6 +26,7 @@ export function imageEngineTests(
     formatTests(bench);
     borderTests(bench);
     watermarkTests(bench);
+    legibilityTests(bench);
     sourceTests(bench);
     resizeTests(bench);
     geometryTests(bench);
