@@ -29,6 +29,8 @@ export const declarationSchema = {
           kind: { type: 'string', enum: ['image', 'bytes'] },
           parameter: { type: 'string' },
           insteadOf: { type: 'string' },
+          notWith: { type: 'array', items: { type: 'string' } },
+          options: { type: 'array', items: { type: 'string' } },
           types: {
             type: 'array',
             minItems: 1,

@@ -14,6 +14,10 @@ export interface FileField {
   required: boolean;
   /** The helper's own parameter in whose place the file may come: one of the two has to. */
   insteadOf?: string;
+  /** Parameters that mean nothing beside the file. */
+  notWith?: readonly string[];
+  /** Parameters that mean nothing without it. */
+  options?: readonly string[];
   /** Media types that are taken; any where absent. */
   types?: readonly string[];
   /** Bytes at most, where that is less than the gateway takes. */

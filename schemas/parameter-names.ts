@@ -28,6 +28,7 @@ export function parameterReasons({ input, source, files }: Record<string, unknow
 /** A file brings up to two names into the one space of fields and parameters: its own, and that of its url. */
 function fileReasons(input: JsonSchema, files: JsonSchema, parameters: ReadonlySet<string>): string[] {
   const taken = new Map([...parameters].map((name) => [name, 'a parameter']));
+  const properties = Object.keys(asSchema(input.properties));
   const stands = new Map<string, string>();
   const reasons: string[] = [];
   const take = (what: string, name: string, owner: string) => {
@@ -45,6 +46,10 @@ function fileReasons(input: JsonSchema, files: JsonSchema, parameters: ReadonlyS
       reasons.push(...nameReasons(`parameter of files.${name},`, parameter));
       take(`the parameter ${parameter} of files.${name}`, parameter, `the parameter of files.${name}`);
     }
+    for (const list of ['notWith', 'options']) {
+      const unknown = namesIn(asSchema(value)[list]).filter((each) => !properties.includes(each));
+      reasons.push(...unknown.map((each) => `files.${name}.${list} has ${noParameter(each, properties)}`));
+    }
     if (typeof insteadOf !== 'string') continue;
     const other = stands.get(insteadOf);
     const problem = other
@@ -60,7 +65,7 @@ function fileReasons(input: JsonSchema, files: JsonSchema, parameters: ReadonlyS
 function insteadProblem(name: string, fileRequired: boolean, input: JsonSchema): string | undefined {
   const properties = asSchema(input.properties);
   if (!Object.hasOwn(properties, name)) {
-    return `must be a parameter of input, but is ${quote(name)}${didYouMean(name, Object.keys(properties))}`;
+    return `is ${noParameter(name, Object.keys(properties))}`;
   }
   if (fileRequired) return `cannot be used where the file is required: it would never stand for ${name}`;
   if (Array.isArray(input.required) && input.required.includes(name)) {
@@ -68,6 +73,14 @@ function insteadProblem(name: string, fileRequired: boolean, input: JsonSchema):
   }
   if (asSchema(properties[name]).default === undefined) return undefined;
   return `cannot name ${name}, which has a default and so is always there`;
+}
+
+function noParameter(name: string, properties: readonly string[]): string {
+  return `${quote(name)}, which is no parameter of input${didYouMean(name, properties)}`;
+}
+
+function namesIn(list: unknown): string[] {
+  return Array.isArray(list) ? list.filter((each) => typeof each === 'string') : [];
 }
 
 function nameReasons(what: string, name: string): string[] {

@@ -11,6 +11,10 @@ export interface FileField {
    * not among the `required`, and has no `default`.
    */
   readonly insteadOf?: string;
+  /** Parameters of `input` that mean nothing beside the file: a call that brings both is refused. */
+  readonly notWith?: readonly string[];
+  /** Parameters of `input` that mean nothing without the file. */
+  readonly options?: readonly string[];
   /** Media types that are taken, such as `application/pdf` or `text/*`; any where this is missing. */
   readonly types?: readonly `${string}/${string}`[];
   readonly required?: boolean;

@@ -51,7 +51,7 @@ export interface MarkOptions {
 }
 
 /** A text as a mark. */
-export interface TextMarkOptions extends MarkOptions {
+export interface WatermarkOptions extends MarkOptions {
   /** Every character must be drawable by a loaded font; with `wrap` a line break ends a line. */
   text: string;
   /**
@@ -68,14 +68,12 @@ export interface TextMarkOptions extends MarkOptions {
 }
 
 /** Another picture as a mark: its first frame, with its transparency. */
-export interface LogoMarkOptions extends MarkOptions {
+export interface LogoOptions extends MarkOptions {
   mark: Image;
   /** Its width as a fraction of the picture's, 0.001 to 1; default 0.2. Shrunk where it would not fit inside. */
   scale?: number | undefined;
   text?: undefined;
 }
-
-export type WatermarkOptions = TextMarkOptions | LogoMarkOptions;
 
 /**
  * How a picture fills a width and a height that are both given; the names, and the default, are sharp's. `cover`: fills them,
@@ -141,7 +139,7 @@ export interface Image {
   readonly bytes: Uint8Array;
   border(options: BorderOptions): Image;
   /** Writes a text on every frame, or lays a picture on it. */
-  watermark(options: WatermarkOptions): Image;
+  watermark(options: WatermarkOptions | LogoOptions): Image;
   /** Another size. Larger than the source is allowed. */
   resize(options: ResizeOptions): Image;
   /** A part of the picture. */

@@ -25,7 +25,14 @@ export function sourceProblems(
 ): FieldProblem[] {
   const known = new Set(files.map(({ field }) => field));
   const unknown = uploaded.filter((field) => !known.has(field)).map((field) => notTaken(field, files));
-  return [...unknown, ...files.flatMap((file) => problemOf(file) ?? insteadProblem(file) ?? [])];
+  const found = files.flatMap((file) => [problemOf(file) ?? insteadProblem(file), ...optionProblems(file)]);
+  return [...unknown, ...found.filter((problem) => problem !== undefined)];
+
+  /** The name by which a file came. */
+  function cameAs({ field, parameter }: FileField): string | undefined {
+    if (has(parameter)) return parameter;
+    return uploaded.includes(field) ? field : undefined;
+  }
 
   function problemOf(file: FileField): FieldProblem | undefined {
     const { field, parameter, required } = file;
@@ -37,10 +44,9 @@ export function sourceProblems(
   }
 
   function insteadProblem(file: FileField): FieldProblem | undefined {
-    const { field, parameter, insteadOf } = file;
+    const { insteadOf } = file;
     if (insteadOf === undefined) return undefined;
-    const upload = uploaded.includes(field) ? field : undefined;
-    const came = has(parameter) ? parameter : upload;
+    const came = cameAs(file);
     if (has(insteadOf)) {
       if (came === undefined) return undefined;
       return {
@@ -53,6 +59,17 @@ export function sourceProblems(
       field: insteadOf,
       problem: `is required: ${allowed(insteadOf)}; or in its place ${sendingOf(file)}`,
     };
+  }
+
+  /** What was sent beside a file that it means nothing with, or without the one that it is about. */
+  function optionProblems(file: FileField): FieldProblem[] {
+    const { field, insteadOf, notWith = [], options = [] } = file;
+    const came = cameAs(file);
+    const tell = (names: readonly string[], problem: string) =>
+      names.filter(has).map((name) => ({ field: name, problem }));
+    if (came !== undefined) return tell(notWith, `means nothing beside ${came}`);
+    const isMissing = insteadOf === undefined ? !dryrun : has(insteadOf);
+    return isMissing && !hasLost ? tell(options, `means nothing without ${field}`) : [];
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Position, TextMarkOptions, WatermarkOptions } from '../engine.js';
+import type { LogoOptions, Position, WatermarkOptions } from '../engine.js';
 import { either } from '../formats.js';
 import type { Measure } from '../measure.js';
 import { checkNames, judgeRotate, type Problem, range, refuse, show } from '../options.js';
@@ -17,11 +17,14 @@ const leastScale = 0.001;
 const defaults = { position: 'bottom-right', opacity: 0.5, margin: 'auto', scale: 0.2 } as const;
 
 /** A mark with its defaults; `pixels` are those of the picture that it is, where it is one. */
-export function judgeMark(options: WatermarkOptions, pixels: (() => Promise<Raster>) | undefined): Mark {
+export function judgeMark(
+  options: WatermarkOptions | LogoOptions,
+  pixels: (() => Promise<Raster>) | undefined,
+): Mark {
   const given = pixels === undefined ? withoutMissing(options, 'mark') : withoutMissing(options, 'text');
   checkNames('watermark', given, [...(pixels === undefined ? textNames : logoNames), ...placingNames]);
   const placing = judgePlacing(options);
-  if (pixels === undefined) return { ...placing, text: judgeText(options as TextMarkOptions) };
+  if (pixels === undefined) return { ...placing, text: judgeText(options as WatermarkOptions) };
   const { scale = defaults.scale } = options as { scale?: number };
   refuse('watermark', [between('scale', scale, leastScale, 1)]);
   return { ...placing, logo: { pixels, scale } };
@@ -34,7 +37,7 @@ function withoutMissing(options: object, name: 'mark' | 'text'): object {
   return other === undefined ? rest : options;
 }
 
-function judgePlacing(options: WatermarkOptions): Placing {
+function judgePlacing(options: WatermarkOptions | LogoOptions): Placing {
   const {
     position = defaults.position,
     opacity = defaults.opacity,
@@ -60,7 +63,7 @@ function judgePlacing(options: WatermarkOptions): Placing {
   };
 }
 
-function judgeText({ text, fontSize = 'auto', color = 'auto', outline, wrap }: TextMarkOptions): TextMark {
+function judgeText({ text, fontSize = 'auto', color = 'auto', outline, wrap }: WatermarkOptions): TextMark {
   if (typeof text !== 'string') {
     throw new TypeError(`watermark: text must be a string, but is ${show(text)}`);
   }

@@ -4,8 +4,13 @@ import { describeDeclaration, sourceField } from '../../../schemas/declared-help
 import { compileParameters, uploadsOf } from '../../../schemas/parameters.js';
 import { createVocabulary } from '../../../schemas/vocabulary/vocabulary.js';
 
-const properties = { text: { type: 'string', minLength: 1, maxLength: 9, description: 'A word.' } };
-const mark = { kind: 'image', parameter: 'mark_url', insteadOf: 'text' };
+const properties = {
+  size: { type: 'integer', minimum: 1, maximum: 9, default: 3 },
+  scale: { type: 'number', minimum: 0, maximum: 1, default: 0.2 },
+  text: { type: 'string', minLength: 1, maxLength: 9, description: 'A word.' },
+};
+const options = { notWith: ['size'], options: ['scale'] };
+const mark = { kind: 'image', parameter: 'mark_url', insteadOf: 'text', ...options };
 const good = { summary: 'x', input: { type: 'object', properties }, files: { mark }, handler: () => ({}) };
 
 describe('a file in the place of a parameter', () => {
@@ -47,6 +52,17 @@ describe('a file in the place of a parameter', () => {
     expect(mistakes[1]?.problem).to.equal(
       'is sent together with an uploaded file; send only one of mark_url and mark',
     );
+  });
+
+  it('is refused beside what means nothing with it, and so is what means nothing without it', () => {
+    const url = 'https://a.example/b.png';
+    const beside = { field: 'size', problem: 'means nothing beside mark_url' };
+    expect(problemsOf({ mark_url: url, size: 3, scale: 1 })).to.deep.equal([beside]);
+    expect(problemsOf({ mark_url: url, size: 3 }, [], true)).to.deep.equal([beside]);
+    expect(problemsOf({ size: 3 }, ['file', 'mark'])[0]?.problem).to.equal('means nothing beside mark');
+    const without = { field: 'scale', problem: 'means nothing without mark' };
+    expect(problemsOf({ text: 'a', size: 3, scale: 1 })).to.deep.equal([without]);
+    expect(problemsOf({ size: 3, scale: 1 }, [], true)).to.deep.equal([]);
   });
 
   it('is documented at either of them', () => {
@@ -92,7 +108,7 @@ describe('a file in the place of a parameter', () => {
     [
       'the place of what there is not',
       { files: { mark: { ...mark, insteadOf: 'txt' } } },
-      'files.mark.insteadOf must be a parameter of input, but is "txt"; did you mean "text"?',
+      'files.mark.insteadOf is "txt", which is no parameter of input; did you mean "text"?',
     ],
     [
       'a place of two',
@@ -111,7 +127,9 @@ describe('a file in the place of a parameter', () => {
     ],
     [
       'a parameter with a default',
-      { input: { type: 'object', properties: { text: { ...properties.text, default: 'a' } } } },
+      {
+        input: { type: 'object', properties: { ...properties, text: { ...properties.text, default: 'a' } } },
+      },
       'files.mark.insteadOf cannot name text, which has a default',
     ],
   ] as const) {

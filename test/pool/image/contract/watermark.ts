@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import type { Corner, Image, TextMarkOptions } from '../../../../pool/image/engine.js';
+import type { Corner, Image, WatermarkOptions } from '../../../../pool/image/engine.js';
 import type { Raster } from '../../../../pool/image/raster.js';
 import { colorAt, distance, limits, paint, toSharp } from '../pictures.js';
 import { type EngineBench, purple } from './bench.js';
 
-const mark: TextMarkOptions = {
+const mark: WatermarkOptions = {
   text: 'Ag©',
   position: 'bottom-right',
   opacity: 1,
