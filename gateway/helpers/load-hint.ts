@@ -40,9 +40,10 @@ function jsonHint({ message }: Error): string | undefined {
     : undefined;
 }
 
-/** A function of the gateway's that was not imported. */
+/** What the gateway gives and was not imported. */
 function nameHint({ message }: Error): string | undefined {
-  const [, name] = /^(defineHelper|invalidInput|fail) is not defined$/.exec(message) ?? [];
+  const [, name] =
+    /^(defineHelper|invalidInput|fail|pictureOutput|pictureOutputRules) is not defined$/.exec(message) ?? [];
   return name && `write "import { ${name} } from '${ownModules[0]}'"`;
 }
 

@@ -10,7 +10,7 @@ import { createFitsAt } from './fits.js';
 import { dryrunParameter, fileParameter, ownParameter } from './gateway-parameters.js';
 import type { Judge } from './judge.js';
 import { liftRequired } from './lift-required.js';
-import { onlyWithFaults } from './only-with.js';
+import { onlyWithFaults, withConditions } from './only-with.js';
 import { tagAlternatives } from './tag-alternatives.js';
 
 /** A helper's schema, ready to judge by. */
@@ -90,7 +90,7 @@ function withGatewayParameters({
 }): JsonSchema {
   // A `$id` would be there twice, for the schema is compiled with and without its `required`.
   const { $id: _, ...schema } = asSchema(input);
-  const own = Object.entries(asSchema(schema.properties));
+  const own = Object.entries(withConditions(schema));
   return {
     ...schema,
     properties: {

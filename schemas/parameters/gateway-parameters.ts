@@ -24,15 +24,18 @@ export function describeFile({ description, insteadOf }: FileField): string | un
   return sentences(description, `Takes the place of ${insteadOf}.`);
 }
 
-/** A helper's own parameter, which says whether a file may come in its place. */
+/** A helper's own parameter, which says whether a file may come in its place, and whether it means nothing beside or without one. */
 export function ownParameter(name: string, schema: unknown, files: readonly FileField[]): unknown {
-  const file = files.find(({ insteadOf }) => insteadOf === name);
-  if (file === undefined || !isObject(schema)) return schema;
-  const { field, parameter } = file;
-  const place = field === parameter ? `the file ${field}` : `a file comes as ${parameter} or ${field}`;
-  const note =
-    field === parameter ? `Required, unless ${place} takes its place.` : `Required, unless ${place}.`;
-  return { ...schema, description: sentences(schema.description, note) };
+  const notes = files.flatMap(({ field, parameter, insteadOf, notWith, options }) => {
+    const names = field === parameter ? field : `${parameter} or ${field}`;
+    return [
+      ...(insteadOf === name ? [`Required, unless a file comes as ${names}.`] : []),
+      ...(notWith?.includes(name) ? [`Not beside ${names}.`] : []),
+      ...(options?.includes(name) ? [`Only beside ${names}.`] : []),
+    ];
+  });
+  if (notes.length === 0 || !isObject(schema)) return schema;
+  return { ...schema, description: sentences(schema.description, ...notes) };
 }
 
 function sentences(...parts: unknown[]): string {

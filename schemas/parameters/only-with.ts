@@ -1,6 +1,6 @@
 import { joinField } from '../explain-errors.js';
 import type { FieldProblem } from '../field-problem.js';
-import { asSchema, escapePointer, type JsonSchema } from '../json-schema.js';
+import { asSchema, escapePointer, isObject, type JsonSchema } from '../json-schema.js';
 import { didYouMean } from '../nearest.js';
 import { quote } from '../quote.js';
 import { subschemas } from '../subschemas.js';
@@ -46,6 +46,21 @@ function told(condition: Condition, values: Sent['values']): string {
 
 function isInside(field: string, name: string): boolean {
   return field === name || field.startsWith(`${name}.`) || field.startsWith(`${name}[`);
+}
+
+/** The properties of an input, each with what it goes with in its description: so that it is told wherever the parameter is. */
+export function withConditions(input: JsonSchema): JsonSchema {
+  const properties = asSchema(input.properties);
+  const told = [...onlyWithOf(input)].flatMap(([name, conditions]) => {
+    const property = properties[name];
+    if (!isObject(property)) return [];
+    const { description } = property;
+    const note = `Only for ${conditions.map(conditionForm).join(', and for ')}.`;
+    return [
+      [name, { ...property, description: description === undefined ? note : `${description} ${note}` }],
+    ];
+  });
+  return { ...properties, ...Object.fromEntries(told) };
 }
 
 /**

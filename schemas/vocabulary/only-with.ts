@@ -32,13 +32,15 @@ export const onlyWithKeyword: FuncKeywordDefinition = {
   errors: false,
 };
 
-/** The conditions of each parameter that has any, of an input's schema; all of them must hold. */
+/** The conditions of each parameter that has any, of an input's schema; all of them must hold. What is no list of values is left out. */
 export function onlyWithOf({ onlyWith }: JsonSchema): ReadonlyMap<string, readonly Condition[]> {
   const rules = Object.entries(asSchema(onlyWith)).map(([name, conditions]) => {
-    const each = Object.entries(asSchema(conditions));
-    return [name, each.map(([parameter, values]) => ({ parameter, values: values as unknown[] }))] as const;
+    const each = Object.entries(asSchema(conditions)).flatMap(([parameter, values]) =>
+      Array.isArray(values) ? [{ parameter, values }] : [],
+    );
+    return [name, each] as const;
   });
-  return new Map(rules);
+  return new Map(rules.filter(([, each]) => each.length > 0));
 }
 
 /** `the formats jpg, webp and avif`, `wrap true`: beside what a parameter makes sense. */

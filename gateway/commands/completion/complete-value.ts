@@ -1,4 +1,6 @@
 import { asSchema, followReference, isObject, type JsonSchema } from '../../../schemas/json-schema.js';
+import { takesAutoColor } from '../../../schemas/vocabulary/color.js';
+import { isMeasure } from '../../../schemas/vocabulary/measure.js';
 import { beginningWith, type Candidate, type Completion, nothing, prefixed } from './candidates.js';
 
 /** Colours that one may think of; thousands of names are known. */
@@ -43,7 +45,10 @@ function listed(described: JsonSchema, root: JsonSchema, depth = 0): Candidate[]
   if ('const' in schema) return [{ value: asWord(schema.const) }];
   if (Array.isArray(schema.enum)) return schema.enum.map((value) => ({ value: asWord(value) }));
   if (isObject(schema.choice)) return Object.keys(schema.choice).map((value) => ({ value }));
-  if (schema.color === true) return colors.map((value) => ({ value }));
+  if (schema.color !== undefined) {
+    return [...(takesAutoColor(schema.color) ? ['auto'] : []), ...colors].map((value) => ({ value }));
+  }
+  if (isMeasure(schema.measure)) return schema.measure.auto ? [{ value: 'auto' }] : [];
   const branches = [schema.oneOf, schema.anyOf].flatMap((each) => (Array.isArray(each) ? each : []));
   const found = branches.flatMap((each) => listed(asSchema(each), root, depth + 1));
   const isBoolean = [schema.type].flat().includes('boolean');

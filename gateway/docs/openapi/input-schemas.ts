@@ -5,6 +5,7 @@ import { liftRequired } from '../../../schemas/parameters/lift-required.js';
 import type { Helper } from '../../helpers/registry.js';
 import { componentPrefix } from './names.js';
 import type { Components } from './schema/components.js';
+import { conditioned } from './schema/conditions.js';
 import { createConverter } from './schema/convert.js';
 
 /** A file that may take the place of a parameter. */
@@ -40,10 +41,11 @@ export function inputSchemas({ id, declaration, parameters }: Helper, components
   const liftsSomething = asksForFiles || JSON.stringify(lifted) !== JSON.stringify(closed);
   return {
     properties: Object.fromEntries(properties.map(([name, schema]) => [name, convert(asSchema(schema))])),
-    whole: convert(closed),
+    whole: convert(conditioned(closed)),
     requiredFiles,
     standIns,
-    rehearsal: liftsSomething && declaration.dryrun !== 'run' ? asRehearsal(convert(lifted)) : undefined,
+    rehearsal:
+      liftsSomething && declaration.dryrun !== 'run' ? asRehearsal(convert(conditioned(lifted))) : undefined,
   };
 }
 

@@ -1,3 +1,5 @@
+import type { Condition } from '../../../schemas/vocabulary/only-with.js';
+
 /** What all controls have. */
 interface Common {
   /** The parameter, with the path to it where it is nested: `size.width`. */
@@ -8,6 +10,8 @@ interface Common {
   required: boolean;
   /** Absent where there is none. */
   default?: unknown;
+  /** The values of other parameters that it goes with; beside any it is sent where this is absent. */
+  onlyWith?: readonly Condition[];
 }
 
 /** A value that is one text on the page; `types` says what the text may stand for. */
@@ -25,7 +29,13 @@ export type NumberControl = Scalar & {
   step: number;
   /** Whether a slider helps: both ends are known and near enough to each other. */
   slider: boolean;
+  /** What it counts. */
+  unit?: string;
 };
+/** A text that may be pixels, per cent or `auto`. */
+export type MeasureControl = Scalar & { kind: 'measure'; unit: string; auto: boolean };
+/** A text with a native picker beside it. */
+export type ColorControl = Scalar & { kind: 'color'; auto: boolean };
 export type ChoiceControl = Scalar & {
   kind: 'choice';
   options: readonly unknown[];
@@ -47,8 +57,8 @@ export type Control =
   | ChoiceControl
   | GroupControl
   | VariantsControl
-  /** A text with a native picker beside it. */
-  | (Scalar & { kind: 'color' })
+  | ColorControl
+  | MeasureControl
   /** A text with a slider from 0 to 1 beside it. */
   | (Scalar & { kind: 'fraction' })
   | (Common & { kind: 'switch' })

@@ -6,7 +6,10 @@ import {
   typesOf,
 } from '../../../schemas/json-schema.js';
 import { findTag, type Tag } from '../../../schemas/tag.js';
+import { takesAutoColor } from '../../../schemas/vocabulary/color.js';
 import { describeProperty } from '../../../schemas/vocabulary/describe.js';
+import { isMeasure, type MeasureSetting } from '../../../schemas/vocabulary/measure.js';
+import { onlyWithOf } from '../../../schemas/vocabulary/only-with.js';
 import type { ChoiceControl, Control } from './control.js';
 
 /** Of texts that may be longer there is room for several lines. */
@@ -30,7 +33,9 @@ export function controlOf(
   declared: JsonSchema,
   { root, required }: { root: JsonSchema; required: boolean },
 ): Control {
-  return choose(declared, root, { path, required, depth: 0 });
+  const control = choose(declared, root, { path, required, depth: 0 });
+  const onlyWith = onlyWithOf(root).get(path);
+  return onlyWith === undefined ? control : { ...control, onlyWith };
 }
 
 function choose(declared: JsonSchema, root: JsonSchema, place: Place): Control {
@@ -45,7 +50,8 @@ function choose(declared: JsonSchema, root: JsonSchema, place: Place): Control {
     ...('default' in schema ? { default: schema.default } : {}),
   };
   const scalar = { ...common, types };
-  if (isOn(schema.color)) return { ...scalar, kind: 'color' };
+  if (isOn(schema.color)) return { ...scalar, kind: 'color', auto: takesAutoColor(schema.color) };
+  if (isMeasure(schema.measure)) return { ...scalar, ...measureOf(schema.measure) };
   if (isOn(schema.fraction)) return { ...scalar, kind: 'fraction' };
   const options = optionsOf(schema);
   if (options !== undefined) {
@@ -94,6 +100,14 @@ function rangeOf({ minimum, maximum, multipleOf }: JsonSchema, whole: boolean) {
   const fine = span > 0 ? 10 ** Math.floor(Math.log10(span / 100)) : 0.1;
   const step = typeof multipleOf === 'number' ? multipleOf : whole ? 1 : fine;
   return { ...bounds, step, slider: span > 0 && span / step <= mostSteps };
+}
+
+/** Whole pixels alone are a number like any other. */
+function measureOf(setting: MeasureSetting) {
+  const { percent = false, auto = false } = setting;
+  if (!percent && !auto) return { kind: 'number' as const, unit: 'px', ...rangeOf({ ...setting }, true) };
+  const units = ['px', ...(percent ? ['%'] : []), ...(auto ? ['auto'] : [])];
+  return { kind: 'measure' as const, auto, unit: units.join(', ').replace(/, ([^,]*)$/, ' or $1') };
 }
 
 type Shared = Pick<Control, 'path' | 'required' | 'allowed' | 'description' | 'default'>;

@@ -82,9 +82,10 @@ export default defineHelper({
       scale: {
         type: ['number', 'string'],
         fraction: true,
+        minimum: 0.01,
         default: 0.2,
         description:
-          'Width of a logo, as a fraction of the picture’s from 0.01 to 1; also as per cent. It keeps its proportions.',
+          'Width of a logo, as a fraction of the picture’s; also as per cent. It keeps its proportions.',
       },
       font_size: {
         type: ['integer', 'string'],

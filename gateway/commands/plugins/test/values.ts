@@ -6,6 +6,9 @@ import {
   type JsonSchema,
   typesOf,
 } from '../../../../schemas/json-schema.js';
+import { takesAutoColor } from '../../../../schemas/vocabulary/color.js';
+import { isMeasure, type MeasureSetting } from '../../../../schemas/vocabulary/measure.js';
+import { withoutIdle } from './idle.js';
 
 /** Objects inside objects at most: a schema may hold itself. */
 const deepest = 5;
@@ -83,8 +86,11 @@ function ofType(type: string, schema: JsonSchema, root: JsonSchema, depth: numbe
 }
 
 function text(schema: JsonSchema): fc.Arbitrary<unknown> {
-  if (schema.color === true) return fc.constantFrom(...colors);
-  if (schema.fraction === true) return fc.constantFrom('0%', '50%', '100%');
+  if (schema.color !== undefined) {
+    return fc.constantFrom(...colors, ...(takesAutoColor(schema.color) ? ['auto', 'Auto'] : []));
+  }
+  if (isMeasure(schema.measure)) return measureText(schema.measure);
+  if (schema.fraction === true) return fc.constantFrom(`${leastOf(schema) * 100}%`, '50%', '100%');
   if (isObject(schema.choice)) {
     const names = Object.entries(schema.choice).flatMap(([name, others]) => [name, ...(others as string[])]);
     return fc.constantFrom(...names.flatMap((name) => [name, name.toUpperCase()]));
@@ -117,7 +123,22 @@ function patternOf(pattern: unknown): RegExp | undefined {
   }
 }
 
+function measureText({ minimum, maximum, percent, auto }: MeasureSetting): fc.Arbitrary<string> {
+  const pixels = fc.integer({ min: minimum, max: maximum }).map(String);
+  const perCent = percent ? [fc.constantFrom('0%', '5%', '12.5%', '100%')] : [];
+  return fc.oneof(pixels, ...perCent, ...(auto ? [fc.constantFrom('auto', 'Auto')] : []));
+}
+
+/** Of a fraction. */
+function leastOf({ minimum }: JsonSchema): number {
+  return bound(minimum) ?? 0;
+}
+
 function integer(schema: JsonSchema): fc.Arbitrary<number> {
+  if (isMeasure(schema.measure)) {
+    const { minimum: min, maximum: max } = schema.measure;
+    return fc.oneof(fc.integer({ min, max }), fc.constantFrom(min, max));
+  }
   const { min, max } = rangeOf(schema, 1);
   const step = bound(schema.multipleOf);
   if (step === undefined || step <= 0)
@@ -129,8 +150,8 @@ function integer(schema: JsonSchema): fc.Arbitrary<number> {
 }
 
 function number(schema: JsonSchema): fc.Arbitrary<number> {
-  if (schema.fraction === true) return fc.double({ min: 0, max: 1, noNaN: true });
-  if (bound(schema.multipleOf) !== undefined) return integer(schema);
+  if (schema.fraction === true) return fc.double({ min: leastOf(schema), max: 1, noNaN: true });
+  if (bound(schema.multipleOf) !== undefined || isMeasure(schema.measure)) return integer(schema);
   const { min, max } = rangeOf(schema, Number.EPSILON);
   const whole = fc.integer({ min: Math.ceil(min), max: Math.max(Math.ceil(min), Math.floor(max)) });
   const double = fc.double({ min, max: Math.max(min, max), noNaN: true, noDefaultInfinity: true });
@@ -167,7 +188,8 @@ function object(schema: JsonSchema, root: JsonSchema, depth: number): fc.Arbitra
     names.map(([name, each]) => [name, made(asSchema(each), root, depth + 1)]),
   );
   const requiredKeys = Object.keys(model).filter((name) => required.includes(name));
-  return fc.record(model, { requiredKeys, noNullPrototype: true });
+  const values = fc.record(model, { requiredKeys, noNullPrototype: true });
+  return schema.onlyWith === undefined ? values : values.map((value) => withoutIdle(value, schema));
 }
 
 function merged(one: JsonSchema, two: JsonSchema): JsonSchema {

@@ -1,17 +1,19 @@
 import { isObject, type JsonSchema } from '../../../../schemas/json-schema.js';
+import { isMeasure, type MeasureSetting } from '../../../../schemas/vocabulary/measure.js';
 
 /**
  * The schema without the keywords of the plugins' own vocabulary, in whose place plain JSON Schema stands: it takes all that
  * they take, and refuses what it has words for. The schemas inside of it are left as they are.
  */
 export function standardKeywords(schema: JsonSchema): JsonSchema {
-  const { color, choice, fraction, drawable: _, nullable, ...plain } = schema;
+  const { color, choice, fraction, measure, nullable, ...others } = schema;
+  const { drawable: _d, encodable: _e, onlyWith: _o, ...plain } = others;
   if (nullable === true && plain.type !== undefined) {
     plain.type = [...new Set([plain.type, 'null'].flat())];
   }
   const { type, ...untyped } = plain;
   let standard = plain;
-  if (color === true) standard = withMore(standard, { pattern: colorPattern });
+  if (color !== undefined) standard = withMore(standard, { pattern: colorPattern });
   if (isObject(choice)) {
     const of = choiceOf(choice as Record<string, string[]>);
     standard =
@@ -20,6 +22,7 @@ export function standardKeywords(schema: JsonSchema): JsonSchema {
         : withMore(standard, { anyOf: of });
   }
   if (fraction === true) standard = withMore(untyped, { anyOf: fractionOf([type].flat()) });
+  if (isMeasure(measure)) standard = withMore(untyped, { anyOf: measureOf([type].flat(), measure) });
   return standard;
 }
 
@@ -50,6 +53,22 @@ function fractionOf(types: readonly unknown[]): JsonSchema[] {
       { type, minimum: 0, maximum: 1 },
       { type, minimum: 2, maximum: 100 },
     ];
+  });
+}
+
+/** Texts are judged by their form alone: how large the number in one is, a pattern cannot say. */
+function measureOf(types: readonly unknown[], setting: MeasureSetting): JsonSchema[] {
+  const { minimum, maximum, percent, auto } = setting;
+  const texts = [
+    '\\d{1,15}',
+    ...(percent ? ['0{0,6}(?:100(?:\\.0{1,6})?|\\d{1,2}(?:\\.\\d{1,6})?)%'] : []),
+    ...(auto ? [anyCase('auto')] : []),
+  ];
+  return types.flatMap((type): JsonSchema[] => {
+    if (type === 'integer' || type === 'number') return [{ type: 'integer', minimum, maximum }];
+    if (type !== 'string') return [{ type }];
+    const text = { type, pattern: `^(?:${texts.join('|')})$` };
+    return auto ? [{ type, const: 'auto' }, text] : [text];
   });
 }
 

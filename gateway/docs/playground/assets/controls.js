@@ -1,10 +1,13 @@
 /** What stands beside a text and follows it, or is followed by it: sliders, colour pickers, alternatives, the key's button. */
 import { all, byId } from './dom.js';
+import { isIdle } from './fields.js';
 
 export function enableControls(form) {
   for (const slider of all('.slider', form)) enableSlider(slider);
   for (const picker of all('.picker', form)) enablePicker(picker);
+  for (const button of all('[data-auto]', form)) enableAuto(button);
   for (const select of all('[data-tag]', form)) enableVariants(form, select);
+  enableIdle(form);
   enableKey();
 }
 
@@ -34,6 +37,43 @@ function enableSlider(slider) {
   });
 }
 
+/** Whether the choice is left to the helper, be it because that is the default. */
+function isAuto(input) {
+  return (input.value.trim() || input.placeholder).toLowerCase() === 'auto';
+}
+
+/** Writes `auto`, and takes it back: what stood there before comes again. */
+function enableAuto(button) {
+  const input = byId(button.dataset.auto);
+  let before = '';
+  button.addEventListener('click', () => {
+    const wasAuto = isAuto(input);
+    type(input, wasAuto ? before : 'auto');
+    // What is to stand there in its place is typed next.
+    if (wasAuto) input.focus();
+  });
+  whenChanged(input, () => {
+    if (!isAuto(input)) before = input.value;
+    button.setAttribute('aria-pressed', String(isAuto(input)));
+  });
+}
+
+/** What makes no sense beside the other values can be neither changed nor sent; its hint says what it is for. */
+function enableIdle(form) {
+  const places = all('[data-only]', form);
+  const follow = () => {
+    for (const place of places) {
+      const idle = isIdle(form, place);
+      place.classList.toggle('idle', idle);
+      for (const input of all('input, select, textarea, button', place)) input.disabled = idle;
+    }
+  };
+  if (places.length === 0) return;
+  // Fields that are filled by the page tell nobody around them, so they are listened to on the way down.
+  for (const name of ['input', 'filled']) form.addEventListener(name, follow, true);
+  follow();
+}
+
 function enablePicker(picker) {
   const input = byId(picker.dataset.for);
   picker.addEventListener('input', (event) => {
@@ -44,7 +84,8 @@ function enablePicker(picker) {
     const hex = hexOf(input.value);
     // A phrase is understood by the gateway alone: no swatch is better than a wrong one.
     picker.classList.toggle('unknown', hex === undefined);
-    picker.title = hex === undefined ? 'Not a colour that the browser knows; the gateway may' : hex;
+    picker.title =
+      hex ?? (isAuto(input) ? 'Left to the helper' : 'Not a colour that the browser knows; the gateway may');
     if (hex !== undefined) picker.value = hex;
   });
 }

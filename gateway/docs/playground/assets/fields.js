@@ -2,9 +2,31 @@
 import { all } from './dom.js';
 import { isSame, itemsOf, jsonOf, scalarOf, textOf, textOfItems } from './values.js';
 
-/** The fields that count now: those of an alternative that is not chosen do not. */
+/** The fields that count now: those of an alternative that is not chosen do not, nor what goes with other values than there are. */
 export function activeFields(form) {
-  return all('.field[data-path]', form).filter((field) => field.closest('[data-variant][hidden]') === null);
+  return all('.field[data-path]', form).filter(
+    (field) => field.closest('[data-variant][hidden]') === null && !isIdle(form, field),
+  );
+}
+
+/** Whether what a field, or the group that it stands in, goes with has another value now. */
+export function isIdle(form, field, around = []) {
+  const place = field.closest('[data-only]');
+  // Of two that ask for each other, neither is there.
+  if (place === null || around.includes(place)) return place !== null;
+  return JSON.parse(place.dataset.only).some(({ parameter, values }) => {
+    const other = all('.field[data-path]', form).find(({ dataset }) => dataset.path === parameter);
+    if (other === undefined) return false;
+    const value = isIdle(form, other, [...around, place]) ? defaultOf(other) : shownBy(other);
+    return !values.some((each) => String(each) === value);
+  });
+}
+
+/** What a field says, be it its default. */
+function shownBy(field) {
+  const { value, checked } = inputOf(field);
+  if (field.dataset.kind === 'switch') return String(checked);
+  return value === '' ? textOf(defaultOf(field)) : value.trim().toLowerCase();
 }
 
 export function inputOf(field) {
@@ -39,7 +61,8 @@ function valueIn(field) {
 export function readInput(form) {
   const input = {};
   for (const group of all('fieldset[data-kind="group"][data-required]', form)) {
-    if (group.closest('[data-variant][hidden]') === null) put(input, group.dataset.path, {});
+    if (group.closest('[data-variant][hidden]') === null && !isIdle(form, group))
+      put(input, group.dataset.path, {});
   }
   for (const field of activeFields(form)) {
     const value = valueIn(field);
@@ -121,8 +144,10 @@ function presetText(field) {
 
 function setField(field, text) {
   const input = inputOf(field);
-  if (field.dataset.kind === 'switch') input.checked = text === 'true' || text === '1';
-  else setInput(input, field.dataset.kind === 'choice' ? optionFor(input, text) : text);
+  if (field.dataset.kind === 'switch') {
+    input.checked = text === 'true' || text === '1';
+    input.dispatchEvent(new Event('filled'));
+  } else setInput(input, field.dataset.kind === 'choice' ? optionFor(input, text) : text);
 }
 
 /** The option that a text means, in whatever spelling the gateway takes. */

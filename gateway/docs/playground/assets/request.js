@@ -17,7 +17,7 @@ export function requestOf(form) {
 
 /** What of it is written down: files by their names, and what kind of answer there will be. */
 export function describe(request, form) {
-  const { format } = request.input;
+  const format = formatOf(request);
   const known = request.input.dryrun ? 'data' : (form.dataset.answered ?? form.dataset.answer);
   return {
     url: request.url,
@@ -31,6 +31,13 @@ export function describe(request, form) {
             extension: extensionOf(typeof format === 'string' ? format : form.dataset.extension),
           },
   };
+}
+
+/** `same` is the format of the picture that is sent, which its name mostly says. */
+function formatOf({ input: { format, url }, files }) {
+  if (format !== 'same') return format;
+  const [name = url] = [...files.values()].map((file) => file.name);
+  return /\.(png|jpe?g|webp|gif)$/i.exec(name ?? '')?.[1];
 }
 
 function extensionOf(format = 'png') {

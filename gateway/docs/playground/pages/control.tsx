@@ -91,6 +91,7 @@ function Fieldset({ control, children }: { control: Control; children: Component
       data-kind={control.kind}
       data-path={control.path}
       data-required={control.required || undefined}
+      data-only={conditionsOf(control)}
     >
       <legend>
         {control.path} {control.required && <span class="optional">required</span>}
@@ -108,8 +109,14 @@ function dataOf(control: Control) {
     'data-types': 'types' in control ? control.types.join(' ') : undefined,
     'data-default': 'default' in control ? JSON.stringify(control.default) : undefined,
     'data-required': control.required || undefined,
+    'data-only': conditionsOf(control),
     'data-empty': ('sendsEmpty' in control && control.sendsEmpty) || undefined,
   };
+}
+
+/** What it goes with, for the script: beside anything else it is not sent. */
+function conditionsOf({ onlyWith }: Control): string | undefined {
+  return onlyWith && JSON.stringify(onlyWith);
 }
 
 function capital(text: string): string {

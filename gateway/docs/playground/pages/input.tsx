@@ -1,4 +1,11 @@
-import type { ChoiceControl, Control, GroupControl, VariantsControl } from '../control.js';
+import type {
+  ChoiceControl,
+  ColorControl,
+  Control,
+  GroupControl,
+  MeasureControl,
+  VariantsControl,
+} from '../control.js';
 
 /** What a value is typed into or chosen with, and what stands beside that. */
 export function Input({
@@ -34,7 +41,8 @@ export function Input({
     case 'color':
       return (
         <div class="beside">
-          <input {...input} type="text" value={value} />
+          <input {...input} type="text" value={value} placeholder={placeholderOf(control)} />
+          <AutoButton control={control} id={id} />
           <input
             type="color"
             class="picker"
@@ -44,17 +52,47 @@ export function Input({
           />
         </div>
       );
+    case 'measure':
+      return (
+        <div class="beside">
+          <input {...input} type="text" value={value} placeholder={placeholderOf(control)} />
+          <span class="unit">{control.unit}</span>
+          <AutoButton control={control} id={id} />
+        </div>
+      );
     case 'number':
     case 'fraction':
       return (
         <div class="beside">
           <input {...input} type="text" inputMode="decimal" value={value} />
+          {control.kind === 'number' && control.unit && <span class="unit">{control.unit}</span>}
           <Slider control={control} id={id} />
         </div>
       );
     default:
       return <input {...input} type="text" value={value} />;
   }
+}
+
+/** Leaves the choice to the helper, at a press; the text beside it says so too. */
+function AutoButton({ control, id }: { control: ColorControl | MeasureControl; id: string }) {
+  if (!control.auto) return null;
+  return (
+    <button
+      type="button"
+      class="quiet-button small"
+      data-auto={id}
+      aria-pressed="false"
+      aria-describedby={`${id}-label`}
+    >
+      Auto
+    </button>
+  );
+}
+
+/** What an empty text comes to. */
+function placeholderOf({ auto, default: preset }: ColorControl | MeasureControl): string | undefined {
+  return auto && preset === 'auto' ? 'auto' : undefined;
 }
 
 /** The same value by hand; the text beside it says it exactly, and is what is sent. */

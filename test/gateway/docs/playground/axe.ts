@@ -50,6 +50,7 @@ async function lookAt(page: Page, name: string): Promise<string[]> {
 /** One helper for each kind of answer: data, a difference, a text with words gone, pictures, bytes. */
 const answered = [
   'all/controls',
+  'all/measures',
   'text/diff-two-strings',
   'text/remove-stopwords',
   'media/add-watermark',

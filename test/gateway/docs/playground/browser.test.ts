@@ -8,6 +8,7 @@ import { describeAccess } from './axe.js';
 import { describeFaults } from './faults.js';
 import { describeFiles } from './files.js';
 import { copied, inPlayground, press } from './in-playground.js';
+import { describeMeasures } from './measures.js';
 import { describeScreens } from './screens.js';
 import { describeVisits } from './visits.js';
 
@@ -172,6 +173,7 @@ describe('playground: in a browser', function () {
 
   describeFiles(chromium);
   describeFaults(chromium);
+  describeMeasures(chromium);
   describeScreens(chromium);
   describeVisits(chromium);
   describeAccess(chromium);

@@ -7,12 +7,19 @@ function control(schema: JsonSchema, { root = {}, required = false } = {}): Cont
   return controlOf('p', schema, { root, required });
 }
 
+function measure(more: object): JsonSchema {
+  return { type: ['integer', 'string'], measure: { minimum: 0, maximum: 90, ...more } };
+}
+
 describe('the control for a parameter', () => {
   const kinds: [string, JsonSchema, string][] = [
     ['a short string', { type: 'string', maxLength: 100 }, 'text'],
     ['a colour', { type: 'string', color: true }, 'color'],
     ['a colour with a setting of its own', { type: 'string', color: { auto: true } }, 'color'],
     ['a fraction', { type: ['number', 'string'], fraction: true }, 'fraction'],
+    ['a measure that may be per cent', measure({ percent: true }), 'measure'],
+    ['a measure that may be auto', measure({ auto: true }), 'measure'],
+    ['a measure of pixels alone', measure({}), 'number'],
     ['an integer', { type: 'integer' }, 'number'],
     ['a number', { type: 'number', minimum: 0 }, 'number'],
     ['a choice', { type: 'string', choice: { png: [], jpg: ['jpeg'] } }, 'choice'],
@@ -46,6 +53,25 @@ describe('the control for a parameter', () => {
     expect(slider({ type: 'number', minimum: 0, maximum: 0.5 })).to.equal(true);
     expect(slider({ type: 'integer', minimum: 0 })).to.equal(false);
     expect(slider({ type: 'integer', minimum: 0, maximum: 10_000_000 })).to.equal(false);
+  });
+
+  it('says what a measure counts, and has a slider for pixels alone', () => {
+    const unit = (more: object) => (control(measure(more)) as { unit?: string }).unit;
+    expect([{}, { percent: true }, { auto: true }, { percent: true, auto: true }].map(unit)).to.deep.equal([
+      'px',
+      'px or %',
+      'px or auto',
+      'px, % or auto',
+    ]);
+    expect(control(measure({}))).to.deep.include({ slider: true, min: 0, max: 90 });
+  });
+
+  it('knows what a parameter goes with', () => {
+    const root = { onlyWith: { p: { format: ['jpg'] } } };
+    expect(control({ type: 'integer' }, { root }).onlyWith).to.deep.equal([
+      { parameter: 'format', values: ['jpg'] },
+    ]);
+    expect(control({ type: 'integer' })).not.to.have.property('onlyWith');
   });
 
   it('sends an empty text where that is a value and has to be told from none', () => {

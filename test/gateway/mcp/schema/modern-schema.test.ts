@@ -22,12 +22,33 @@ describe('schemas for agents', () => {
     });
   });
 
+  it('write a measure as a number or a text, and as a number where there is no other', () => {
+    const bounds = { minimum: 4, maximum: 90 };
+    const measure = (more: object) => ({ type: ['integer', 'string'], measure: { ...bounds, ...more } });
+    const pixels = { type: 'integer', ...bounds };
+    expect(property({ ...measure({}), default: 9 })).to.deep.equal({ ...pixels, default: 9 });
+    expect(property(measure({ auto: true }))).to.deep.equal({
+      anyOf: [pixels, { type: 'string', enum: ['auto'] }],
+    });
+    expect(property({ ...measure({ percent: true, auto: true }), nullable: true })).to.deep.equal({
+      anyOf: [pixels, { type: 'string', description: 'Per cent such as "5%", or auto.' }, { type: 'null' }],
+    });
+  });
+
+  it('leave what goes with what to descriptions', () => {
+    const made = modernSchema({ type: 'object', properties: {}, onlyWith: { a: { b: [true] } } });
+    expect(made).to.deep.equal({ type: 'object', properties: {} });
+  });
+
   it('list the spellings of a choice, and leave colours to their description', () => {
     expect(property({ type: 'string', choice: { png: [], jpg: ['jpeg'] } })).to.deep.equal({
       type: 'string',
       enum: ['png', 'jpg', 'jpeg'],
     });
-    expect(property({ type: 'string', color: true, drawable: true })).to.deep.equal({ type: 'string' });
+    for (const color of [true, { auto: true }])
+      expect(property({ type: 'string', color, drawable: true, encodable: true })).to.deep.equal({
+        type: 'string',
+      });
   });
 
   it('keep definitions inside, tuples in the new words, and loops', () => {

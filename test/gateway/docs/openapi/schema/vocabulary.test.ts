@@ -38,6 +38,30 @@ const cases: { schema: JsonSchema; right: unknown[]; wrong: unknown[] }[] = [
     wrong: [0.5, '1', 101],
   },
   { schema: { type: 'string', drawable: true }, right: ['é'], wrong: [1] },
+  {
+    schema: { type: 'string', color: { auto: true } },
+    right: ['auto', 'Auto', '#FFF', 'dark red'],
+    wrong: ['#ffff', 'rgb(1 2 3 / 50%)', 7],
+  },
+  {
+    schema: {
+      type: ['integer', 'string'],
+      measure: { minimum: 4, maximum: 90, percent: true, auto: true },
+      default: 'auto',
+    },
+    right: [4, 90, '20', '0020', '0%', '5.5%', '007%', '100.0%', 'auto', 'AUTO'],
+    wrong: [3, 91, 4.5, '-5', '100.1%', '5 %', '5.1234567%', 'automatic', '20px', '', true],
+  },
+  {
+    schema: { type: ['integer', 'string'], measure: { minimum: 0, maximum: 9 } },
+    right: [0, 9, '9'],
+    wrong: [10, '5%', 'auto', '1.5'],
+  },
+  {
+    schema: { type: 'string', choice: { png: [], avif: [] }, encodable: true },
+    right: ['png', 'AVIF'],
+    wrong: ['gif'],
+  },
 ];
 
 describe('docs/openapi: the plugins’ own keywords in plain JSON Schema', () => {
