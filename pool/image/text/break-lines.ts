@@ -1,10 +1,11 @@
 import { createRequire } from 'node:module';
+import { joinedForm } from './arabic-forms.js';
 import { lineOf, type Paragraph } from './bidi.js';
 import { joinsAt, parted } from './joining.js';
 
 /** Widths that lines are broken by, in ems. */
 export interface Widths {
-  /** Of a grapheme by itself. */
+  /** Of a grapheme. */
   of(grapheme: string): number;
   /** What stands for what was left out. */
   ellipsis: string;
@@ -54,7 +55,10 @@ export function breakable(paragraph: Paragraph, widths: Widths): Breakable {
     const end = index + segment.length;
     const before = sums[index] as number;
     sums.fill(before, index + 1, end);
-    sums[end] = before + widths.of(segment);
+    const [joinsBefore, joinsAfter] = [joinsAt(text, index), joinsAt(text, end)];
+    const shown =
+      joinsBefore || joinsAfter ? joinedForm(segment[0] as string, joinsBefore, joinsAfter) : segment;
+    sums[end] = before + widths.of(shown);
     ends.push(end);
   }
   return { paragraph, opportunities, ends, sums };

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Raster } from '../raster.js';
 import { contrastOf, type Ink, linear, weights } from './luminance.js';
 import type { Overlay } from './overlay.js';
@@ -9,7 +10,7 @@ export interface Place {
 }
 
 /** Pixels of overlays that are looked at, at most: more of them change the means by less than can be seen. */
-const looked = 250_000;
+const looked = 60_000;
 
 /** What each value of a channel becomes under an ink of so much opacity, as light. */
 function lightUnder(ink: number, opacity: number): Float64Array {
@@ -17,6 +18,16 @@ function lightUnder(ink: number, opacity: number): Float64Array {
 }
 
 const bare = lightUnder(0, 0);
+const lights = new LRUCache<number, { underBlack: Float64Array; underWhite: Float64Array }>({ max: 20 });
+
+/** Kept: on a small picture they would cost more than the rest. */
+function lightsOf(opacity: number) {
+  const known = lights.get(opacity);
+  if (known) return known;
+  const made = { underBlack: lightUnder(0, opacity), underWhite: lightUnder(255, opacity) };
+  lights.set(opacity, made);
+  return made;
+}
 
 /**
  * Black or white, whichever would stand out more where an overlay, in all its places together, lies on a picture: one
@@ -26,8 +37,7 @@ const bare = lightUnder(0, 0);
  * alone, a dark picture with a few white spots would be given white ink, which shows on neither.
  */
 export function chooseInk(raster: Raster, overlay: Overlay, places: readonly Place[], opacity: number): Ink {
-  const underBlack = lightUnder(0, opacity);
-  const underWhite = lightUnder(255, opacity);
+  const { underBlack, underWhite } = lightsOf(opacity);
   const { data, width, height, channels, frames } = raster;
   const area = overlay.width * overlay.height * places.length * frames;
   const step = Math.max(1, Math.ceil(Math.sqrt(area / looked)));
@@ -92,6 +102,7 @@ export function invertInk(overlay: Overlay): Overlay {
   const data = new Uint8Array(overlay.data);
   for (let i = 0; i < data.length; i += 4) {
     const alpha = data[i + 3] as number;
+    if (alpha === 0) continue;
     for (let c = i; c < i + 3; c++) data[c] = alpha - (data[c] as number);
   }
   const result = { ...overlay, data };

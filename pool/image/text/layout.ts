@@ -35,20 +35,31 @@ const mostMeasurements = 3;
 /** Steps in which the size is sought at which lines are few enough: to a thousandth. */
 const bisections = 10;
 
-/**
- * Breaks text into lines and shrinks them, their outline with them, until the ink fits the room. A line break in the text
- * begins a line. With `wrap` the size is kept as long as lines no wider than the room are few enough to fit its height.
- * Undefined where there is no ink.
- */
-export function layOut(text: string, style: TextStyle, measures: Measures): Layout | undefined {
-  const paragraphs = text.split(lineBreak).map(paragraphOf);
-  return style.wrap
-    ? wrapped(paragraphs, style, style.wrap.maxLines, measures)
-    : fitted(paragraphs.map(wholeLine), style, measures);
+/** What of a text is the same for every picture. */
+export interface PreparedText {
+  paragraphs: readonly Paragraph[];
+  /** Each as one line. */
+  lines: readonly string[];
 }
 
-function wholeLine(paragraph: Paragraph): string {
-  return lineOf(paragraph, 0, paragraph.text.length);
+/** A line break in a text ends a paragraph. */
+export function prepareText(text: string): PreparedText {
+  const paragraphs = text.split(lineBreak).map(paragraphOf);
+  return { paragraphs, lines: paragraphs.map((whole) => lineOf(whole, 0, whole.text.length)) };
+}
+
+/**
+ * Breaks text into lines and shrinks them, their outline with them, until the ink fits the room. With `wrap` the size is kept as
+ * long as lines no wider than the room are few enough to fit its height. Undefined where there is no ink.
+ */
+export function layOut(
+  { paragraphs, lines }: PreparedText,
+  style: TextStyle,
+  measures: Measures,
+): Layout | undefined {
+  return style.wrap
+    ? wrapped(paragraphs, style, style.wrap.maxLines, measures)
+    : fitted(lines, style, measures);
 }
 
 function fitted(lines: readonly string[], style: TextStyle, { measure }: Measures): Layout | undefined {
@@ -65,7 +76,7 @@ function fitted(lines: readonly string[], style: TextStyle, { measure }: Measure
 }
 
 /**
- * The widths that lines are broken by are sums of single letters': kerned and joined ones take less. So lines are measured,
+ * The widths that lines are broken by are sums of single letters': kerned and ligatures take less. So lines are measured,
  * and where they are too wide, or much narrower than thought, broken again by the widths as they turned out.
  */
 function wrapped(

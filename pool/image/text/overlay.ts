@@ -6,7 +6,7 @@ import { codedError } from '../../coded-error.js';
 import { once } from '../../once.js';
 import type { FontSet } from './fonts.js';
 
-import { type Box, type Layout, layOut, lineBreak } from './layout.js';
+import { type Box, type Layout, layOut, lineBreak, type PreparedText, prepareText } from './layout.js';
 import { inkColors, standsOutFrom } from './luminance.js';
 import type { Align, TextStyle } from './style.js';
 import { type TextPlace, textSvg } from './svg.js';
@@ -54,7 +54,7 @@ const startResvg = once(async () => {
  */
 export async function createTextRenderer(fonts: FontSet): Promise<TextRenderer> {
   await startResvg();
-  const checked = new LRUCache<string, true>({ max: 500 });
+  const texts = new LRUCache<string, PreparedText>({ max: 500 });
   const boxes = new LRUCache<string, { box: Box | undefined }>({ max: 500 });
   const wrappings = new LRUCache<string, { layout: Layout | undefined }>({ max: 500 });
   const overlays = new LRUCache<string, Overlay>({
@@ -65,11 +65,14 @@ export async function createTextRenderer(fonts: FontSet): Promise<TextRenderer> 
   const ellipsis = fonts.missing('…').length === 0 ? '…' : '...';
   const widths = { of: fonts.advance, ellipsis };
 
-  function check(text: string): void {
-    if (checked.has(text)) return;
+  function prepare(text: string): PreparedText {
+    const known = texts.get(text);
+    if (known) return known;
     const missing = fonts.missing(text.replaceAll(lineBreak, ' '));
     if (missing.length > 0) throw undrawable(missing);
-    checked.set(text, true);
+    const prepared = prepareText(text);
+    texts.set(text, prepared);
+    return prepared;
   }
 
   function open(lines: readonly string[], place: Omit<TextPlace, 'fontFamily'>) {
@@ -91,15 +94,15 @@ export async function createTextRenderer(fonts: FontSet): Promise<TextRenderer> 
     return box;
   }
 
-  function layOutOnce(text: string, style: TextStyle): Layout | undefined {
+  function layOutOnce(text: string, prepared: PreparedText, style: TextStyle): Layout | undefined {
     const { fontSize, outline = 0, align = 'left', maxWidth, maxHeight, wrap } = style;
     const measures = {
       widths,
       measure: (lines: readonly string[]) => measure(lines, lines.length > 1 ? align : 'left'),
     };
-    if (!wrap) return layOut(text, style, measures);
+    if (!wrap) return layOut(prepared, style, measures);
     const key = [fontSize, outline, align, maxWidth, maxHeight, wrap.maxLines, text].join(' ');
-    const known = wrappings.get(key) ?? { layout: layOut(text, style, measures) };
+    const known = wrappings.get(key) ?? { layout: layOut(prepared, style, measures) };
     wrappings.set(key, known);
     return known.layout;
   }
@@ -126,8 +129,7 @@ export async function createTextRenderer(fonts: FontSet): Promise<TextRenderer> 
 
   return {
     render(text, style) {
-      check(text);
-      const layout = layOutOnce(text, style);
+      const layout = layOutOnce(text, prepare(text), style);
       if (!layout) return undefined;
       const { lines, scale, outline } = layout;
       const align = lines.length > 1 ? (style.align ?? 'left') : 'left';
