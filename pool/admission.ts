@@ -1,5 +1,5 @@
 import type { Asker } from './asker.js';
-import { HeldBack, type Holding, type Lane, loadOf } from './held-back.js';
+import { HeldBack, type Holding, heldPlaces, type Lane, loadOf, placesOf } from './held-back.js';
 import { Line } from './line.js';
 
 /** Why work is not taken on: `busy`, everyone's load; `tenant_busy`, this tenant's own. */
@@ -7,8 +7,8 @@ export type Refusal = 'busy' | 'tenant_busy';
 
 /** A right to a place for work whose input is still on its way. */
 export interface Expected {
-  /** The input is complete: takes the place, whatever has become of the others meanwhile. */
-  arrive(): Release;
+  /** The input is complete: takes its places, whatever has become of the others meanwhile. */
+  arrive(places?: number): Release;
   /** The input will not come. */
   cancel(): void;
 }
@@ -16,10 +16,14 @@ export interface Expected {
 /** Gives a place back; to be called once. */
 export type Release = () => void;
 
+type Counts = Partial<Pick<Lane<Waiting>, 'held' | 'extra' | 'expected'>>;
+
 interface Waiting extends Holding {
   /** Makes what `expect` resolves with of the verdict, and gives how to tell it. */
   decide: (verdict: 'now' | Refusal) => () => void;
 }
+
+const nothing = { held: 0, extra: 0, expected: 0 };
 
 /** How long input that is on its way counts as good as here, and how long a newcomer waits to see whether it is. */
 const soonMs = 500;
@@ -28,6 +32,7 @@ const soonMs = 500;
  * Bounds how much work is accepted at all, fairly. While there is room everybody gets a place; when there is none, a tenant
  * still gets up to its share of all places (by weight, among the tenants that have any), so a flood from one fills only
  * room that nobody else wants. What has a place keeps it: input that has arrived whole is never thrown away.
+ * A task that is known to be heavy counts for several places; it is let in where one is free, and then fills what comes after.
  *
  * Input that is on its way (a body, a download) holds no place, for it may never come. It is expected for half a second:
  * newcomers beyond what the places and the expected fill are held back that long before anything is fetched for them, so
@@ -39,6 +44,7 @@ export class Admission {
   readonly #heldBack = new HeldBack<Waiting>();
   #heldBackBefore = 0;
   #held = 0;
+  #extra = 0;
   #expected = 0;
   /** Of all lanes. */
   #weights = 0;
@@ -49,13 +55,18 @@ export class Admission {
 
   /** Places taken by complete work, waiting and running. */
   get size(): number {
+    return this.#held + this.#extra;
+  }
+
+  /** Tasks that have taken them. */
+  get tasks(): number {
     return this.#held;
   }
 
-  /** Takes a place for work that is complete, or says why there is none. */
-  take(asker: Asker): Release | Refusal {
+  /** Takes places for work that is complete, or says why there are none. */
+  take(asker: Asker, places = 1): Release | Refusal {
     const verdict = this.#judge(asker);
-    return verdict === 'now' || verdict === 'later' ? this.hold(asker) : verdict;
+    return verdict === 'now' || verdict === 'later' ? this.hold(asker, places) : verdict;
   }
 
   /** Asks, before a body is read or a download begun, whether the work would be accepted; resolves within half a second. */
@@ -65,12 +76,13 @@ export class Admission {
     return Promise.resolve(verdict === 'now' ? this.#expect(asker) : verdict);
   }
 
-  /** Takes a place for work that was accepted before, whatever the bounds: what has arrived is not refused half-way. */
-  hold({ tenant, weight }: Asker): Release {
+  /** Takes places for work that was accepted before, whatever the bounds: what has arrived is not refused half-way. */
+  hold({ tenant, weight }: Asker, places = 1): Release {
     const lane = this.#lane(tenant, weight);
-    this.#count(lane, { held: 1 });
+    const extra = places - 1;
+    this.#count(lane, { held: 1, extra });
     return () => {
-      this.#count(lane, { held: -1 });
+      this.#count(lane, { held: -1, extra: -extra });
       this.#changed(lane);
     };
   }
@@ -98,21 +110,21 @@ export class Admission {
   }
 
   #judge({ tenant, weight, most }: Asker): 'now' | 'later' | Refusal {
-    const lane = this.#lanes.get(tenant);
-    const held = lane?.held ?? 0;
-    const load = lane ? loadOf(lane) : 0;
-    if (most !== null && held >= most) return 'tenant_busy';
-    const weights = lane ? this.#weights : this.#weights + weight;
+    const known = this.#lanes.get(tenant);
+    const lane = known ?? nothing;
+    if (most !== null && lane.held >= most) return 'tenant_busy';
+    const held = heldPlaces(lane);
+    const weights = known ? this.#weights : this.#weights + weight;
     const share = this.#isFull() ? (this.#capacity * weight) / weights : this.#capacity;
-    if (this.#held >= this.#capacity && held >= share) {
+    if (this.size >= this.#capacity && held >= share) {
       return this.#lanes.size > 1 && held > share ? 'tenant_busy' : 'busy';
     }
-    if (most !== null && load >= most) return 'later';
-    return this.#isFull() && load >= share ? 'later' : 'now';
+    if (most !== null && loadOf(lane) >= most) return 'later';
+    return this.#isFull() && placesOf(lane) >= share ? 'later' : 'now';
   }
 
   #isFull(): boolean {
-    return this.#held + this.#expected >= this.#capacity;
+    return this.size + this.#expected >= this.#capacity;
   }
 
   #expect(asker: Asker): Expected {
@@ -132,9 +144,9 @@ export class Admission {
     };
     const timer = setTimeout(cancel, soonMs);
     return {
-      arrive: () => {
+      arrive: (places) => {
         forget();
-        return this.hold(asker);
+        return this.hold(asker, places);
       },
       cancel,
     };
@@ -143,7 +155,7 @@ export class Admission {
   #lane(tenant: string, weight: number): Lane<Waiting> {
     let lane = this.#lanes.get(tenant);
     if (!lane) {
-      lane = { tenant, weight: 0, held: 0, expected: 0, waiting: new Line(), filed: false };
+      lane = { tenant, weight: 0, held: 0, extra: 0, expected: 0, waiting: new Line(), filed: false };
       this.#lanes.set(tenant, lane);
     }
     this.#weights += weight - lane.weight;
@@ -151,9 +163,11 @@ export class Admission {
     return lane;
   }
 
-  #count(lane: Lane<Waiting>, { held = 0, expected = 0 }: { held?: number; expected?: number }): void {
+  #count(lane: Lane<Waiting>, { held = 0, extra = 0, expected = 0 }: Counts): void {
     lane.held += held;
     this.#held += held;
+    lane.extra += extra;
+    this.#extra += extra;
     lane.expected += expected;
     this.#expected += expected;
     this.#heldBack.changed(lane);

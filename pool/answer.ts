@@ -25,7 +25,9 @@ export function makeAnswer(value: unknown, most: number): Answer {
     );
   }
   if (typeof (value as { encode?: unknown }).encode === 'function') {
-    throw new Error('the handler returned a picture; encode it: return image.encode("png"), "jpg" or "webp"');
+    throw new Error(
+      'the handler returned a picture; encode it: return image.encode("png"), "jpg", "webp", "avif" or "same"',
+    );
   }
   const sent = makeBodyAnswer(value as object, most);
   if (sent) return sent;

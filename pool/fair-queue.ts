@@ -62,14 +62,17 @@ export class FairQueue<T> {
     this.#file(lane);
   }
 
-  /** Takes the next item of a tenant that may start one and charges that tenant `estimate` milliseconds; undefined where nothing may. */
-  shift(estimate: number): { tenant: string; item: T } | undefined {
+  /**
+   * Takes the next item of a tenant that may start one and charges that tenant the milliseconds that `estimateOf` gives for it;
+   * undefined where nothing may.
+   */
+  shift(estimateOf: (item: T) => number): { tenant: string; item: T } | undefined {
     const lane = this.#next();
     const item = lane?.waiting.first();
     if (!lane || item === undefined) return undefined;
     this.#now = Math.max(this.#now, lane.clock);
     lane.running += 1;
-    lane.clock += estimate / lane.weight;
+    lane.clock += estimateOf(item) / lane.weight;
     this.#take(lane, item);
     return { tenant: lane.tenant, item };
   }

@@ -6,7 +6,11 @@ import type { Line } from './line.js';
 export interface Lane<W extends Holding> {
   readonly tenant: string;
   weight: number;
+  /** Tasks that have a place. */
   held: number;
+  /** Places that they hold beyond one each, being heavy. */
+  extra: number;
+  /** Of input on its way nobody knows what it will be: it counts for one place each. */
   expected: number;
   readonly waiting: Line<W>;
   /** Whether it is among those of which calls are held back. */
@@ -28,13 +32,13 @@ export class HeldBack<W extends Holding> {
   /** Tenants that may have another place, as far as their own limit goes. */
   readonly #oldest = new Heap<Lane<W>>(isOlder);
   readonly #leastLoaded = new Heap<Lane<W>>(
-    (a, b) => loadOf(a) * head(b).asker.weight < loadOf(b) * head(a).asker.weight,
+    (a, b) => placesOf(a) * head(b).asker.weight < placesOf(b) * head(a).asker.weight,
   );
   /** Tenants that hold all the places that they may. */
   readonly #sated = new Heap<Lane<W>>(isOlder);
   /** All. */
   readonly #mostHeld = new Heap<Lane<W>>(
-    (a, b) => a.held * head(b).asker.weight > b.held * head(a).asker.weight,
+    (a, b) => heldPlaces(a) * head(b).asker.weight > heldPlaces(b) * head(a).asker.weight,
   );
 
   add(lane: Lane<W>, holding: W): void {
@@ -70,9 +74,21 @@ export class HeldBack<W extends Holding> {
   }
 }
 
-/** Places that a tenant has and expects. */
-export function loadOf({ held, expected }: { held: number; expected: number }): number {
+type Counts = Pick<Lane<Holding>, 'held' | 'extra' | 'expected'>;
+
+/** Tasks that a tenant has and expects. */
+export function loadOf({ held, expected }: Counts): number {
   return held + expected;
+}
+
+/** Places that a tenant holds. */
+export function heldPlaces({ held, extra }: Counts): number {
+  return held + extra;
+}
+
+/** Places that a tenant holds and expects. */
+export function placesOf(counts: Counts): number {
+  return heldPlaces(counts) + counts.expected;
 }
 
 function head<W extends Holding>({ waiting }: Lane<W>): W {

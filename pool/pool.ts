@@ -1,11 +1,12 @@
 import { performance } from 'node:perf_hooks';
 import { Admission } from './admission.js';
 import type { Asker } from './asker.js';
+import { Costs } from './costs.js';
 import { FairQueue, type Stop } from './fair-queue.js';
 import { createGroup, type Group, type Job } from './group.js';
 import { type Chosen, isFree, Parked } from './parked.js';
 import { PoolError } from './pool-error.js';
-import type { WorkerReport, WorkerSettings } from './task.js';
+import type { Task, WorkerReport, WorkerSettings } from './task.js';
 import { createTurn, type Turn } from './turn.js';
 
 export interface PoolOptions {
@@ -49,14 +50,15 @@ export interface Pool {
 export function createPool(options: PoolOptions): Pool {
   const admission = new Admission(options.threads + options.queue);
   const queue = new FairQueue<Job>(options.stopOf);
+  /** The charge until a task's real time is known, the places that it counts for, and the guess behind Retry-After. */
+  const costs = new Costs();
+  const estimateOf = ({ task }: Job) => costs.estimate(task);
   /** Groups that may have tasks. */
   const serving = new Set<Group>();
   const open = new Set<Group>();
   const parked = new Parked();
   let running = 0;
   let closing = false;
-  // Running mean of a task's milliseconds: the charge until the real one is known, and the guess behind Retry-After.
-  let typical = 50;
   let drained: (() => void) | undefined;
   const first = makeGroup(options.worker);
 
@@ -95,17 +97,16 @@ export function createPool(options: PoolOptions): Pool {
   }
 
   function takeNext(): Chosen | undefined {
-    const estimate = typical;
-    const next = queue.size > 0 ? queue.shift(estimate) : undefined;
-    return next && { tenant: next.tenant, job: next.item, estimate };
+    const next = queue.size > 0 ? queue.shift(estimateOf) : undefined;
+    return next && { tenant: next.tenant, job: next.item, estimate: estimateOf(next.item) };
   }
 
   function runJob({ tenant, job, estimate }: Chosen): void {
     const began = performance.now();
     running += 1;
-    const end = () => {
+    const end = (ok: boolean) => {
       const spent = performance.now() - began;
-      typical = typical * 0.9 + spent * 0.1;
+      costs.learn(job.task, spent, ok);
       running -= 1;
       queue.settle(tenant, estimate, spent);
       pump();
@@ -115,11 +116,11 @@ export function createPool(options: PoolOptions): Pool {
     job.group.threads.run(job.task, job).then(
       (outcome) => {
         job.resolve(outcome);
-        end();
+        end(outcome.ok);
       },
       (error) => {
         job.reject(error);
-        end();
+        end(false);
       },
     );
   }
@@ -150,7 +151,7 @@ export function createPool(options: PoolOptions): Pool {
   }
 
   function retryAfter(): number {
-    return Math.max(1, Math.ceil((admission.size * typical) / options.threads / 1000));
+    return Math.max(1, Math.ceil((admission.tasks * costs.typical) / options.threads / 1000));
   }
 
   function requireOpen(): void {
@@ -159,6 +160,7 @@ export function createPool(options: PoolOptions): Pool {
 
   const parts = {
     admission,
+    placesOf: (task: Task) => costs.places(task),
     enqueue({ tenant, weight }: Asker, job: Job) {
       const refusal = refusalOf(job);
       if (refusal) {

@@ -21,6 +21,8 @@ export interface CallTask {
   files?: TaskFiles;
   /** Milliseconds of its own deadline, where that is shorter than any task's. */
   timeoutMs?: number;
+  /** What it asks for, one of a few, where that makes its calls unlike in cost; see `Costs`. */
+  variant?: string;
 }
 
 /** A file as it came. */

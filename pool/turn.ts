@@ -25,6 +25,8 @@ export interface Turn {
 
 export interface TurnParts {
   admission: Admission;
+  /** Places that a task counts for. */
+  placesOf(task: Task): number;
   /** Puts a task into the line; gives how to take it out, which is false for one that runs. */
   enqueue(asker: Asker, job: Job): () => boolean;
   /** The error of a refusal, with the time after which to come back. */
@@ -37,7 +39,7 @@ export interface TurnParts {
 export function createTurn(
   asker: Asker,
   group: Group,
-  { admission, enqueue, refusal, requireOpen }: TurnParts,
+  { admission, placesOf, enqueue, refusal, requireOpen }: TurnParts,
 ): Turn {
   let expected: Expected | undefined;
   let withdraw: (() => void) | undefined;
@@ -45,16 +47,16 @@ export function createTurn(
   let left = false;
   group.enter();
 
-  function takePlace(): Release {
-    if (accepted) return admission.hold(asker);
-    const taken = expected ? expected.arrive() : take();
+  function takePlace(places: number): Release {
+    if (accepted) return admission.hold(asker, places);
+    const taken = expected ? expected.arrive(places) : take(places);
     accepted = true;
     return taken;
   }
 
-  function take(): Release {
+  function take(places: number): Release {
     requireOpen();
-    const taken = admission.take(asker);
+    const taken = admission.take(asker, places);
     if (typeof taken === 'string') throw refusal(taken);
     return taken;
   }
@@ -70,7 +72,7 @@ export function createTurn(
     },
     run(task, host) {
       return new Promise((resolve, reject) => {
-        const release = takePlace();
+        const release = takePlace(placesOf(task));
         group.enter();
         const end = () => {
           withdraw = undefined;

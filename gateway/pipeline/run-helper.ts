@@ -13,6 +13,7 @@ import { type CallHere, mayBeShort, type RunOptions, runHere, runShort } from '.
 import { type AdmittedCall, runTask } from './run-task.js';
 import type { LastStage } from './stage.js';
 import type { Caller } from './state.js';
+import { variantOf } from './variant.js';
 
 /** A call with all that its handler needs. */
 interface CompleteCall extends AdmittedCall, SourceFound {
@@ -26,6 +27,8 @@ interface PoolOptions {
   /** The helper's own deadline, where it is shorter than any task's. */
   timeoutMs: number | undefined;
   does: CallTask['does'];
+  /** What the call asks for, where that makes it unlike the helper's others in cost. */
+  variant: (input: Record<string, unknown>) => string | undefined;
 }
 
 /** Calls the handler where the plugin says, or gives a dry run's answer. What this thread has not imported is a worker's. */
@@ -34,7 +37,11 @@ export function runHelper(helper: Helper, forAll: RunOptions): LastStage<Complet
   const { timeoutMs: own = Number.POSITIVE_INFINITY } = declaration;
   const timeoutMs = Math.min(own, forAll.timeoutMs);
   const here = { ...forAll, timeoutMs, shipped };
-  const inPool = { fetch: forAll.fetch, timeoutMs: own < forAll.timeoutMs ? own : undefined };
+  const inPool = {
+    fetch: forAll.fetch,
+    timeoutMs: own < forAll.timeoutMs ? own : undefined,
+    variant: variantOf(helper),
+  };
   const parts = forAll.helpers.partsOf(helper);
   const handlesHere = declaration.runs === 'inline' ? functions : undefined;
   // Where what `setup` made is.
@@ -69,9 +76,10 @@ export function runHelper(helper: Helper, forAll: RunOptions): LastStage<Complet
 async function runInPool(
   { id: service, url: plugin }: Helper,
   call: CompleteCall,
-  { fetch, timeoutMs, does }: PoolOptions,
+  { fetch, timeoutMs, does, variant: variantFor }: PoolOptions,
 ): Promise<Answer> {
   const { input, files, state } = call;
+  const variant = variantFor(input);
   const task: CallTask = {
     kind: 'call',
     plugin,
@@ -80,6 +88,7 @@ async function runInPool(
     context: { service, request_id: state.requestId },
     ...(files ? { files } : {}),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(variant === undefined ? {} : { variant }),
   };
   const outcome = await runTask(call, task, { fetch: (request, signal) => fetch(call, request, signal) });
   if (!outcome.ok) throw readHandlerError(outcome, outcome.refusal);

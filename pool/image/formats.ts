@@ -27,7 +27,7 @@ export const lossyFormats: readonly ResultFormat[] = ['jpg', 'webp', 'avif'];
 /** What each engine writes; it is the one list of that. */
 const encoders: Record<ImageEngine['name'], { formats: readonly ResultFormat[]; animations: boolean }> = {
   sharp: { formats: ['png', 'jpg', 'webp', 'avif', 'gif'], animations: true },
-  jimp: { formats: ['png', 'jpg', 'webp', 'gif'], animations: false },
+  jimp: { formats: ['png', 'jpg', 'webp'], animations: false },
 };
 
 /** Whether an engine writes a format, whatever the picture; `same` is one that each can be asked for. */
@@ -40,7 +40,10 @@ export function canEncode(engine: ImageEngine['name'], format: OutputFormat | Re
  * chose the engine: it says first what can be had.
  */
 export function cannotEncode(engine: ImageEngine['name'], format: ResultFormat): string {
-  const able = outputFormats.filter((each) => canEncode(engine, each));
+  // A gif is made only where `same` is asked for.
+  const able = outputFormats.filter(
+    (each) => canEncode(engine, each) && (format !== 'gif' || each !== 'same'),
+  );
   return `must be ${either(able)} here: the image engine ${engine} writes no ${format}; sharp does, where HELPER_IMAGE_ENGINE lets it and it is installed`;
 }
 

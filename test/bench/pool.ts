@@ -80,7 +80,7 @@ function shifts(tenants: number): () => unknown {
   const queue = new FairQueue<object>();
   for (let id = 0; id < tenants; id += 1) queue.push(`t${id}`, {});
   return () => {
-    const next = queue.shift(1);
+    const next = queue.shift(() => 1);
     if (!next) throw new Error('nothing waits');
     queue.settle(next.tenant, 1, 2);
     queue.push(next.tenant, next.item);

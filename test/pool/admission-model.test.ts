@@ -14,12 +14,13 @@ const askers: Asker[] = [
 ];
 
 const asker = fc.constantFrom(...askers);
+const places = fc.integer({ min: 1, max: 3 });
 const step = fc.oneof(
-  { weight: 2, arbitrary: fc.record({ take: asker }) },
-  { weight: 1, arbitrary: fc.record({ hold: asker }) },
+  { weight: 2, arbitrary: fc.record({ take: asker, places }) },
+  { weight: 1, arbitrary: fc.record({ hold: asker, places }) },
   { weight: 4, arbitrary: fc.record({ release: fc.nat() }) },
   { weight: 6, arbitrary: fc.record({ expect: asker }) },
-  { weight: 2, arbitrary: fc.record({ arrive: fc.nat() }) },
+  { weight: 2, arbitrary: fc.record({ arrive: fc.nat(), places }) },
   { weight: 3, arbitrary: fc.record({ cancel: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ pass: fc.constantFrom(100, 400, 500) }) },
 );
@@ -32,10 +33,10 @@ async function go(admission: Pick<Admission, 'take' | 'hold' | 'expect' | 'size'
   const expected: Expected[] = [];
   for (const [at, one] of steps.entries()) {
     if ('take' in one) {
-      const taken = admission.take(one.take);
+      const taken = admission.take(one.take, one.places);
       told.push(`${at} ${typeof taken === 'string' ? taken : 'taken'}`);
       if (typeof taken !== 'string') held.push(taken);
-    } else if ('hold' in one) held.push(admission.hold(one.hold));
+    } else if ('hold' in one) held.push(admission.hold(one.hold, one.places));
     else if ('release' in one) held.splice(one.release % (held.length || 1), 1)[0]?.();
     else if ('expect' in one) {
       void admission.expect(one.expect).then((answer) => {
@@ -44,7 +45,7 @@ async function go(admission: Pick<Admission, 'take' | 'hold' | 'expect' | 'size'
       });
     } else if ('arrive' in one) {
       const [arrived] = expected.splice(one.arrive % (expected.length || 1), 1);
-      if (arrived) held.push(arrived.arrive());
+      if (arrived) held.push(arrived.arrive(one.places));
     } else if ('cancel' in one) expected.splice(one.cancel % (expected.length || 1), 1)[0]?.cancel();
     else mock.timers.tick(one.pass);
     await new Promise((resolve) => setImmediate(resolve));

@@ -3,6 +3,7 @@ import type { Asker } from '../../pool/asker.js';
 
 interface Lane {
   weight: number;
+  tasks: number;
   held: number;
   expected: number;
 }
@@ -30,9 +31,9 @@ export class PlainAdmission {
     return this.#held;
   }
 
-  take(asker: Asker): Release | Refusal {
+  take(asker: Asker, places = 1): Release | Refusal {
     const verdict = this.#judge(asker);
-    return verdict === 'now' || verdict === 'later' ? this.hold(asker) : verdict;
+    return verdict === 'now' || verdict === 'later' ? this.hold(asker, places) : verdict;
   }
 
   expect(asker: Asker): Promise<Expected | Refusal> {
@@ -55,14 +56,14 @@ export class PlainAdmission {
   }
 
   #judge({ tenant, weight, most }: Asker): 'now' | 'later' | Refusal {
-    const { held, expected } = this.#lanes.get(tenant) ?? { held: 0, expected: 0 };
-    if (most !== null && held >= most) return 'tenant_busy';
+    const { tasks, held, expected } = this.#lanes.get(tenant) ?? { tasks: 0, held: 0, expected: 0 };
+    if (most !== null && tasks >= most) return 'tenant_busy';
     const full = this.#held + this.#expected >= this.#capacity;
     const share = full ? this.#shareOf(tenant, weight) : this.#capacity;
     if (this.#held >= this.#capacity && held >= share) {
       return this.#lanes.size > 1 && held > share ? 'tenant_busy' : 'busy';
     }
-    if (most !== null && held + expected >= most) return 'later';
+    if (most !== null && tasks + expected >= most) return 'later';
     return full && held + expected >= share ? 'later' : 'now';
   }
 
@@ -72,13 +73,15 @@ export class PlainAdmission {
     return (this.#capacity * weight) / weights;
   }
 
-  hold({ tenant, weight }: Asker): Release {
+  hold({ tenant, weight }: Asker, places = 1): Release {
     const lane = this.#lane(tenant, weight);
-    lane.held += 1;
-    this.#held += 1;
+    lane.tasks += 1;
+    lane.held += places;
+    this.#held += places;
     return () => {
-      lane.held -= 1;
-      this.#held -= 1;
+      lane.tasks -= 1;
+      lane.held -= places;
+      this.#held -= places;
       this.#changed(tenant);
     };
   }
@@ -102,9 +105,9 @@ export class PlainAdmission {
     };
     const timer = setTimeout(cancel, soonMs);
     return {
-      arrive: () => {
+      arrive: (places) => {
         forget();
-        return this.hold(asker);
+        return this.hold(asker, places);
       },
       cancel,
     };
@@ -113,7 +116,7 @@ export class PlainAdmission {
   #lane(tenant: string, weight: number): Lane {
     let lane = this.#lanes.get(tenant);
     if (!lane) {
-      lane = { weight, held: 0, expected: 0 };
+      lane = { weight, tasks: 0, held: 0, expected: 0 };
       this.#lanes.set(tenant, lane);
     }
     lane.weight = weight;

@@ -1,5 +1,6 @@
 import { applyOperations } from '../apply.js';
 import type { EncodeOptions, ImageEngine, ResultFormat } from '../engine.js';
+import { cannotEncode } from '../formats.js';
 import { resampleRaster } from '../geometry/resample.js';
 import { turnRaster } from '../geometry/turn.js';
 import { productFormat } from '../header/header.js';
@@ -26,7 +27,7 @@ export async function createJimpEngine({ text }: { text: LoadText }): Promise<Im
   const decode = createJimpDecoder(webp);
   const jpeg = jimpCodec('image/jpeg');
 
-  const encoders: Partial<Record<ResultFormat, Encoder>> = {
+  const encoders: { [F in ResultFormat]?: Encoder } = {
     png: (raster) => encodePng(dropOpaqueAlpha(raster)),
     jpg: (raster, options) => new Uint8Array(jpeg.encode(raster, { quality: jpegQuality, ...options })),
     webp: (raster, options) => webp.encode(raster, options),
@@ -48,8 +49,11 @@ export async function createJimpEngine({ text }: { text: LoadText }): Promise<Im
         format: productFormat(header.format),
         frames: header.frames,
         size: { ...uprightSize(header), frames: 1 },
-        render: async (operations, format, options) =>
-          encoders[format](await run(operations, format === 'jpg'), options),
+        async render(operations, format, options) {
+          const encode = encoders[format];
+          if (!encode) throw new TypeError(cannotEncode('jimp', format));
+          return encode(await run(operations, format === 'jpg'), options);
+        },
         pixels: (operations) => run(operations, false),
       });
     },

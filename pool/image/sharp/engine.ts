@@ -45,8 +45,11 @@ const jpegOptions = { quality: 79, chromaSubsampling: '4:2:0', optimiseCoding: f
  * smooth pictures grow by 20 %.
  */
 const webpOptions = { quality: 80, effort: 2 };
-const avifOptions = { quality: 50, effort: 2, chromaSubsampling: '4:2:0', bitdepth: 8 } as const;
-const gifOptions = {};
+/**
+ * Effort 1 is half the time of effort 2 for 2 % more bytes, still 10 to 25 times a JPEG's; effort 0 is half of that again, and then a
+ * WebP is as small. Quality 60 looks like the others' defaults, in about six tenths of a JPEG's bytes.
+ */
+const avifOptions = { quality: 60, effort: 1, chromaSubsampling: '4:2:0', bitdepth: 8 } as const;
 /** Decoded bytes of a drawing from which on a second pipeline packs them in less CPU than Node's zlib. */
 const pipelineBytes = 700_000;
 
@@ -143,7 +146,8 @@ function pack(
     case 'webp':
       return toBytes(image.webp({ ...webpOptions, ...quality, delay, loop }));
     case 'gif':
-      return toBytes(image.gif({ ...gifOptions, delay, loop }));
+      // By sharp's defaults: below effort 6, which takes half the time, a picture of few colours does not keep them all.
+      return toBytes(image.gif({ delay, loop }));
     case 'avif':
       return toBytes(image.avif({ ...avifOptions, ...quality }));
   }

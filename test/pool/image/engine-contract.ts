@@ -6,6 +6,7 @@ import { formatTests } from './contract/formats.js';
 import { geometryTests } from './contract/geometry.js';
 import { legibilityTests } from './contract/legibility.js';
 import { optionTests } from './contract/options.js';
+import { outputTests } from './contract/outputs.js';
 import { resizeTests } from './contract/resize.js';
 import { sourceTests } from './contract/source.js';
 import { watermarkTests } from './contract/watermark.js';
@@ -31,6 +32,7 @@ export function imageEngineTests(
     resizeTests(bench);
     geometryTests(bench);
     optionTests(bench);
+    outputTests(bench, name);
     brokenPictureTests(bench);
   });
 }

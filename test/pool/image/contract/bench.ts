@@ -1,9 +1,10 @@
-import type { Image, ImageEngine, ImageFormat } from '../../../../pool/image/engine.js';
+import type { Image, ImageEngine, OutputFormat } from '../../../../pool/image/engine.js';
 import type { Raster } from '../../../../pool/image/raster.js';
 import type { Decode } from '../decoders.js';
 import { limits } from '../pictures.js';
 
-export const formats: ImageFormat[] = ['png', 'jpg', 'webp'];
+/** What both engines write. */
+export const formats = ['png', 'jpg', 'webp'] as const;
 export const purple = [128, 0, 128];
 
 /** An engine under test and the means to look at what it makes. */
@@ -13,7 +14,7 @@ export interface EngineBench {
   /** Another library than the engine's own. */
   decode: Decode;
   /** What the recipe makes of the picture, decoded. */
-  run(bytes: Uint8Array, recipe: (image: Image) => Image, format?: ImageFormat): Promise<Raster>;
+  run(bytes: Uint8Array, recipe: (image: Image) => Image, format?: OutputFormat): Promise<Raster>;
 }
 
 export function engineBench(getEngine: () => ImageEngine, decode: Decode): EngineBench {

@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import type { ImageFormat } from '../../../../pool/image/engine.js';
 import type { Raster } from '../../../../pool/image/raster.js';
 import {
   animation,
@@ -15,7 +14,7 @@ import {
 } from '../pictures.js';
 import { type EngineBench, formats, purple } from './bench.js';
 
-const signatures: Record<ImageFormat, string> = { png: '\x89PNG', jpg: '\xff\xd8\xff', webp: 'RIFF' };
+const signatures = { png: '\x89PNG', jpg: '\xff\xd8\xff', webp: 'RIFF' };
 const mediaTypes = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' };
 const places = {
   topLeft: [0.25, 0.25],

@@ -79,7 +79,7 @@ const mistakes: [what: string, call: (image: Image) => unknown, message: string]
   [
     'another format',
     (i) => i.encode('tiff' as never),
-    'encode: format must be png, jpg or webp, but is "tiff"',
+    'encode: format must be png, jpg, webp, avif or same, but is "tiff"',
   ],
   [
     'half a quality',
@@ -128,7 +128,7 @@ const refusals: [what: string, call: (image: Image) => unknown, details: object[
   [
     'the quality of a png',
     (i) => i.encode('png', { quality: 80 }),
-    [{ field: 'quality', problem: 'is for jpg and webp; a png has none' }],
+    [{ field: 'quality', problem: 'is for jpg, webp and avif; a png has none' }],
   ],
 ];
 

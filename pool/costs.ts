@@ -1,0 +1,71 @@
+import type { Task } from './task.js';
+
+/** Tasks of one helper, or of one kind that is no call. */
+interface Family {
+  /** Running mean of milliseconds by what the calls ask for. */
+  means: Map<string, number>;
+  /** The least of these. */
+  lightest: number;
+}
+
+/** Milliseconds below which no task is heavy: among short ones the ratio says little, and nobody waits long for either. */
+const shortMs = 100;
+/** Places that one task counts for at most. */
+const mostPlaces = 16;
+
+/**
+ * What a task is likely to cost, by what tasks of its kind have cost: those of one helper that ask for the same `variant`. Nothing here
+ * knows what a variant means: one that takes long is found out by the first that ends.
+ */
+export class Costs {
+  readonly #families = new Map<string, Family>();
+  #typical = 50;
+
+  /** Running mean of all tasks, in milliseconds. */
+  get typical(): number {
+    return this.#typical;
+  }
+
+  /** Milliseconds that a task is likely to take; as any, where none of its kind has ended. */
+  estimate(task: Task): number {
+    return this.#families.get(familyOf(task))?.means.get(variantOf(task)) ?? this.#typical;
+  }
+
+  /**
+   * Places that it counts for: how often the lightest kind of its helper goes into it. So a helper whose calls are all alike has as
+   * many places as there are, however long they take.
+   */
+  places(task: Task): number {
+    const family = this.#families.get(familyOf(task));
+    const mean = family?.means.get(variantOf(task));
+    if (!family || mean === undefined || mean <= shortMs) return 1;
+    return Math.min(mostPlaces, Math.max(1, Math.round(mean / Math.max(shortMs, family.lightest))));
+  }
+
+  /** To be told of each task that ended. One that failed before its usual time says nothing of what they cost. */
+  learn(task: Task, ms: number, ok: boolean): void {
+    this.#typical = this.#typical * 0.9 + ms * 0.1;
+    const name = familyOf(task);
+    const variant = variantOf(task);
+    const family = this.#families.get(name);
+    const mean = family?.means.get(variant);
+    if (!ok && (mean === undefined || ms < mean)) return;
+    const next = mean === undefined ? ms : mean * 0.8 + ms * 0.2;
+    if (!family) {
+      this.#families.set(name, { means: new Map([[variant, next]]), lightest: next });
+      return;
+    }
+    family.means.set(variant, next);
+    family.lightest = Math.min(...family.means.values());
+  }
+}
+
+function familyOf(task: Task): string {
+  if (task.kind !== 'call') return task.kind;
+  // A dry run of its own is another function.
+  return task.does === 'handler' ? task.context.service : `${task.context.service} ${task.does}`;
+}
+
+function variantOf(task: Task): string {
+  return (task.kind === 'call' && task.variant) || '';
+}
