@@ -94,7 +94,7 @@ function toImage(file: OpenedFile, copyOfBytes: () => Uint8Array, recipe: Recipe
       return then({ kind: 'border', ...options }, grown);
     },
     watermark(options) {
-      const logo = options.mark === undefined ? undefined : recordOf(options.mark, 'watermark');
+      const logo = options?.mark === undefined ? undefined : recordOf(options.mark, 'watermark');
       const operation = { kind: 'watermark', ...judgeMark(options, logo?.pixels) } as const;
       return then(operation, size, logo && larger(largestOverlay, logo.largest));
     },
