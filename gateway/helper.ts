@@ -73,7 +73,7 @@ export const pictureOutput = {
     type: 'integer',
     minimum: 1,
     maximum: 100,
-    description: 'Quality of the result, from 1 (a small file) to 100 (the finest picture); a png has none.',
+    description: 'Quality of the result, from 1 (a small file) to 100 (the finest picture).',
   },
 } as const;
 

@@ -23,8 +23,6 @@ export interface PoolOptions {
 export interface Pool {
   /** Starts every worker and says what they found. Throws where they cannot start. */
   start(): Promise<WorkerReport>;
-  /** The image engine that threads were told to use, or have found when they started; undefined before. */
-  engine(): WorkerReport['engine'] | undefined;
   /** The threads that `start` starts. */
   readonly first: Group;
   /**
@@ -178,7 +176,6 @@ export function createPool(options: PoolOptions): Pool {
 
   return {
     first,
-    engine: () => first.threads.engine(),
     start() {
       serving.add(first);
       return first.threads.start();

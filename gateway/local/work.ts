@@ -68,7 +68,7 @@ export function openWork(options: WorkOptions): Work {
     ),
   );
   // Threads that start when they are needed may not have by then, and be needed for nothing else.
-  const engine = () => pool.engine() ?? (onDemand ? engineToBe(config.imageEngine) : undefined);
+  const engine = () => pool.first.threads.engine() ?? (onDemand ? engineToBe(config.imageEngine) : undefined);
   const loading = loadHelpers({ folders, fonts: config.fonts, engine, logger, ...(onDemand ? {} : { env }) });
   const onSlowSetup = createSlowSetupNotice(logger);
   const pool = closers.own(

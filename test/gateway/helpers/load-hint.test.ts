@@ -11,6 +11,7 @@ const told: [message: string, hint: string][] = [
   ['Module "file:///srv/_d.json" needs an import attribute of type "json"', "with { type: 'json' }"],
   ['Module "file:///srv/_d.json" needs an import attribute of "type: json"', "with { type: 'json' }"],
   ['defineHelper is not defined', `write "import { defineHelper } from 'helper-gateway/helper'"`],
+  ['pictureOutputRules is not defined', `import { pictureOutputRules } from 'helper-gateway/helper'`],
   ['text/x did not settle within 30000 ms', 'something that it awaits at its top never comes'],
 ];
 

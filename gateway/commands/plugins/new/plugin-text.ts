@@ -18,6 +18,7 @@ export default defineHelper({
   summary: 'Repeats a text.',
 
   // A JSON Schema: each property is a parameter. What does not fit is refused, with the field's name, before the handler is asked.
+  // Beside JSON Schema's keywords there are color, choice, fraction, measure, drawable, encodable and onlyWith.
   input: {
     type: 'object',
     required: ['text'],

@@ -32,6 +32,9 @@ const declaration = describeDeclaration({
       round: { type: 'boolean' },
       width: { type: 'integer', default: 20 },
       ink: { anyOf: [{ const: 'auto' }, { type: 'string', color: true }] },
+      shade: { type: 'string', color: { auto: true }, default: 'auto' },
+      size: { type: ['integer', 'string'], measure: { minimum: 4, maximum: 90, auto: true }, default: 12 },
+      edge: { type: ['integer', 'string'], measure: { minimum: 4, maximum: 90 } },
       name: { type: 'string' },
     },
   },
@@ -103,6 +106,9 @@ describe('completion of call', () => {
     expect(await call('a/draw', '--round=')).to.deep.equal(['--round=true', '--round=false', ':4']);
     expect(await call('a/draw', '--width', '')).to.deep.equal(['20\tdefault', ':4']);
     expect(await call('a/draw', '--ink', '')).to.include.members(['auto', 'tomato']);
+    expect(await call('a/draw', '--shade', '')).to.include.members(['auto', 'tomato']);
+    expect(await call('a/draw', '--size', '')).to.deep.equal(['auto', '12\tdefault', ':4']);
+    expect(await call('a/draw', '--edge', '')).to.deep.equal([':4']);
     expect(await call('a/draw', '--name', '')).to.deep.equal([':4']);
   });
 
