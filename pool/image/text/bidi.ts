@@ -24,8 +24,14 @@ const turning =
 const beyondUnits = /[\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/gu;
 const twoHebrew = '\u05d0\u05d0';
 
-const controls = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
-const space = /[\s\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
+/** Embeddings and overrides, which are as if they were not there once they have done their work (UAX #9, rule X9). */
+const removed = /[\u202a-\u202e]/;
+/** Joiners and their like go with the character before them, whatever became of theirs (the same rule). */
+const following = /[\u00ad\u200b-\u200d\u2060-\u2064\ufeff]/;
+/** Isolates and marks, which have a place among the runs. */
+const marks = /[\u061c\u200e\u200f\u2066-\u2069]/;
+const mark = '\u200e';
+const trailing = /[\s\u00ad\u200b-\u200d\u202a-\u202e\u2060-\u2069\ufeff]/;
 
 /**
  * Resolves the directions of a paragraph by the Unicode Bidirectional Algorithm (UAX #9). It runs as a whole in the direction
@@ -56,14 +62,14 @@ export function lineOf(
   const piece = text.slice(start, end);
   if (!levels) return before + piece + after + ending;
   let spaces = end;
-  while (spaces > start && space.test(text[spaces - 1] as string)) spaces--;
+  while (spaces > start && trailing.test(text[spaces - 1] as string)) spaces--;
   let line = '';
   let depth = 0;
 
-  function add(characters: string, level: number): void {
+  function add(characters: string, resolved: number): void {
     if (characters === '') return;
     // Two levels up, so that even the first stands in an override, which from level 0 leads to level 2.
-    const wanted = level + 2;
+    const wanted = resolved + 2;
     if (depth === 0) {
       line += leftOverride;
       depth = 2;
@@ -73,13 +79,16 @@ export function lineOf(
     line += characters;
   }
 
-  add(before, levels[start] ?? base);
+  let level = levels[start] ?? base;
+  add(before, level);
   for (let i = start; i < end; i++) {
     const character = text[i] as string;
-    // What ends a line goes to its end (UAX #9, rule L1).
-    if (!controls.test(character)) add(character, i >= spaces ? base : (levels[i] as number));
+    if (removed.test(character)) continue;
+    // Spaces that end a line go to its end (UAX #9, rule L1).
+    if (!following.test(character)) level = i >= spaces ? base : (levels[i] as number);
+    add(marks.test(character) ? mark : character, level);
   }
-  add(after, levels[end - 1] ?? base);
+  add(after, level);
   add(ending, base);
   return line;
 }

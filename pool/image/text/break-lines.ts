@@ -91,43 +91,48 @@ export function breakLines(
   return lines;
 }
 
-function endOfLine(
-  { paragraph, opportunities, ends, sums }: Breakable,
-  start: number,
-  room: number,
-  widths: Widths,
-) {
+function endOfLine(line: Breakable, start: number, room: number, widths: Widths): number {
   let end = start;
-  for (const opportunity of opportunities) {
+  for (const opportunity of line.opportunities) {
     if (opportunity <= start) continue;
-    const inked = trimmedEnd(paragraph.text, start, opportunity);
-    const hyphenated = opportunity < paragraph.text.length && paragraph.text[inked - 1] === softHyphen;
-    const width = widthOf(sums, start, inked) + (hyphenated ? widths.of(hyphen) : 0);
-    if (width > room) break;
+    if (widthOfLine(line, start, opportunity, widths) > room) break;
     end = opportunity;
   }
-  return end > start ? end : (lastFitting(ends, sums, start, room) ?? paragraph.text.length);
+  return end > start ? end : lastFitting(line, start, room, widths);
 }
 
 /** The end of the last grapheme that fits, and of the first in any case. */
-function lastFitting(ends: number[], sums: Float64Array, start: number, room: number): number | undefined {
-  const from = ends.findIndex((end) => end > start);
-  let fitting = ends[from];
-  for (let i = from + 1; i < ends.length && widthOf(sums, start, ends[i] as number) <= room; i++)
-    fitting = ends[i];
+function lastFitting(line: Breakable, start: number, room: number, widths: Widths): number {
+  const [first = line.paragraph.text.length, ...others] = line.ends.filter((end) => end > start);
+  let fitting = first;
+  for (const end of others) {
+    if (widthOf(line.sums, start, end) > room) break;
+    if (widthOfLine(line, start, end, widths) <= room) fitting = end;
+  }
   return fitting;
 }
 
-function toLine({ paragraph, sums }: Breakable, start: number, end: number, widths: Widths): Line {
-  const { text } = paragraph;
-  const inked = trimmedEnd(text, start, end);
-  const hyphenated = end < text.length && text[inked - 1] === softHyphen;
-  const ending = hyphenated ? hyphen : '';
-  const joins = joinersOf(text, start, inked);
-  return {
-    text: lineOf(paragraph, start, inked, { ...joins, ending }),
-    width: widthOf(sums, start, inked) + (hyphenated ? widths.of(hyphen) : 0),
-  };
+/** Without the spaces at its end, with the hyphen that it may end in. */
+function widthOfLine(
+  { paragraph: { text }, sums }: Breakable,
+  start: number,
+  end: number,
+  widths: Widths,
+): number {
+  const ending = endsInHyphen(text, start, end) ? widths.of(hyphen) : 0;
+  return widthOf(sums, start, trimmedEnd(text, start, end)) + ending;
+}
+
+function endsInHyphen(text: string, start: number, end: number): boolean {
+  return end < text.length && end - start > 1 && text[end - 1] === softHyphen;
+}
+
+function toLine(line: Breakable, start: number, end: number, widths: Widths): Line {
+  const { paragraph } = line;
+  const inked = trimmedEnd(paragraph.text, start, end);
+  const ending = endsInHyphen(paragraph.text, start, end) ? hyphen : '';
+  const text = lineOf(paragraph, start, inked, { ...joinersOf(paragraph.text, start, inked), ending });
+  return { text, width: widthOfLine(line, start, end, widths) };
 }
 
 /** As many graphemes as leave room for the ellipsis, and none of them a space before it. */

@@ -5,7 +5,6 @@ import { LRUCache } from 'lru-cache';
 import { codedError } from '../../coded-error.js';
 import { once } from '../../once.js';
 import type { FontSet } from './fonts.js';
-
 import { type Box, type Layout, layOut, lineBreak, type PreparedText, prepareText } from './layout.js';
 import { inkColors, standsOutFrom } from './luminance.js';
 import type { Align, TextStyle } from './style.js';
@@ -21,8 +20,8 @@ export interface Overlay {
 
 export interface TextRenderer {
   /**
-   * Text, shrunk until its ink, with its outline, fits the room. A line break in it begins a line. Undefined where there is no ink, as in a
-   * line of spaces. Throws `{code: 'invalid_input', details}` for a character that no font can draw.
+   * Text, shrunk until its ink, with its outline, fits the room. A line break in it begins a line. Undefined where there is
+   * no ink, as in a line of spaces. Throws `{code: 'invalid_input', details}` for a character that no font can draw.
    */
   render(text: string, style: TextStyle): Overlay | undefined;
 }
@@ -48,8 +47,8 @@ const startResvg = once(async () => {
 });
 
 /**
- * The one renderer of watermark text, whatever the image engine: the same text gives the same pixels. Shaping, accents
- * and right-to-left order are resvg's. Its results are kept, 16 MB at most, since a tenant's watermark is mostly the
+ * The one renderer of watermark text, whatever the image engine: the same text gives the same pixels. Shaping and accents
+ * are resvg's. Its results are kept, 16 MB at most, since a tenant's watermark is mostly the
  * same one.
  */
 export async function createTextRenderer(fonts: FontSet): Promise<TextRenderer> {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { LogoOptions, Position, WatermarkOptions } from '../../../../pool/image/engine.js';
-import { drawMark } from '../../../../pool/image/mark/draw.js';
+import { drawMark, laid, madeOfText } from '../../../../pool/image/mark/draw.js';
 import { judgeMark } from '../../../../pool/image/mark/judge.js';
 import type { Measure } from '../../../../pool/image/measure.js';
 import type { Raster } from '../../../../pool/image/raster.js';
@@ -108,6 +108,25 @@ describe('a mark', () => {
         },
       ),
       { numRuns: 300 },
+    );
+  });
+
+  it('keeps its text inside large pictures too, without one being drawn on', () => {
+    const long = fc.integer({ min: 1, max: 3000 });
+    fc.assert(
+      fc.property(long, long, placing, style, (width, height, place, text) => {
+        const mark = judgeMark({ ...place, ...text }, undefined);
+        const made = mark.text && madeOfText({ width, height }, mark.text, mark, renderer);
+        if (!made) return;
+        const { room, overlay } = made;
+        const [{ left, top } = { left: -1, top: -1 }] = laid({ width, height }, made, mark).places;
+        const slack = Math.min(room.width, room.height) > 3 ? 0 : 3;
+        expect(Math.min(left - room.left, top - room.top)).to.be.at.least(-slack);
+        expect(left + overlay.width).to.be.at.most(room.left + room.width + slack);
+        expect(top + overlay.height).to.be.at.most(room.top + room.height + slack);
+        expect(overlay.data.length).to.equal(overlay.width * overlay.height * 4);
+      }),
+      { numRuns: 150 },
     );
   });
 
