@@ -16,9 +16,14 @@ export function isPicture({ type }: BodyAnswer): boolean {
   return pictureType.test(type);
 }
 
+/** Whether it is of a type that is looked at, however large. */
+export function isOfShownType({ type }: BodyAnswer): boolean {
+  return shownType.test(type);
+}
+
 /** Whether it can be sent as it is. */
-export function isShownWhole({ type, bytes }: BodyAnswer): boolean {
-  return shownType.test(type) && bytes.byteLength <= mostPictureBytes;
+export function isShownWhole(answer: BodyAnswer): boolean {
+  return isOfShownType(answer) && answer.bytes.byteLength <= mostPictureBytes;
 }
 
 /** A picture that cannot is shown by a smaller one, enough to judge it by and not so much as to fill a model's context. */

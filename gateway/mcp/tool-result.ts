@@ -3,7 +3,7 @@ import { type Answer, jsonText } from '../../pool/answer.js';
 import type { BodyAnswer } from '../../pool/body-answer.js';
 import type { Helper } from '../helpers/registry.js';
 import { fileFacts } from './schema/file-facts.js';
-import { isPicture, isShownWhole, mostFileBytes } from './sizes.js';
+import { isOfShownType, isPicture, isShownWhole, mostFileBytes } from './sizes.js';
 
 type Content = CallToolResult['content'][number];
 
@@ -50,7 +50,8 @@ async function fileContent(found: Found, answer: BodyAnswer): Promise<Content[]>
 async function picture(found: Found, answer: BodyAnswer): Promise<Content[]> {
   const { preview, kept } = found;
   if (isShownWhole(answer)) return [image(answer), ...(kept ? await told(found, answer) : [])];
-  const shown = preview ? 'This is a preview of it. ' : 'It is too large to be shown here. ';
+  const why = isOfShownType(answer) ? 'too large' : 'of a type not';
+  const shown = preview ? 'This is a preview of it. ' : `It is ${why} to be shown here. `;
   return [...(preview ? [image(preview)] : []), ...(await told(found, answer, shown))];
 }
 

@@ -22,7 +22,7 @@ export async function makePreview(
   limits: ImageLimits,
   { maxBytes }: PreviewOptions,
 ): Promise<EncodedImage> {
-  const whole = await engine.open(bytes, limits);
+  const whole = await engine.open(await readable(bytes, limits), limits);
   let area = Math.min(1, (maxBytes * pixelsPerByte) / (whole.width * whole.height));
   let format: 'jpg' | 'webp' | undefined;
   for (;;) {
@@ -36,6 +36,12 @@ export async function makePreview(
     // A picture of half the area takes more than half the bytes: the aim is a little below the limit.
     area *= Math.min(step, (0.9 * maxBytes) / encoded.body.byteLength);
   }
+}
+
+/** No engine takes an AVIF in, but a helper may have answered with one. */
+async function readable(bytes: Uint8Array, limits: ImageLimits): Promise<Uint8Array> {
+  const isAvif = Buffer.from(bytes.subarray(4, 12)).toString('latin1') === 'ftypavif';
+  return isAvif ? (await import('./read-avif.js')).avifToPng(bytes, limits) : bytes;
 }
 
 /** The picture at a share of its area. */

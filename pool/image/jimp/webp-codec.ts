@@ -1,10 +1,9 @@
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import decode, { init as startDecoder } from '@jsquash/webp/decode.js';
 import encode, { init as startEncoder } from '@jsquash/webp/encode.js';
 import { simd } from 'wasm-feature-detect';
 import type { EncodeOptions } from '../engine.js';
 import type { Raster } from '../raster.js';
+import { asBytes, readCodec } from '../wasm-codec.js';
 
 /** WebP for where there is no native codec: libwebp compiled to WebAssembly. */
 export interface WebpCodec {
@@ -16,13 +15,10 @@ export interface WebpCodec {
 /** The same settings as those of the native engine. */
 const options = { quality: 80, method: 2 };
 
-/**
- * Starts the codec. Left alone it would fetch its modules from a file URL, which Node does not do, so they are read
- * and handed over. After a fault within the module its memory is not to be trusted: it is started again.
- */
+/** Starts the codec. After a fault within the module its memory is not to be trusted: it is started again. */
 export async function createWebpCodec(): Promise<WebpCodec> {
-  const decoder = await readModule('dec/webp_dec.wasm');
-  const encoder = await readModule((await simd()) ? 'enc/webp_enc_simd.wasm' : 'enc/webp_enc.wasm');
+  const decoder = await readCodec('@jsquash/webp/codec/dec/webp_dec.wasm');
+  const encoder = await readCodec(`@jsquash/webp/codec/enc/webp_enc${(await simd()) ? '_simd' : ''}.wasm`);
 
   async function start(): Promise<void> {
     await startDecoder(decoder);
@@ -52,20 +48,4 @@ export async function createWebpCodec(): Promise<WebpCodec> {
         return new Uint8Array(await encode(picture, { ...options, ...chosen }));
       }),
   };
-}
-
-interface ModuleOptions {
-  wasmBinary: Uint8Array;
-  print: () => void;
-  printErr: () => void;
-}
-
-async function readModule(name: string): Promise<ModuleOptions & object> {
-  const path = createRequire(import.meta.url).resolve(`@jsquash/webp/codec/${name}`);
-  const quiet = () => {};
-  return { wasmBinary: new Uint8Array(await readFile(path)), print: quiet, printErr: quiet };
-}
-
-function asBytes(data: Uint8ClampedArray): Uint8Array {
-  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }

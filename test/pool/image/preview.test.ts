@@ -13,6 +13,10 @@ const noise = (channels: 3 | 4) =>
       .map((v) => v & 255),
   );
 
+async function encodedAs(format: 'avif', bytes: Uint8Array): Promise<Uint8Array> {
+  return (await (await (await makeEngine('sharp')).open(bytes, limits)).encode(format)).body;
+}
+
 for (const name of ['sharp', 'jimp'] as const) {
   describe(`makePreview with ${name}`, () => {
     let engine: ImageEngine;
@@ -51,6 +55,25 @@ for (const name of ['sharp', 'jimp'] as const) {
       const { type, width } = await preview(await toSharp(noise(4)).png().toBuffer(), 5_000);
       expect(type).to.equal('image/webp');
       expect(width).to.be.lessThan(300);
+    });
+
+    it('can be had of an avif, which is taken in nowhere else', async () => {
+      const avif = await encodedAs('avif', await toSharp(noise(3)).png().toBuffer());
+      expect(await preview(avif, 1_000_000)).to.include({ type: 'image/jpeg', width: 300, height: 200 });
+      expect((await preview(avif, 3_000)).width).to.be.lessThan(300);
+      const clear = await encodedAs('avif', await toSharp(noise(4)).png().toBuffer());
+      expect(await preview(clear, 1_000_000)).to.include({ type: 'image/webp', width: 300 });
+    });
+
+    it('refuses an avif that says it is too large, or is broken', async () => {
+      const avif = await encodedAs('avif', await example());
+      const failure = (bytes: Uint8Array, maxPixels: number) =>
+        makePreview(engine, bytes, { ...limits, maxPixels }, { maxBytes: 1e6 }).catch((error) => error);
+      expect(await failure(avif, 153_599)).to.include({ code: 'image_too_large' });
+      expect(await failure(avif.subarray(0, 40), 1e6)).to.include({ code: 'bad_image' });
+      expect(await failure(avif.subarray(0, avif.length >> 1), 1e6)).to.include({ code: 'bad_image' });
+      // Nothing of it is left to the next.
+      expect(await preview(avif, 1_000_000)).to.include({ width: 480 });
     });
 
     it('says so where not even a pixel fits', async () => {
