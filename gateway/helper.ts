@@ -17,9 +17,13 @@ export type {
   Fit,
   Image,
   ImageFormat,
+  LogoOptions,
+  MarkOptions,
   OutputFormat,
+  Position,
   ResizeOptions,
   SourceImageFormat,
+  WatermarkOptions,
 } from '../pool/image/engine.js';
 export type {
   CallContext,

@@ -1,10 +1,10 @@
 import { Ajv } from 'ajv';
-import { sourceField, writtenForm } from './declared-helper.js';
+import { writtenForm } from './declared-helper.js';
 import { toProblems } from './explain-errors.js';
 import { asSchema, isObject } from './json-schema.js';
 import { didYouMean } from './nearest.js';
 import { ownSchemas } from './own-schemas.js';
-import { reservedNames } from './parameters/gateway-parameters.js';
+import { parameterReasons } from './parameter-names.js';
 import { describeValue, quote } from './quote.js';
 
 /** JSON Schema of a plugin's default export. `callable: true` is a function, which JSON Schema has no word for. */
@@ -28,6 +28,10 @@ export const declarationSchema = {
         additionalProperties: false,
         properties: {
           kind: { type: 'string', enum: ['image', 'bytes'] },
+          parameter: { type: 'string' },
+          insteadOf: { type: 'string' },
+          notWith: { type: 'array', items: { type: 'string' } },
+          options: { type: 'array', items: { type: 'string' } },
           types: {
             type: 'array',
             minItems: 1,
@@ -77,11 +81,6 @@ export const declarationSchema = {
     handler: { callable: true },
   },
 } as const;
-
-const parameterName = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
-const neverNames = new Set(['__proto__', 'constructor', 'prototype']);
-/** Keywords that let in parameters without a name, or make a validator that answers later. */
-const refusedKeywords = ['patternProperties', 'propertyNames', '$async', '$ref'];
 
 const ajv = new Ajv({ ...ownSchemas, strict: true, allErrors: true, ownProperties: true, verbose: true });
 ajv.addKeyword({
@@ -168,31 +167,4 @@ function reasonFor(value: Record<string, unknown>, field: string, problem: strin
     return `${field} ${problem}; write { ${key}: ${quote(given)} }`;
   }
   return `${field} ${problem}`;
-}
-
-function parameterReasons({ input, source, files }: Record<string, unknown>): string[] {
-  const schema = asSchema(input);
-  const fields = Object.keys(asSchema(files));
-  const reserved = reservedNames(source === 'image' ? [sourceField] : []);
-  const taken = new Set([...reserved, ...Object.keys(asSchema(schema.properties))]);
-  const reasons = refusedKeywords
-    .filter((keyword) => Object.hasOwn(schema, keyword))
-    .map((keyword) => `input.${keyword} cannot be used: every parameter is listed in input.properties`);
-  for (const name of Object.keys(asSchema(schema.properties))) {
-    if (reserved.includes(name)) {
-      reasons.push(`the parameter ${name} is the gateway's own; give it another name`);
-    } else reasons.push(...nameReasons('parameter', name));
-  }
-  for (const name of fields) {
-    if (taken.has(name)) reasons.push(`the file ${name} has the name of a parameter; give it another name`);
-    else reasons.push(...nameReasons('file', name));
-  }
-  return reasons;
-}
-
-function nameReasons(what: string, name: string): string[] {
-  if (parameterName.test(name) && !neverNames.has(name)) return [];
-  return [
-    `the ${what} ${quote(name)} needs another name: a letter or _ and at most 63 letters, digits, _ and -`,
-  ];
 }

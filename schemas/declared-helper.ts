@@ -12,6 +12,12 @@ export interface FileField {
   /** `image`: the gateway looks at its header and opens it; `bytes`: it is handed on as it came. */
   kind: 'image' | 'bytes';
   required: boolean;
+  /** The helper's own parameter in whose place the file may come: one of the two has to. */
+  insteadOf?: string;
+  /** Parameters that mean nothing beside the file. */
+  notWith?: readonly string[];
+  /** Parameters that mean nothing without it. */
+  options?: readonly string[];
   /** Media types that are taken; any where absent. */
   types?: readonly string[];
   /** Bytes at most, where that is less than the gateway takes. */
@@ -95,8 +101,8 @@ export function describeDeclaration(value: unknown): DeclaredHelper {
 }
 
 function fileOf([name, value]: [string, unknown]): FileField {
-  const { kind, required, ...others } = asSchema(value) as Partial<FileField>;
-  return { ...others, field: name, parameter: name, kind: kind ?? 'image', required: required === true };
+  const { kind, required, parameter = name, ...others } = asSchema(value) as Partial<FileField>;
+  return { ...others, field: name, parameter, kind: kind ?? 'image', required: required === true };
 }
 
 function configOf([name, value]: [string, unknown]): ConfigField {

@@ -88,6 +88,7 @@ function createChecker(
     return { name, schema, required: required.has(name), allowed: describeProperty(schema, declared) };
   });
   const known = new Map(properties.map(({ name, schema }) => [name, schema]));
+  const described = new Map(properties.map(({ name, allowed }) => [name, allowed]));
   const names = [...known.keys()];
   const wholes = names.filter((name) => holdsOthers(followReference(asSchema(known.get(name)), declared)));
   const closedProperties = asSchema(closed.properties);
@@ -113,7 +114,8 @@ function createChecker(
     const has = (name: string) => Object.hasOwn(input, name) && input[name] !== undefined;
     judged.push(...onlyWithProblems({ has, values, problems: judged }));
     const hasLost = hasLostFile || isTextForFile(input, files);
-    judged.push(...sourceProblems(files, { has, uploaded, hasLost, dryrun }));
+    const allowed = (name: string) => described.get(name) ?? '';
+    judged.push(...sourceProblems(files, { has, uploaded, hasLost, dryrun, allowed }));
     delete values.dryrun;
     const problems = boundProblems([...judged, ...unknown], judged.length + unknownCount);
     return { input: values, problems };
@@ -135,9 +137,15 @@ function checkDefaults(judge: Judge, properties: readonly ParameterProperty[]): 
   if (refused.length > 0) throw new Error(`a default is refused by its own schema: ${list(refused)}`);
 }
 
-/** The files that come with an example of a call, which tells of none: each that it requires and does not name. */
+/**
+ * The files that come with an example of a call, which tells of none: each that it requires and does not name, by its url or by the
+ * parameter whose place it takes.
+ */
 export function uploadsOf(files: readonly FileField[], input: Record<string, unknown>): string[] {
-  const wanted = files.filter(({ parameter, required }) => required && !Object.hasOwn(input, parameter));
+  const wanted = files.filter(({ parameter, required, insteadOf }) => {
+    const isAsked = required || (insteadOf !== undefined && !Object.hasOwn(input, insteadOf));
+    return isAsked && !Object.hasOwn(input, parameter);
+  });
   return wanted.map(({ field }) => field);
 }
 

@@ -1,6 +1,6 @@
 import type { Checked, CheckedFields } from './checked.js';
 import type { DryrunContext, HandlerContext, HelperContext, SetupContext } from './context.js';
-import type { FileField, FileFields, FilesOf } from './files.js';
+import type { FileField, FileFields, FilesOf, UrlsOf } from './files.js';
 import type { DryrunInputOf, InputOf, SentInputOf } from './inputs.js';
 import type { HelperResult } from './result.js';
 import type { ConfigField, ConfigFields, ConfigOf } from './settings.js';
@@ -33,9 +33,7 @@ export interface Declaration<Input, Output, Source, Files, Config, State, Result
   output?: Checked<Output>;
   /** Checked against `input` when the gateway starts. */
   examples?: readonly HelperExample<
-    NoInfer<
-      SentInputOf<Input> & SourceInput<Source> & { [File in keyof Files]?: string } & { dryrun?: boolean }
-    >
+    NoInfer<SentInputOf<Input> & SourceInput<Source> & UrlsOf<Files> & { dryrun?: boolean }>
   >[];
   /**
    * `pool` (default): in a worker thread. `inline`: on the main thread, for work that is known to stay under a millisecond;
@@ -57,7 +55,7 @@ export interface Declaration<Input, Output, Source, Files, Config, State, Result
   cache?: boolean;
   /** `image`: one required picture, from the parameter `url` or the multipart field `file`, is `context.image`. */
   source?: Source;
-  /** Files by their names: each a multipart field, or a parameter that holds a url; they are `context.files`. */
+  /** Files by their names: each a multipart field, or a parameter that holds a url (`parameter`); they are `context.files`. */
   files?: CheckedFields<Files, FileField>;
   /** Values from the environment by their names: they are `context.config`. */
   config?: CheckedFields<Config, ConfigField>;
@@ -67,12 +65,12 @@ export interface Declaration<Input, Output, Source, Files, Config, State, Result
   dryrun?:
     | (TakesFile<Source, Files> extends true ? never : 'run')
     | ((
-        input: DryrunInputOf<Input> & SourceInput<Source>,
+        input: DryrunInputOf<Input> & SourceInput<Source> & UrlsOf<Files>,
         context: DryrunContext<ConfigOf<Config>>,
       ) => Record<string, unknown> | Promise<Record<string, unknown>>);
   /** Answers a call. */
   handler: (
-    input: InputOf<Input> & SourceInput<Source>,
+    input: InputOf<Input> & SourceInput<Source> & UrlsOf<Files>,
     context: HandlerContext<Source, FilesOf<Files>, ConfigOf<Config>, State>,
   ) => Result | Promise<Result>;
 }

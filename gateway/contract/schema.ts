@@ -45,7 +45,7 @@ export interface Schema {
   readonly color?: true | { readonly auto: true };
   /** On a string: `{ png: [], jpg: ['jpeg'] }` takes a name or one of its aliases, in any case; becomes the name. */
   readonly choice?: Named<readonly string[]>;
-  /** On `['number', 'string']`: 0 to 1, `"50%"`, or 2 to 100 as per cent; becomes a number from 0 to 1. */
+  /** On `['number', 'string']`: 0 to 1, `"50%"`, or 2 to 100 as per cent; becomes a number from 0, or from `minimum`, to 1. */
   readonly fraction?: true;
   /**
    * On `['integer', 'string']`: a length in a picture, in whole pixels from `minimum` to `maximum`; with `percent` also `"5%"`, of

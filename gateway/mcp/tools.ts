@@ -54,12 +54,12 @@ function describe(
   const parts = [
     summary,
     ...(description === undefined ? [] : [description]),
-    ...files.map((file) => describeFile(file, folder)),
+    ...files.map((file) => describeTaking(file, folder)),
   ];
   return parts.join('\n\n');
 }
 
-function describeFile({ parameter, kind, required, types }: FileField, folder: string | undefined): string {
+function describeTaking({ parameter, kind, required, types }: FileField, folder: string | undefined): string {
   const what = `${kind === 'image' ? 'a picture' : 'a file'}${types ? ` (${types.join(', ')})` : ''}`;
   const takes = `${required ? 'Takes' : 'May take'} ${what}: give its`;
   return folder === undefined

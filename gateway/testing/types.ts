@@ -1,5 +1,6 @@
 import type { Fetched, FetchOptions } from '../contract/context.js';
 import type { Declaration } from '../contract/declaration.js';
+import type { UrlsOf } from '../contract/files.js';
 import type { SentInputOf } from '../contract/inputs.js';
 import type { Binary } from '../contract/result.js';
 
@@ -73,9 +74,8 @@ type Parts<Helper> =
 export type InputFor<Helper> =
   Parts<Helper> extends { input: infer Input; source: infer Source; files: infer Files }
     ? SentInputOf<Input> &
-        (Source extends 'image' ? { url?: string } : unknown) & { [Name in keyof Files]?: string } & {
-          dryrun?: boolean;
-        }
+        (Source extends 'image' ? { url?: string } : unknown) &
+        UrlsOf<Files> & { dryrun?: boolean }
     : Any;
 
 /** How it may be called. */

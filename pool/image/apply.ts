@@ -3,10 +3,10 @@ import { compositeRaster } from './geometry/composite.js';
 import { cropRaster } from './geometry/crop.js';
 import { rotateRaster } from './geometry/rotate.js';
 import { turnRaster } from './geometry/turn.js';
+import { drawMark } from './mark/draw.js';
 import type { Raster } from './raster.js';
 import type { Operation } from './recipe.js';
 import type { LoadText } from './text/overlay.js';
-import { drawWatermark } from './text/placement.js';
 
 /** What a recipe runs with. */
 export interface Tools {
@@ -56,7 +56,7 @@ function resize(raster: Raster, { width, height }: { width: number; height: numb
 }
 
 async function watermark(raster: Raster, step: Operation & { kind: 'watermark' }, { text }: Tools) {
-  drawWatermark(raster, step, await text());
+  await drawMark(raster, step, text);
   return raster;
 }
 

@@ -13,6 +13,8 @@ export type ResultFormat = ImageFormat | SourceImageFormat;
 
 export type Corner = 'top-left' | 'top-right' | 'bottom-left' | 'bottom-right';
 
+export type Position = Corner | 'center';
+
 /** What an image may cost at most; both limits hold for the input and for the result. */
 export interface ImageLimits {
   /** Width × height × frames. */
@@ -36,20 +38,49 @@ export interface BorderOptions {
   inset?: boolean | undefined;
 }
 
-export interface WatermarkOptions {
+/** Where a mark goes, and how. */
+export interface MarkOptions {
+  /** Default `bottom-right`. */
+  position?: Position | undefined;
+  /** 0 (invisible) to 1 (solid); default 0.5. */
+  opacity?: number | undefined;
+  /**
+   * Distance from the edges: pixels, per cent of the picture's shorter side, or `auto`, the default: a twentieth of that, for text no more
+   * than half its font size. A tenth of each side is left to the mark at least.
+   */
+  margin?: Measure | 'auto' | undefined;
+  /** Degrees clockwise by which the mark is turned; default 0. It is shrunk where it would not fit inside. */
+  rotate?: number | undefined;
+  /**
+   * Covers all of the picture with copies, some cut at the edges, in place of one mark at its position; `spacing` is between them: pixels,
+   * per cent of the picture's shorter side, or `auto`, the default: half the mark's longer side.
+   */
+  tile?: { spacing?: Measure | 'auto' | undefined } | undefined;
+}
+
+/** A text as a mark. */
+export interface WatermarkOptions extends MarkOptions {
   /** Every character must be drawable by a loaded font; with `wrap` a line break ends a line. */
   text: string;
-  position: Corner;
-  /** 0 (invisible) to 1 (solid). */
-  opacity: number;
-  /** Pixels, or a twentieth of the picture's shorter side and at least 12; shrunk where the text would not fit inside. */
-  fontSize: number | 'auto';
-  /** `#rrggbb`, or black or white, whichever stands out more from the pixels that the text lies on. */
-  color: string;
+  /**
+   * Pixels, or `auto`, the default: a twentieth of the picture's shorter side and at least 12; shrunk where the text would not fit inside.
+   */
+  fontSize?: number | 'auto' | undefined;
+  /** `#rrggbb`, or `auto`, the default: black or white, whichever stands out more from the pixels that the text lies on. */
+  color?: string | undefined;
   /** Pixels around the letters, in black or white, whichever stands out from their colour; shrunk as the text is. Default 0. */
   outline?: number | undefined;
   /** Breaks the text into lines as wide as there is room, at most so many: what is left then gives way to an ellipsis. Without it the text is one line. */
   wrap?: { maxLines: number } | undefined;
+  mark?: undefined;
+}
+
+/** Another picture as a mark: its first frame, with its transparency. */
+export interface LogoOptions extends MarkOptions {
+  mark: Image;
+  /** Its width as a fraction of the picture's, 0.001 to 1; default 0.2. Shrunk where it would not fit inside. */
+  scale?: number | undefined;
+  text?: undefined;
 }
 
 /**
@@ -116,7 +147,8 @@ export interface Image {
   readonly bytes: Uint8Array;
   /** A border of one colour, around the picture or over its edges. */
   border(options: BorderOptions): Image;
-  watermark(options: WatermarkOptions): Image;
+  /** Writes a text on every frame, or lays a picture on it. */
+  watermark(options: WatermarkOptions | LogoOptions): Image;
   /** Another size. Larger than the source is allowed. */
   resize(options: ResizeOptions): Image;
   /** A part of the picture. */

@@ -1,15 +1,14 @@
-/** A length in a picture: whole pixels, or per cent of its shorter side, such as `"5%"`. */
+/** A length in a picture: whole pixels, or per cent of a side, such as `"5%"`. */
 export type Measure = number | `${number}%`;
 
-const percent = /^\d{1,3}(?:\.\d{1,6})?%$/;
+const percent = /^\d{1,9}(?:\.\d{1,9})?%$/;
 
-/** Whether a text is a share of 0 to 100 per cent. */
-export function isPercent(value: unknown): value is `${number}%` {
-  return typeof value === 'string' && percent.test(value) && Number.parseFloat(value) <= 100;
+/** The per cent that a text says; undefined for what is none. */
+export function percentIn(value: unknown): number | undefined {
+  return typeof value === 'string' && percent.test(value) ? Number.parseFloat(value) : undefined;
 }
 
-/** What a measure is in a picture of this size, in whole pixels. */
-export function inPixels(measure: Measure, { width, height }: { width: number; height: number }): number {
-  if (typeof measure === 'number') return measure;
-  return Math.round((Math.min(width, height) * Number.parseFloat(measure)) / 100);
+/** The measure in whole pixels, where 100 per cent are `whole`. */
+export function inPixels(measure: Measure, whole: number): number {
+  return typeof measure === 'number' ? measure : Math.round(((percentIn(measure) ?? 0) / 100) * whole);
 }

@@ -12,6 +12,7 @@ import { keepsAnimation, mediaTypes } from './formats.js';
 import { planResize } from './geometry/plan-resize.js';
 import { rotatedSize } from './geometry/rotate.js';
 import { checkResult, checkStep, type Size } from './limits.js';
+import { judgeMark } from './mark/judge.js';
 import { judgeBorder, judgeComposite, judgeCrop, judgeEncode, judgeResize, judgeRotate } from './options.js';
 import type { Raster } from './raster.js';
 import type { Operation } from './recipe.js';
@@ -93,7 +94,9 @@ function toImage(file: OpenedFile, copyOfBytes: () => Uint8Array, recipe: Recipe
       return then({ kind: 'border', ...plan }, grown);
     },
     watermark(options) {
-      return then({ kind: 'watermark', ...options }, size);
+      const logo = options?.mark === undefined ? undefined : recordOf(options.mark, 'watermark');
+      const operation = { kind: 'watermark', ...judgeMark(options, logo?.pixels) } as const;
+      return then(operation, size, logo && larger(largestOverlay, logo.largest));
     },
     resize(options: ResizeOptions) {
       const { width, height, crop } = planResize(size, judgeResize(options));

@@ -21,13 +21,13 @@ import {
   outputFormats,
 } from './formats.js';
 import type { Rectangle } from './geometry/crop.js';
-import { isPercent } from './measure.js';
+import { percentIn } from './measure.js';
 
 /** The longest side that may be asked for: what a WebP can be. */
 const longestSide = 16_383;
 const fits: readonly Fit[] = ['cover', 'inside', 'fill'];
 
-type Problem = { field: string; problem: string };
+export type Problem = { field: string; problem: string };
 
 export function judgeResize(options: ResizeOptions): ResizeOptions & { fit: Fit } {
   checkNames('resize', options, ['width', 'height', 'fit']);
@@ -136,14 +136,15 @@ function unwritable(format: OutputFormat, result: ResultFormat, file: EncodedFil
   return { field: 'format', problem: cannotKeepAnimation(file.engine, result) };
 }
 
-/** Pixels from 0, or per cent. */
-function measure(operation: string, field: string, value: unknown, most: number): Problem | undefined {
-  if (isPercent(value)) return undefined;
-  return range(operation, field, value, 0, most, 'or per cent such as "5%"');
+/** The same for whole pixels from 0, or per cent. */
+export function measure(operation: string, field: string, value: unknown, most: number): Problem | undefined {
+  const percent = percentIn(value);
+  if (percent === undefined) return range(operation, field, value, 0, most, 'or per cent such as "5%"');
+  return percent <= 100 ? undefined : { field, problem: `must be at most 100%, but is ${value}` };
 }
 
 /** A TypeError for what is no whole number; a problem for one out of the range. */
-function range(
+export function range(
   operation: string,
   field: string,
   value: unknown,
@@ -160,7 +161,7 @@ function range(
 }
 
 /** The same as `invalidInput` of the plugins' interface, for several options at once. */
-function refuse(operation: string, found: readonly (Problem | undefined)[]): void {
+export function refuse(operation: string, found: readonly (Problem | undefined)[]): void {
   const details = found.filter((problem) => problem !== undefined);
   if (details.length === 0) return;
   const message = details.map(({ field, problem }) => `${field} ${problem}`).join('; ');
@@ -168,7 +169,7 @@ function refuse(operation: string, found: readonly (Problem | undefined)[]): voi
 }
 
 /** A misspelt option would be passed over in silence, and the picture be another than its author thinks. */
-function checkNames(operation: string, options: unknown, names: readonly string[]): void {
+export function checkNames(operation: string, options: unknown, names: readonly string[]): void {
   if (typeof options !== 'object' || options === null) {
     throw new TypeError(`${operation}: takes an object of ${either(names)}, but got ${show(options)}`);
   }
@@ -177,7 +178,7 @@ function checkNames(operation: string, options: unknown, names: readonly string[
   throw new TypeError(`${operation}: has no option ${show(unknown)}; there is ${either(names)}`);
 }
 
-function show(value: unknown): string {
+export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value);
   return value === undefined ? 'missing' : `of type ${Array.isArray(value) ? 'array' : typeof value}`;

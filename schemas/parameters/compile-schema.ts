@@ -7,7 +7,7 @@ import { hasEndlessReference, schemaFaults } from '../schema-faults.js';
 import { closeNested } from './close-nested.js';
 import type { FitsAt } from './coerce.js';
 import { createFitsAt } from './fits.js';
-import { dryrunParameter, fileParameter } from './gateway-parameters.js';
+import { dryrunParameter, fileParameter, ownParameter } from './gateway-parameters.js';
 import type { Judge } from './judge.js';
 import { liftRequired } from './lift-required.js';
 import { onlyWithFaults, withConditions } from './only-with.js';
@@ -94,11 +94,12 @@ function withGatewayParameters({
 }): JsonSchema {
   // A `$id` would be there twice, for the schema is compiled with and without its `required`.
   const { $id: _, ...schema } = asSchema(input);
+  const own = Object.entries(withConditions(schema));
   return {
     ...schema,
     properties: {
       ...Object.fromEntries(files.map((file) => [file.parameter, fileParameter(file)])),
-      ...withConditions(schema),
+      ...Object.fromEntries(own.map(([name, each]) => [name, ownParameter(name, each, files)])),
       dryrun: dryrunParameter,
     },
     additionalProperties: false,

@@ -1,5 +1,5 @@
 import type { FileField } from '../declared-helper.js';
-import type { JsonSchema } from '../json-schema.js';
+import { isObject, type JsonSchema } from '../json-schema.js';
 
 /** The parameters that the gateway adds to a helper's own. */
 export const dryrunParameter = {
@@ -11,10 +11,35 @@ export const dryrunParameter = {
 export const urlParameter = { type: 'string', minLength: 1, maxLength: 8192 } as const;
 
 /** Added for each file that a helper takes, where an upload as its multipart field may take its place. */
-export function fileParameter({ field, kind, description }: FileField): JsonSchema {
+export function fileParameter(file: FileField): JsonSchema {
+  const { field, kind } = file;
   const what = kind === 'image' ? 'picture' : 'file';
   const how = `Public https address of the ${what}; in its place the multipart field ${field} takes an upload.`;
-  return { ...urlParameter, description: description === undefined ? how : `${description} ${how}` };
+  return { ...urlParameter, description: sentences(describeFile(file), how) };
+}
+
+/** What a file is for, by its author, and whose place it takes. */
+export function describeFile({ description, insteadOf }: FileField): string | undefined {
+  if (insteadOf === undefined) return description;
+  return sentences(description, `Takes the place of ${insteadOf}.`);
+}
+
+/** A helper's own parameter, which says whether a file may come in its place, and whether it means nothing beside or without one. */
+export function ownParameter(name: string, schema: unknown, files: readonly FileField[]): unknown {
+  const notes = files.flatMap(({ field, parameter, insteadOf, notWith, options }) => {
+    const names = field === parameter ? field : `${parameter} or ${field}`;
+    return [
+      ...(insteadOf === name ? [`Required, unless a file comes as ${names}.`] : []),
+      ...(notWith?.includes(name) ? [`Not beside ${names}.`] : []),
+      ...(options?.includes(name) ? [`Only beside ${names}.`] : []),
+    ];
+  });
+  if (notes.length === 0 || !isObject(schema)) return schema;
+  return { ...schema, description: sentences(schema.description, ...notes) };
+}
+
+function sentences(...parts: unknown[]): string {
+  return parts.filter((part) => typeof part === 'string').join(' ');
 }
 
 /** What a signed url has beside a helper's parameters: the key's id, when it ends, and the signature. */

@@ -11,16 +11,28 @@ export interface FilesGiven {
   hasLost: boolean;
   /** Lifts what is required. */
   dryrun: boolean;
+  /** What a parameter takes, as a noun. */
+  allowed: (parameter: string) => string;
 }
 
-/** A file that a helper takes comes once, as an upload or by its url; one that it requires has to come, but in a dry run. */
+/**
+ * A file that a helper takes comes once, as an upload or by its url; one that it requires has to come, but in a dry run, and so
+ * has either a file or the parameter in whose place it may stand.
+ */
 export function sourceProblems(
   files: readonly FileField[],
-  { has, uploaded, hasLost, dryrun }: FilesGiven,
+  { has, uploaded, hasLost, dryrun, allowed }: FilesGiven,
 ): FieldProblem[] {
   const known = new Set(files.map(({ field }) => field));
   const unknown = uploaded.filter((field) => !known.has(field)).map((field) => notTaken(field, files));
-  return [...unknown, ...files.flatMap((file) => problemOf(file) ?? [])];
+  const found = files.flatMap((file) => [problemOf(file) ?? insteadProblem(file), ...optionProblems(file)]);
+  return [...unknown, ...found.filter((problem) => problem !== undefined)];
+
+  /** The name by which a file came. */
+  function cameAs({ field, parameter }: FileField): string | undefined {
+    if (has(parameter)) return parameter;
+    return uploaded.includes(field) ? field : undefined;
+  }
 
   function problemOf(file: FileField): FieldProblem | undefined {
     const { field, parameter, required } = file;
@@ -29,6 +41,35 @@ export function sourceProblems(
     if (hasUrl && hasFile) return { field: parameter, problem: sentTwice(file) };
     if (hasUrl || hasFile || hasLost || dryrun || !required) return undefined;
     return { field: parameter, problem: missing(file) };
+  }
+
+  function insteadProblem(file: FileField): FieldProblem | undefined {
+    const { insteadOf } = file;
+    if (insteadOf === undefined) return undefined;
+    const came = cameAs(file);
+    if (has(insteadOf)) {
+      if (came === undefined) return undefined;
+      return {
+        field: came,
+        problem: `is sent together with ${insteadOf}; send only one of ${insteadOf} and ${came}`,
+      };
+    }
+    if (came !== undefined || hasLost || dryrun) return undefined;
+    return {
+      field: insteadOf,
+      problem: `is required: ${allowed(insteadOf)}; or in its place ${sendingOf(file)}`,
+    };
+  }
+
+  /** What was sent beside a file that it means nothing with, or without the one that it is about. */
+  function optionProblems(file: FileField): FieldProblem[] {
+    const { field, insteadOf, notWith = [], options = [] } = file;
+    const came = cameAs(file);
+    const tell = (names: readonly string[], problem: string) =>
+      names.filter(has).map((name) => ({ field: name, problem }));
+    if (came !== undefined) return tell(notWith, `means nothing beside ${came}`);
+    const isMissing = insteadOf === undefined ? !dryrun : has(insteadOf);
+    return isMissing && !hasLost ? tell(options, `means nothing without ${field}`) : [];
   }
 }
 
@@ -45,9 +86,13 @@ function sentTwice({ field, parameter }: FileField): string {
     : `is sent together with an uploaded file; send only one of ${parameter} and ${field}`;
 }
 
-function missing({ field, parameter, kind }: FileField): string {
+function missing(file: FileField): string {
+  return `is required: ${sendingOf(file)}`;
+}
+
+function sendingOf({ field, parameter, kind }: FileField): string {
   const what = kind === 'image' ? 'a picture' : 'a file';
   return field === parameter
-    ? `is required: send the url of ${what}, or upload one in the multipart field ${field}`
-    : `is required: send the url of ${what}, or upload one as ${field}`;
+    ? `send the url of ${what}, or upload one in the multipart field ${field}`
+    : `send the url of ${what}${parameter === 'url' ? '' : ` as ${parameter}`}, or upload one as ${field}`;
 }

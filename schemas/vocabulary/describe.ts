@@ -31,7 +31,7 @@ function describe(described: JsonSchema, root: JsonSchema, around: readonly Json
   const color = colorFormOf(schema.color);
   if (color !== undefined) return color;
   if (isMeasure(schema.measure)) return measureForm(schema.measure);
-  if (schema.fraction === true) return fractionForm;
+  if (schema.fraction === true) return fractionForm(schema);
   if (schema.future === true) return futureForm;
   if (schema.day === true) return dayForm;
   if (typeof schema.line === 'number') return lineForm(schema.line);

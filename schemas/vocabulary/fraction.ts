@@ -1,8 +1,15 @@
+import type { JsonSchema } from '../json-schema.js';
 import { describeValue } from '../quote.js';
 import { normalisingKeyword } from './keyword.js';
 
-/** What a `fraction` allows. */
-export const fractionForm = 'a fraction from 0 to 1, or per cent as 2 to 100 or "50%"';
+/** What a `fraction` allows; a `minimum` beside it is one of the fraction, in whichever form that comes. */
+export function fractionForm({ minimum }: JsonSchema): string {
+  return `a fraction from ${leastOf(minimum)} to 1, or per cent as 2 to 100 or "50%"`;
+}
+
+function leastOf(minimum: unknown): number {
+  return typeof minimum === 'number' ? minimum : 0;
+}
 
 const decimal = /^\d{1,20}(?:\.\d{1,20})?(%?)$/;
 
@@ -23,14 +30,18 @@ export function parseFraction(value: unknown): number | undefined {
   return percent <= 100 ? percent / 100 : undefined;
 }
 
-/** `fraction: true` on `['number', 'string']`: becomes a number from 0 to 1. */
+/** `fraction: true` on `['number', 'string']`: becomes a number from 0, or from a `minimum` beside it, to 1. */
 export const fractionKeyword = normalisingKeyword({
   keyword: 'fraction',
   type: ['number', 'string'],
   metaSchema: { const: true },
-  prepare: () => (value) => {
-    const fraction = parseFraction(value);
-    if (fraction !== undefined) return { ok: true, value: fraction };
-    return { ok: false, problem: `must be ${fractionForm}, but is ${describeValue(value)}` };
+  prepare(_, beside) {
+    const form = fractionForm(beside);
+    const least = leastOf(beside.minimum);
+    return (value) => {
+      const fraction = parseFraction(value);
+      if (fraction !== undefined && fraction >= least) return { ok: true, value: fraction };
+      return { ok: false, problem: `must be ${form}, but is ${describeValue(value)}` };
+    };
   },
 });

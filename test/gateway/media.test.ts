@@ -12,6 +12,7 @@ for (const engine of ['sharp', 'jimp']) {
     let images: Server;
     let origin: string;
     let picture: Buffer;
+    let logo: Buffer;
 
     before(async () => {
       picture = await sharp({ create: { width: 120, height: 80, channels: 3, background: '#3060c0' } })
@@ -19,6 +20,7 @@ for (const engine of ['sharp', 'jimp']) {
         .toBuffer();
       images = createServer((request, response) => {
         if (request.url === '/picture') response.end(picture);
+        else if (request.url === '/logo') response.end(logo);
         else response.writeHead(404).end();
       });
       await new Promise<void>((resolve) => images.listen(0, '127.0.0.1', resolve));
@@ -31,10 +33,15 @@ for (const engine of ['sharp', 'jimp']) {
       images.close();
     });
 
-    function upload(fields: Record<string, string>, bytes: Uint8Array = picture): FormData {
+    function upload(
+      fields: Record<string, string>,
+      bytes: Uint8Array = picture,
+      mark?: Uint8Array,
+    ): FormData {
       const form = new FormData();
       for (const [name, value] of Object.entries(fields)) form.set(name, value);
       form.set('file', new Blob([bytes as Uint8Array<ArrayBuffer>]), 'picture');
+      if (mark) form.set('mark', new Blob([mark as Uint8Array<ArrayBuffer>]), 'logo.png');
       return form;
     }
 
@@ -79,6 +86,51 @@ for (const engine of ['sharp', 'jimp']) {
         expect(channels[0]?.max).to.be.above(200);
       });
     }
+
+    it('lay a logo on a picture, both as uploads, by urls, or one of each', async () => {
+      const red = await sharp({ create: { width: 30, height: 20, channels: 3, background: '#ff0000' } })
+        .png()
+        .toBuffer();
+      logo = red;
+      const options = { position: 'tl', margin: '0', opacity: '1', scale: '50%' };
+      const url = `${origin}/picture`;
+      const mark_url = `${origin}/logo`;
+      const byUrls = { ...options, url, mark_url };
+      for (const body of [upload(options, picture, red), upload({ ...options, mark_url }), byUrls]) {
+        const { status, bytes } = await api.call('/media/add-watermark', { body });
+        expect(status).to.equal(200);
+        expect(await corner(bytes)).to.deep.equal([255, 0, 0]);
+        const { data } = await sharp(bytes).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+        expect([...data.subarray(59 * 3, 60 * 3)]).to.deep.equal([255, 0, 0]);
+        expect(data[61 * 3] as number).to.be.below(80);
+      }
+    });
+
+    it('say what is wrong with a logo, and which of two pictures it was', async () => {
+      const broken = new TextEncoder().encode('no picture');
+      const wrong = await Promise.all([
+        api.call('/media/add-watermark', { body: upload({}, picture, broken) }),
+        api.call('/media/add-watermark', { body: upload({ mark_url: `${origin}/nowhere` }) }),
+        api.call('/media/add-watermark?mark_url=https://10.0.0.1/x&dryrun=1'),
+        api.call('/media/add-watermark', { body: upload({ text: 'a' }, picture, picture) }),
+        api.call('/media/add-watermark', { body: upload({ mark: 'logo' }) }),
+      ]);
+      expect(wrong.map(({ status, json }) => `${status} ${json?.error?.code}`)).to.deep.equal([
+        '422 bad_image',
+        '502 source_failed',
+        '400 source_refused',
+        '400 invalid_input',
+        '400 invalid_input',
+      ]);
+      expect(wrong[0]?.json.error.message).to.match(/^mark: /);
+      expect(wrong[1]?.json.error.message).to.match(/^mark_url: /);
+      expect(wrong[3]?.json.error.details).to.deep.equal([
+        { field: 'mark', problem: 'is sent together with text; send only one of text and mark' },
+      ]);
+      expect(wrong[4]?.json.error.details.map(({ field }: { field: string }) => field)).to.deep.equal([
+        'mark',
+      ]);
+    });
 
     it('take the url in a JSON body', async () => {
       const { status } = await api.call('/media/add-border', {

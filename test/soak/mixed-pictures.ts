@@ -61,6 +61,7 @@ function callOf(key: string, bytes: Uint8Array, { pick, below }: Random): Call {
   const [name, fields] = pick([
     ['border', { width: String(below(60)), format }],
     ['watermark', { text: `No. ${below(1000)}`, font_size: String(12 + below(60)), format }],
+    ['watermark', { text: `No. ${below(1000)}`, rotate: String(below(360)), tile: pick(['0', '1']), format }],
   ] as const);
   const values = Object.entries(fields).map(([name, value]) => ({ name, value }));
   const form = multipart([...values, { name: 'file', filename: 'picture', value: bytes }]);

@@ -1,3 +1,5 @@
+import type { FileField } from '../../../schemas/declared-helper.js';
+import { describeFile } from '../../../schemas/parameters/gateway-parameters.js';
 import type { ParameterProperty } from '../../../schemas/parameters.js';
 import type { Helper } from '../../helpers/registry.js';
 import { callLine } from './call-line.js';
@@ -6,16 +8,7 @@ import { callLine } from './call-line.js';
 export function helpOf({ id, declaration, parameters }: Helper): string {
   const { summary, description, files, examples } = declaration;
   const many = files.length > 0 ? ' [FILES…]' : '';
-  const fileRows = files.map(({ field, kind, required, types, description: what = '' }): [string, string] => [
-    `--${field} FILE`,
-    [
-      `${kind === 'image' ? 'a picture' : 'a file'}${types ? ` (${types.join(', ')})` : ''}, or "-" for standard input`,
-      required ? 'required' : '',
-      what,
-    ]
-      .filter(Boolean)
-      .join('; '),
-  ]);
+  const fileRows = files.map(fileRowOf);
   const own = new Set(files.filter(({ field, parameter }) => field === parameter).map(({ field }) => field));
   const rows = parameters.properties.filter(({ name }) => !own.has(name)).map(rowOf);
   return [
@@ -33,6 +26,14 @@ export function helpOf({ id, declaration, parameters }: Helper): string {
       ? []
       : [`Examples\n${examples.map((each) => `  ${callLine(id, each.input)}`).join('\n')}`]),
   ].join('\n\n');
+}
+
+function fileRowOf(file: FileField): [string, string] {
+  const { field, kind, required, types } = file;
+  const form = `${kind === 'image' ? 'a picture' : 'a file'}${types ? ` (${types.join(', ')})` : ''}`;
+  const source = `${form}, or "-" for standard input`;
+  const parts = [source, required ? 'required' : '', describeFile(file) ?? ''];
+  return [`--${field} FILE`, parts.filter(Boolean).join('; ')];
 }
 
 function rowOf({ name, schema, required, allowed }: ParameterProperty): [string, string] {

@@ -39,9 +39,10 @@ export function report(helpers: readonly Helper[], env: Environment): string {
 }
 
 function needsOf({ files, config, timeoutMs, setup }: DeclaredHelper, env: Environment): string[] {
-  const taken = files.map(({ field, parameter, kind, required }) => {
+  const taken = files.map(({ field, parameter, kind, required, insteadOf }) => {
     const names = field === parameter ? field : `${field} or ${parameter}`;
-    return `${names} (${kind}${required ? ', required' : ''})`;
+    const place = insteadOf === undefined ? '' : `, in place of ${insteadOf}`;
+    return `${names} (${kind}${required ? ', required' : ''}${place})`;
   });
   const variables = config.map(({ env: variable, required, default: preset }) => {
     if (env[variable]) return `${variable} (set)`;

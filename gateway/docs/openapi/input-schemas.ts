@@ -8,6 +8,9 @@ import type { Components } from './schema/components.js';
 import { conditioned } from './schema/conditions.js';
 import { createConverter } from './schema/convert.js';
 
+/** A file that may take the place of a parameter. */
+export type StandIn = FileField & { insteadOf: string };
+
 /** A helper's parameters as a document says them. */
 export interface InputSchemas {
   /** Of each parameter alone. */
@@ -16,6 +19,8 @@ export interface InputSchemas {
   whole: JsonSchema;
   /** Files that have to come, by a url or as an upload. */
   requiredFiles: readonly FileField[];
+  /** Files in the place of a parameter: one of the two has to come. */
+  standIns: readonly StandIn[];
   /** The same for a dry run where that lifts something: nothing has to be there. */
   rehearsal: JsonSchema | undefined;
 }
@@ -30,12 +35,15 @@ export function inputSchemas({ id, declaration, parameters }: Helper, components
   const convert = createConverter(closed, componentPrefix(id), components);
   const properties = Object.entries(asSchema(closed.properties));
   const requiredFiles = declaration.files.filter(({ required }) => required);
+  const standIns = declaration.files.filter((file): file is StandIn => file.insteadOf !== undefined);
   const lifted = liftRequired(closed);
-  const liftsSomething = requiredFiles.length > 0 || JSON.stringify(lifted) !== JSON.stringify(closed);
+  const asksForFiles = requiredFiles.length > 0 || standIns.length > 0;
+  const liftsSomething = asksForFiles || JSON.stringify(lifted) !== JSON.stringify(closed);
   return {
     properties: Object.fromEntries(properties.map(([name, schema]) => [name, convert(asSchema(schema))])),
     whole: convert(conditioned(closed)),
     requiredFiles,
+    standIns,
     rehearsal:
       liftsSomething && declaration.dryrun !== 'run' ? asRehearsal(convert(conditioned(lifted))) : undefined,
   };

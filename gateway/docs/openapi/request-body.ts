@@ -1,5 +1,7 @@
 import type { FileField, HelperExample } from '../../../schemas/declared-helper.js';
 import { asSchema, type JsonSchema } from '../../../schemas/json-schema.js';
+import { describeFile } from '../../../schemas/parameters/gateway-parameters.js';
+import { uploadsOf } from '../../../schemas/parameters.js';
 import type { Helper } from '../../helpers/registry.js';
 import type { InputSchemas } from './input-schemas.js';
 import { writtenAs } from './query.js';
@@ -10,7 +12,7 @@ const someUrl = 'https://example.com/picture.jpg';
 /** The body of a POST request in each of its forms; there need not be one where nothing is required. */
 export function requestBody(helper: Helper, schemas: InputSchemas): object {
   const { declaration } = helper;
-  const needed = namesIn(schemas.whole).length + schemas.requiredFiles.length;
+  const needed = namesIn(schemas.whole).length + schemas.requiredFiles.length + schemas.standIns.length;
   const form = { schema: withUrls(schemas), encoding: encodingOf(helper) };
   return {
     required: needed > 0,
@@ -29,12 +31,22 @@ function jsonSchema(schemas: InputSchemas): JsonSchema {
   return rehearsal === undefined ? call : { anyOf: [{ title: 'A call', ...call }, rehearsal] };
 }
 
-/** Where no file can be uploaded, a required one comes by its url. */
-function withUrls({ whole, requiredFiles }: InputSchemas): JsonSchema {
+/** Where no file can be uploaded, a required one comes by its url, and so does one in the place of a parameter. */
+function withUrls({ whole, requiredFiles, standIns }: InputSchemas): JsonSchema {
   const urls = requiredFiles.map(({ parameter }) => parameter);
-  return urls.length === 0 ? whole : { ...whole, required: [...new Set([...urls, ...namesIn(whole)])] };
+  const required = [...new Set([...urls, ...namesIn(whole)])];
+  const alternatives = standIns.map(({ insteadOf, parameter }) => ({
+    oneOf: [{ required: [insteadOf] }, { required: [parameter] }],
+  }));
+  const all = [...(Array.isArray(whole.allOf) ? whole.allOf : []), ...alternatives];
+  return {
+    ...whole,
+    ...(required.length > 0 ? { required } : {}),
+    ...(all.length > 0 ? { allOf: all } : {}),
+  };
 }
 
+/** That one of a parameter and a file has to come is left to descriptions here, where pages send empty what nobody touched. */
 function multipart(helper: Helper, { whole }: InputSchemas): { schema: JsonSchema; encoding: object } {
   const { files } = helper.declaration;
   const uploads = Object.fromEntries(files.map((file) => [file.field, uploadOf(file)]));
@@ -63,9 +75,10 @@ function encodingOf({ declaration, parameters }: Helper): Record<string, object>
   return Object.fromEntries(lists.map(({ name }) => [name, { style: 'form', explode: false }]));
 }
 
-function uploadOf({ kind, field, parameter, types, description }: FileField): JsonSchema {
+function uploadOf(file: FileField): JsonSchema {
+  const { kind, field, parameter, types } = file;
   const [only, ...others] = types ?? (kind === 'image' ? ['image/*'] : ['application/octet-stream']);
-  const what = description ?? (kind === 'image' ? 'The picture itself' : 'The file itself');
+  const what = describeFile(file) ?? (kind === 'image' ? 'The picture itself' : 'The file itself');
   const url = field === parameter ? 'its url does as well' : `in place of ${parameter}`;
   return {
     type: 'string',
@@ -76,10 +89,11 @@ function uploadOf({ kind, field, parameter, types, description }: FileField): Js
 }
 
 /** As JSON: what an example would upload has a url here. */
-function examplesOf(examples: readonly HelperExample[], { requiredFiles }: InputSchemas): object {
+function examplesOf(examples: readonly HelperExample[], { requiredFiles, standIns }: InputSchemas): object {
   if (examples.length === 0) return {};
   const named = examples.map(({ summary, input }, at) => {
-    const files = input.dryrun === true ? [] : requiredFiles;
+    const uploads = input.dryrun === true ? [] : uploadsOf([...requiredFiles, ...standIns], input);
+    const files = [...requiredFiles, ...standIns].filter(({ field }) => uploads.includes(field));
     const urls = Object.fromEntries(files.map(({ parameter }) => [parameter, someUrl]));
     return [
       `example-${at + 1}`,

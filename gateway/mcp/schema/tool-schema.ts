@@ -1,5 +1,6 @@
 import { asSchema, type JsonSchema } from '../../../schemas/json-schema.js';
 import { closeNested } from '../../../schemas/parameters/close-nested.js';
+import { describeFile } from '../../../schemas/parameters/gateway-parameters.js';
 import type { Helper } from '../../helpers/registry.js';
 import { fileFactsSchema } from './file-facts.js';
 import { modernSchema } from './modern-schema.js';
@@ -13,7 +14,7 @@ export function inputSchema({ declaration, parameters }: Helper, folder?: string
   const byUrl = new Map(declaration.files.map((file) => [file.parameter, file]));
   const properties = parameters.properties.map(({ name, schema }): [string, JsonSchema] => {
     const file = byUrl.get(name);
-    return [name, file ? { ...schema, description: describeUrl(file.description, folder) } : schema];
+    return [name, file ? { ...schema, description: describeUrl(describeFile(file), folder) } : schema];
   });
   const files = declaration.files.filter((file) => file.required).map(({ parameter }) => parameter);
   const all = [...files, ...(Array.isArray(required) ? required : [])];

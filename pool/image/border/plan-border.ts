@@ -29,7 +29,8 @@ export function planBorder(
     inset,
   }: BorderOptions,
 ): { plan: BorderPlan; width: number; height: number } {
-  const pixels = (measure: Measure) => inPixels(measure, size);
+  const shorter = Math.min(size.width, size.height);
+  const pixels = (measure: Measure) => inPixels(measure, shorter);
   const sides = { top: pixels(top), right: pixels(right), bottom: pixels(bottom), left: pixels(left) };
   const grown = inset
     ? size

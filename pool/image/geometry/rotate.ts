@@ -27,23 +27,49 @@ export function rotatedSize({ width, height }: { width: number; height: number }
  * same pixels.
  */
 export function rotateRaster(raster: Raster, { degrees, width, height }: Rotation, opaque: boolean): Raster {
-  const { cos, sin } = directionOf(degrees);
-  const { width: w, height: h, frames } = raster;
+  const { frames } = raster;
   const channels = opaque ? raster.channels : 4;
   const data = Buffer.alloc(width * height * channels * frames, opaque ? 255 : 0);
   const put = opaque ? putOnWhite : putOnNothing;
-  for (let frame = 0, to = 0; frame < frames; frame++) {
-    for (let y = 0; y < height; y++) {
-      // Where the row's first pixel comes from: middle to middle, with pixels' middles at halves.
-      let sourceX = cos * (0.5 - width / 2) + sin * (y + 0.5 - height / 2) + w / 2 - 0.5;
-      let sourceY = -sin * (0.5 - width / 2) + cos * (y + 0.5 - height / 2) + h / 2 - 0.5;
-      for (let x = 0; x < width; x++, to += channels, sourceX += cos, sourceY -= sin) {
-        if (sourceX <= -1 || sourceY <= -1 || sourceX >= w || sourceY >= h) continue;
-        sample(raster, frame, sourceX, sourceY, data, to, put);
-      }
-    }
+  for (let frame = 0; frame < frames; frame++) {
+    const start = frame * width * height;
+    eachPixel(raster, { degrees, width, height }, (x, y, at) =>
+      sample(raster, frame, x, y, data, (start + at) * channels, put),
+    );
   }
   return { data, width, height, channels, frames };
+}
+
+/** The same of one frame of RGBA that is premultiplied already, as overlays are, on nothing. */
+export function rotateMultiplied(raster: Multiplied, rotation: Rotation): Multiplied {
+  const { width, height } = rotation;
+  const data = new Uint8Array(width * height * 4);
+  eachPixel(raster, rotation, (x, y, at) => sampleMultiplied(raster, x, y, data, at * 4));
+  return { data, width, height };
+}
+
+interface Multiplied {
+  data: Uint8Array;
+  width: number;
+  height: number;
+}
+
+/** Visits each pixel of the turned frame that comes from the frame, with the place that it comes from. */
+function eachPixel(
+  { width: w, height: h }: { width: number; height: number },
+  { degrees, width, height }: Rotation,
+  visit: (x: number, y: number, at: number) => void,
+): void {
+  const { cos, sin } = directionOf(degrees);
+  for (let y = 0, at = 0; y < height; y++) {
+    // Where the row's first pixel comes from: middle to middle, with pixels' middles at halves.
+    let sourceX = cos * (0.5 - width / 2) + sin * (y + 0.5 - height / 2) + w / 2 - 0.5;
+    let sourceY = -sin * (0.5 - width / 2) + cos * (y + 0.5 - height / 2) + h / 2 - 0.5;
+    for (let x = 0; x < width; x++, at++, sourceX += cos, sourceY -= sin) {
+      if (sourceX <= -1 || sourceY <= -1 || sourceX >= w || sourceY >= h) continue;
+      visit(sourceX, sourceY, at);
+    }
+  }
 }
 
 /** Writes a pixel of this opacity, 0 to 1, whose colours are premultiplied by it. */
@@ -79,6 +105,36 @@ function sample(source: Raster, frame: number, x: number, y: number, data: Uint8
   put(data, to, mix(0), mix(1), mix(2), atA + atB + atC + atD);
 }
 
+/** The four pixels around a place by their nearness alone. */
+function sampleMultiplied(
+  { data: from, width, height }: Multiplied,
+  x: number,
+  y: number,
+  data: Uint8Array,
+  to: number,
+) {
+  const left = Math.floor(x);
+  const top = Math.floor(y);
+  let red = 0.5;
+  let green = 0.5;
+  let blue = 0.5;
+  let alpha = 0.5;
+  for (let row = Math.max(top, 0); row <= top + 1 && row < height; row++) {
+    for (let column = Math.max(left, 0); column <= left + 1 && column < width; column++) {
+      const weight = (1 - Math.abs(x - column)) * (1 - Math.abs(y - row));
+      const at = (row * width + column) * 4;
+      red += (from[at] as number) * weight;
+      green += (from[at + 1] as number) * weight;
+      blue += (from[at + 2] as number) * weight;
+      alpha += (from[at + 3] as number) * weight;
+    }
+  }
+  data[to] = red;
+  data[to + 1] = green;
+  data[to + 2] = blue;
+  data[to + 3] = alpha;
+}
+
 /** On what is white and opaque already, of three channels or four. */
 function putOnWhite(data: Uint8Array, to: number, red: number, green: number, blue: number, alpha: number) {
   const white = 255 * (1 - alpha);
@@ -95,7 +151,7 @@ function putOnNothing(data: Uint8Array, to: number, red: number, green: number, 
   data[to + 3] = Math.min(255, alpha * 255 + 0.5);
 }
 
-function directionOf(degrees: number): { cos: number; sin: number } {
+export function directionOf(degrees: number): { cos: number; sin: number } {
   const angle = (degrees * Math.PI) / 180;
   return { cos: Math.cos(angle), sin: Math.sin(angle) };
 }

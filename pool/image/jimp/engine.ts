@@ -1,6 +1,7 @@
 import { applyOperations } from '../apply.js';
 import type { EncodeOptions, ImageEngine, ResultFormat } from '../engine.js';
 import { cannotEncode } from '../formats.js';
+import { resampleRaster } from '../geometry/resample.js';
 import { turnRaster } from '../geometry/turn.js';
 import { productFormat } from '../header/header.js';
 import { checkHeader, uprightSize } from '../header/probe.js';
@@ -10,7 +11,6 @@ import { dropOpaqueAlpha, flattenRaster, type Raster } from '../raster.js';
 import type { Operation } from '../recipe.js';
 import type { LoadText } from '../text/overlay.js';
 import { createJimpDecoder, jimpCodec } from './decode.js';
-import { resampleRaster } from './resample.js';
 import { createWebpCodec } from './webp-codec.js';
 
 const jpegQuality = 80;

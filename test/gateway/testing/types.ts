@@ -21,6 +21,16 @@ const draw = defineHelper({
   handler: (_, { image }) => image.encode('png'),
 });
 
+const stamp = defineHelper({
+  summary: 'Stamps.',
+  source: 'image',
+  files: { mark: { kind: 'image', parameter: 'mark_url', insteadOf: 'text' } },
+  input: { type: 'object', properties: { text: { type: 'string' } } },
+  examples: [{ input: { mark_url: 'https://example.com/a.png' } }],
+  dryrun: ({ url, text, mark_url }) => ({ url, text, mark_url }),
+  handler: ({ text }, { image, files }) => (text && files.mark ? files.mark : image).encode('png'),
+});
+
 export const answer = call(
   shout,
   { text: 'a', color: 'red' },
@@ -31,6 +41,7 @@ export const picture = call(
   { url: 'https://example.com/a.png' },
   { files: { file: new Uint8Array() } },
 );
+export const stamped = call(stamp, { mark_url: 'https://example.com/a.png' }, { files: { file: 'a.png' } });
 export const rehearsed = call(shout, {}, { dryrun: true });
 /** A plain object, of which nothing more is known. */
 export const plain = call({ summary: 'x', input: { type: 'object' }, handler: () => ({}) }, { any: 1 });
@@ -50,3 +61,5 @@ call(shout, { text: 'a', txt: 'b' });
 call(shout, { text: 'a' }, { files: { file: 'a.png' } });
 // @ts-expect-error a value of another type
 call(shout, { text: 1 });
+// @ts-expect-error the url of a file stands in the parameter that it names
+call(stamp, { mark: 'https://example.com/a.png' });

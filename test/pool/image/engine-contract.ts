@@ -5,6 +5,7 @@ import { brokenPictureTests } from './contract/broken.js';
 import { formatTests } from './contract/formats.js';
 import { geometryTests } from './contract/geometry.js';
 import { legibilityTests } from './contract/legibility.js';
+import { logoTests } from './contract/logo.js';
 import { optionTests } from './contract/options.js';
 import { outputTests } from './contract/outputs.js';
 import { resizeTests } from './contract/resize.js';
@@ -27,6 +28,7 @@ export function imageEngineTests(
     formatTests(bench);
     borderTests(bench);
     watermarkTests(bench);
+    logoTests(bench);
     legibilityTests(bench);
     sourceTests(bench);
     resizeTests(bench);

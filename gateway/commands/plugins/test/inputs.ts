@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import type { DeclaredHelper } from '../../../../schemas/declared-helper.js';
+import type { DeclaredHelper, FileField } from '../../../../schemas/declared-helper.js';
 import { asSchema, type JsonSchema } from '../../../../schemas/json-schema.js';
+import { uploadsOf } from '../../../../schemas/parameters.js';
 import { onlyWithOf } from '../../../../schemas/vocabulary/only-with.js';
 import { valuesOf } from './values.js';
 
@@ -36,14 +37,25 @@ export function callsOf({ input: schema, examples, files }: DeclaredHelper): fc.
     { weight: 1, arbitrary: rehearsed },
     ...idleIn(schema, base).map((arbitrary) => ({ weight: 1, arbitrary })),
   );
-  const required = files.filter((file) => file.required).map(({ field }) => field);
-  const others = files.filter((file) => !file.required).map(({ field }) => field);
+  const others = files.filter(({ required, insteadOf }) => !required && insteadOf === undefined);
   return fc
-    .record({ input, more: fc.subarray(others) }, { noNullPrototype: true })
-    .map(({ input: each, more }) => ({
-      input: each,
-      files: [...required, ...more].filter((field) => !(field in each)),
-    }));
+    .record({ input, more: fc.subarray(others.map(({ field }) => field)) }, { noNullPrototype: true })
+    .map(({ input: each, more }) => {
+      const uploads = [...new Set([...uploadsOf(files, each), ...more])].filter((field) => !(field in each));
+      return { input: fitting(each, files, uploads), files: uploads };
+    });
+}
+
+/** The input without what means nothing beside the files that come, or without those that do not. */
+function fitting(
+  input: object,
+  files: readonly FileField[],
+  uploads: readonly string[],
+): Record<string, unknown> {
+  const idle = files.flatMap(({ field, parameter, notWith = [], options = [] }) =>
+    uploads.includes(field) || parameter in input ? notWith : options,
+  );
+  return Object.fromEntries(Object.entries(input).filter(([name]) => !idle.includes(name)));
 }
 
 /** Where parameters go with others alone: right but for one of them, which may make no sense there. */

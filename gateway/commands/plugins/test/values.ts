@@ -90,7 +90,7 @@ function text(schema: JsonSchema): fc.Arbitrary<unknown> {
     return fc.constantFrom(...colors, ...(takesAutoColor(schema.color) ? ['auto', 'Auto'] : []));
   }
   if (isMeasure(schema.measure)) return measureText(schema.measure);
-  if (schema.fraction === true) return fc.constantFrom('0%', '50%', '100%');
+  if (schema.fraction === true) return fc.constantFrom(`${leastOf(schema) * 100}%`, '50%', '100%');
   if (isObject(schema.choice)) {
     const names = Object.entries(schema.choice).flatMap(([name, others]) => [name, ...(others as string[])]);
     return fc.constantFrom(...names.flatMap((name) => [name, name.toUpperCase()]));
@@ -129,6 +129,11 @@ function measureText({ minimum, maximum, percent, auto }: MeasureSetting): fc.Ar
   return fc.oneof(pixels, ...perCent, ...(auto ? [fc.constantFrom('auto', 'Auto')] : []));
 }
 
+/** Of a fraction. */
+function leastOf({ minimum }: JsonSchema): number {
+  return bound(minimum) ?? 0;
+}
+
 function integer(schema: JsonSchema): fc.Arbitrary<number> {
   if (isMeasure(schema.measure)) {
     const { minimum: min, maximum: max } = schema.measure;
@@ -145,7 +150,7 @@ function integer(schema: JsonSchema): fc.Arbitrary<number> {
 }
 
 function number(schema: JsonSchema): fc.Arbitrary<number> {
-  if (schema.fraction === true) return fc.double({ min: 0, max: 1, noNaN: true });
+  if (schema.fraction === true) return fc.double({ min: leastOf(schema), max: 1, noNaN: true });
   if (bound(schema.multipleOf) !== undefined || isMeasure(schema.measure)) return integer(schema);
   const { min, max } = rangeOf(schema, Number.EPSILON);
   const whole = fc.integer({ min: Math.ceil(min), max: Math.max(Math.ceil(min), Math.floor(max)) });

@@ -46,11 +46,18 @@ export function dropFiles(form) {
   for (const field of all('[data-file]', form)) choose(field, undefined);
 }
 
-/** Chooses the first sample of each picture that has to come and did not. */
-export async function takeSamples(form) {
+/**
+ * Chooses the first sample of each picture that has to come for an example and did not. One that takes the place of a parameter comes
+ * where the example does without that, and goes where it does not.
+ */
+export async function takeSamples(form, example) {
   for (const field of all('[data-file]', form)) {
     const url = field.querySelector('[data-url]').value;
-    const isRequired = field.querySelector('[id$="-required"]') !== null;
+    const { insteadOf } = field.dataset;
+    if (insteadOf in example) choose(field, undefined);
+    const isRequired =
+      field.querySelector('[id$="-required"]') !== null ||
+      (insteadOf !== undefined && !(insteadOf in example));
     const sample = field.querySelector('[data-sample]');
     if (sample && isRequired && url === '' && !chosen.has(field)) await takeSample(field, sample);
   }

@@ -108,8 +108,9 @@ function fill(form, input, address) {
 function enableExamples(form, address) {
   for (const button of all('[data-example]', form)) {
     button.addEventListener('click', async () => {
-      fill(form, JSON.parse(button.dataset.example), address);
-      await takeSamples(form);
+      const example = JSON.parse(button.dataset.example);
+      fill(form, example, address);
+      await takeSamples(form, example);
     });
   }
 }

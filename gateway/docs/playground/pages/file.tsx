@@ -1,16 +1,23 @@
 import type { FileField } from '../../../../schemas/declared-helper.js';
+import { describeFile } from '../../../../schemas/parameters/gateway-parameters.js';
 import { type Assets, samples } from '../assets.js';
 
 const pictures = ['image/jpeg', 'image/png', 'image/webp', 'image/gif'];
 
 /** A file, from the visitor's machine, from an address, or one of the samples. */
 export function FileView({ file, assets }: { file: FileField; assets: Assets }) {
-  const { field, parameter, kind, required, description } = file;
+  const { field, parameter, kind, required, insteadOf } = file;
   const accept = file.types ?? (kind === 'image' ? pictures : undefined);
   const taken = samples.filter(({ type }) => file.types === undefined || fits(type, file.types));
   const urlLabel = field === parameter ? `url of ${parameter}` : parameter;
   return (
-    <div class="field file wide" data-file={field} data-parameter={parameter} data-kind="file">
+    <div
+      class="field file wide"
+      data-file={field}
+      data-parameter={parameter}
+      data-instead-of={insteadOf}
+      data-kind="file"
+    >
       <div class="label">
         <label for={`f-${field}`}>{field}</label>
         {required && (
@@ -33,7 +40,7 @@ export function FileView({ file, assets }: { file: FileField; assets: Assets }) 
         </p>
       </div>
       <p class="hint" id={`f-${field}-hint`}>
-        {description ?? formOf(file)} It can be dropped or pasted here.
+        {describeFile(file) ?? formOf(file)} It can be dropped or pasted here.
       </p>
       {kind === 'image' && taken.length > 0 && (
         <fieldset class="samples">

@@ -1,3 +1,4 @@
+import { uploadsOf } from '../../../../schemas/parameters.js';
 import type { Helper } from '../../../helpers/registry.js';
 import type { Assets } from '../assets.js';
 import type { ShownLimits } from '../page.js';
@@ -128,7 +129,7 @@ function plainCurl({ id, declaration }: Helper, apiUrl: string | undefined): str
   // A shell puts a variable's value in between double quotes alone.
   const address = apiUrl === undefined ? `"$GATEWAY/${id}"` : `'${quoted(`${apiUrl}/${id}`)}'`;
   const head = [`curl ${address}`, `-H "Authorization: Bearer $KEY"`];
-  const required = files.filter((file) => file.required).map(({ field }) => `-F ${field}=@FILE`);
+  const required = uploadsOf(files, input).map((field) => `-F ${field}=@FILE`);
   const texts = Object.entries(input).map(([name, value]) => `--form-string '${name}=${quoted(value)}'`);
   const lines =
     files.length === 0

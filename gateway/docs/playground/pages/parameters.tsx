@@ -1,4 +1,5 @@
 import type { FileField } from '../../../../schemas/declared-helper.js';
+import { describeFile } from '../../../../schemas/parameters/gateway-parameters.js';
 import type { Helper } from '../../../helpers/registry.js';
 import type { Control } from '../control.js';
 import { controlOf } from '../controls.js';
@@ -87,7 +88,8 @@ function Preset({ value }: { value?: string | undefined }) {
 }
 
 /** A file's multipart field; the parameter for its url is among the others. */
-function FileRow({ file: { field, kind, types, maxBytes, description } }: { file: FileField }) {
+function FileRow({ file }: { file: FileField }) {
+  const { field, kind, types, maxBytes } = file;
   const what = kind === 'image' ? 'an uploaded picture' : 'an uploaded file';
   return (
     <tr>
@@ -101,7 +103,7 @@ function FileRow({ file: { field, kind, types, maxBytes, description } }: { file
         {maxBytes !== undefined && `, at most ${bytes(maxBytes)}`}
       </td>
       <Preset />
-      <td class="what">{description ?? 'In a multipart/form-data body.'}</td>
+      <td class="what">{describeFile(file) ?? 'In a multipart/form-data body.'}</td>
     </tr>
   );
 }

@@ -67,9 +67,14 @@ describe('playground: in a browser', function () {
 
   it('fills an example in with the picture that it needs, and writes the watermark', async () => {
     const page = await chromium.open('/?helper=media/add-watermark');
-    await page.getByRole('button', { name: 'Large and solid' }).press('Enter');
-    await page.locator('[data-chosen]:visible').waitFor();
+    await page.getByRole('button', { name: 'A logo' }).press('Enter');
+    const chosen = page.locator('[data-chosen]:visible');
+    await chosen.nth(1).waitFor();
     expect(await page.getByLabel('position').inputValue()).to.equal('top-left');
+    expect(await press(page)).to.include('200 ok');
+    // A text takes the place of the logo, in the form too.
+    await page.getByRole('button', { name: 'In lines' }).press('Enter');
+    await chosen.nth(1).waitFor({ state: 'detached' });
     expect(await press(page)).to.include('200 ok');
     await page.getByLabel('format').selectOption('webp');
     await press(page);

@@ -102,9 +102,12 @@ export function borderTests(bench: EngineBench): void {
     it('takes no width but pixels and per cent', async () => {
       const image = await bench.engine.open(await sources.png(), limits);
       const border = (options: object) => () => image.border({ width: 1, color: '#000000', ...options });
-      for (const top of ['5', 'auto', 1.5, '101%', null, '-1%', '1e1%']) {
+      for (const top of ['5', 'auto', 1.5, null, '-1%', '1e1%']) {
         expect(border({ top }), `top ${top}`).to.throw(TypeError, 'top');
       }
+      expect(border({ top: '101%' }))
+        .to.throw()
+        .with.property('code', 'invalid_input');
       expect(border({ radius: -1 }))
         .to.throw()
         .with.property('code', 'invalid_input');

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { blendOverlay } from '../../../../pool/image/mark/blend.js';
 import type { Raster } from '../../../../pool/image/raster.js';
-import { blendOverlay } from '../../../../pool/image/text/blend.js';
 import { createFontSet } from '../../../../pool/image/text/fonts.js';
 import { chooseInk, inkFor, invertInk } from '../../../../pool/image/text/ink.js';
 import { contrastOf, luminanceOf, standsOutFrom } from '../../../../pool/image/text/luminance.js';

@@ -1,10 +1,7 @@
 import { createRequire } from 'node:module';
 import { expect } from 'chai';
-import fc from 'fast-check';
-import type { Corner } from '../../../../pool/image/engine.js';
 import { createFontSet, readFontSet } from '../../../../pool/image/text/fonts.js';
 import { createTextRenderer, type Overlay, type TextRenderer } from '../../../../pool/image/text/overlay.js';
-import { marginOf, placeWatermark } from '../../../../pool/image/text/placement.js';
 
 const dejavu = (name: string) => createRequire(import.meta.url).resolve(`dejavu-fonts-ttf/ttf/${name}.ttf`);
 const style = { fontSize: 40, color: '#000000', maxWidth: 2000, maxHeight: 500 };
@@ -69,34 +66,5 @@ describe('createTextRenderer', () => {
     expect(arabic).to.deep.equal(draw('مرحبا'));
     const both = mixed.render('a مرحبا', style);
     expect(both?.width).to.be.greaterThan((arabic?.width ?? 0) + 20);
-  });
-
-  it('lies inside any picture, whatever the text', () => {
-    const corners: Corner[] = ['top-left', 'top-right', 'bottom-left', 'bottom-right'];
-    const side = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 3000 }));
-    const text = fc.string({ minLength: 1, maxLength: 60, unit: fc.constantFrom(...'aWgj, .|_Ä&<مש') });
-    fc.assert(
-      fc.property(
-        side,
-        side,
-        text,
-        fc.integer({ min: 4, max: 1000 }),
-        fc.constantFrom(...corners),
-        fc.constantFrom(0, 1, 10, 100),
-        fc.constantFrom(undefined, { maxLines: 1 }, { maxLines: 10 }),
-        (width, height, line, fontSize, position, outline, wrap) => {
-          const options = { text: line, fontSize, position, color: '#ffffff', opacity: 1, outline, wrap };
-          const placement = placeWatermark({ width, height }, options, renderer);
-          if (!placement) return;
-          const { overlay, left, top } = placement;
-          const margin = marginOf(width, height, fontSize);
-          expect(Math.min(left, top)).to.be.at.least(margin);
-          expect(left + overlay.width).to.be.at.most(width - margin);
-          expect(top + overlay.height).to.be.at.most(height - margin);
-          expect(overlay.data.length).to.equal(overlay.width * overlay.height * 4);
-        },
-      ),
-      { numRuns: 200 },
-    );
   });
 });

@@ -1,9 +1,9 @@
 import type { Raster } from '../raster.js';
-import type { Overlay } from './overlay.js';
+import type { Overlay } from '../text/overlay.js';
 
 /**
- * Draws the overlay over every frame of the raster, in place, with its top left corner at (`left`, `top`); it must
- * lie inside. Only its own rectangle is touched, so the cost goes with the text and not with the picture.
+ * Draws the overlay over every frame of the raster, in place, with its top left corner at (`left`, `top`); what lies outside is
+ * cut off. Only its own rectangle is touched, so the cost goes with the overlay and not with the picture.
  * `opacity` 0 to 1. Porter-Duff "over" on 8 bit values as they are, as browsers blend. Own code so that both engines give the
  * same pixels, and because sharp's composite goes over the whole picture.
  */
@@ -16,10 +16,13 @@ export function blendOverlay(
 ): void {
   if (opacity === 0) return;
   const blendRow = raster.channels === 3 ? blendOpaqueRow : blendAlphaRow;
+  const first = Math.max(0, -left);
+  const count = Math.min(overlay.width, raster.width - left) - first;
+  const end = Math.min(overlay.height, raster.height - top);
   for (let frame = 0; frame < raster.frames; frame++) {
-    for (let row = 0; row < overlay.height; row++) {
-      const at = ((frame * raster.height + top + row) * raster.width + left) * raster.channels;
-      blendRow(raster.data, at, overlay.data, row * overlay.width * 4, overlay.width, opacity);
+    for (let row = Math.max(0, -top); row < end; row++) {
+      const at = ((frame * raster.height + top + row) * raster.width + left + first) * raster.channels;
+      blendRow(raster.data, at, overlay.data, (row * overlay.width + first) * 4, count, opacity);
     }
   }
 }
