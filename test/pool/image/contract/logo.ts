@@ -133,7 +133,7 @@ export function logoTests(bench: EngineBench): void {
       [
         'a measure in another unit',
         (i) => i.watermark({ text: 'a', margin: '3em' as never }),
-        /^watermark: margin must be a whole number/,
+        /^watermark: margin must be a whole number from 0 to 5000 \(or per cent .*\), but is "3em"$/,
       ],
       [
         'spacing outside of its tile',
