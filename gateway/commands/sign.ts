@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { inputError } from '../errors.js';
-import { helperAt, noHelperAt } from '../helpers/paths-of.js';
+import { helperAt } from '../helpers/paths-of.js';
 import { readUnsigned } from '../signing/sign-url.js';
 import { parseDuration } from './duration.js';
 import { type OpenKeys, withKeys } from './open.js';
@@ -26,7 +26,7 @@ export function registerSign(program: Command, open: OpenKeys, terminal: Termina
     .action((url: string, flags: JsonOption & EndFlags & { key: string }) =>
       withKeys(open, terminal, { ...flags, signs: true }, async (admin, _actor, services) => {
         const { path, values } = readUnsigned(url);
-        const service = serviceAt(path, services);
+        const service = await serviceAt(path, services);
         const exp = signedEnd(flags, admin.inputs, Date.now());
         const signed = await admin.signUrl(flags.key, { url, service, exp });
         const { expires_at } = await admin.key(flags.key);
@@ -41,9 +41,11 @@ export function registerSign(program: Command, open: OpenKeys, terminal: Termina
     );
 }
 
-function serviceAt(path: string, services: readonly string[]): string {
+async function serviceAt(path: string, services: readonly string[]): Promise<string> {
   const service = helperAt(path, services);
   if (service !== undefined) return service;
+  // Not before it is needed: what finds the nearest path is nothing that help should wait for.
+  const { noHelperAt } = await import('../helpers/no-helper-at.js');
   throw inputError([{ field: 'url', problem: noHelperAt(path, services) }]);
 }
 

@@ -1,7 +1,8 @@
 import type { FieldProblem } from '../../schemas/field-problem.js';
 import { parseTime } from '../../schemas/vocabulary/future.js';
 import { GatewayError, inputError } from '../errors.js';
-import { helperAt, noHelperAt } from '../helpers/paths-of.js';
+import { noHelperAt } from '../helpers/no-helper-at.js';
+import { helperAt } from '../helpers/paths-of.js';
 import { canonicalQuery } from '../signing/canonical.js';
 import { readUnsigned, type Unsigned } from '../signing/sign-url.js';
 import type { Service } from './options.js';

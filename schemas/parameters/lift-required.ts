@@ -14,6 +14,9 @@ export function liftRequired(schema: JsonSchema): JsonSchema {
     if (Array.isArray(lifted[keyword]))
       lifted[keyword] = lifted[keyword].map((each) => liftRequired(asSchema(each)));
   }
+  // One that asks for nothing any more is always met, and what differed in nothing else says nothing.
+  if (Array.isArray(lifted.anyOf) && lifted.anyOf.some((each) => Object.keys(each).length === 0))
+    delete lifted.anyOf;
   for (const keyword of ['then', 'else']) {
     if (isObject(lifted[keyword])) lifted[keyword] = liftRequired(lifted[keyword]);
   }

@@ -45,8 +45,8 @@ describe('helpers as people write them', () => {
     });
   });
   after(async () => {
-    await test.close();
     web.close();
+    await test.close();
   });
 
   const upload = (path: string, fields: Record<string, string | Blob>) => {
@@ -136,7 +136,7 @@ describe('helpers as people write them', () => {
   });
 
   it('resize a picture', async () => {
-    const answer = await upload('/media/resize', { file: jpeg(), width: '48' });
+    const answer = await upload('/media/shrink', { file: jpeg(), width: '48' });
     const facts = await upload('/media/facts', { file: new Blob([Buffer.from(answer.bytes)]) });
     expect(facts.json.data).to.include({ format: 'png', width: 48, height: 32 });
   });

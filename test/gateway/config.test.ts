@@ -37,6 +37,8 @@ describe('loadConfig', () => {
       inputBytes: 256 * 1024 ** 2,
       outputBytes: 256 * 1024 ** 2,
       fonts: [],
+      cacheBytes: 64 * 1024 ** 2,
+      cacheTtlSeconds: 3600,
       connectProxies: 0,
       oidcName: 'single sign-on',
       rate: 50,

@@ -9,7 +9,7 @@ const more: Record<string, Record<string, unknown>[]> = {
   'media/collage': [{ gap: 2 }],
   'media/cut': [{ left: 5, width: 30, height: 20, turn: 90 }],
   'media/facts': [{}, { original: true }],
-  'media/resize': [{ width: 48, format: 'jpeg' }],
+  'media/shrink': [{ width: 48, format: 'jpeg' }],
   'text/translate': [{ text: 'té & tea', to: 'fr' }],
   'web/page-title': [{ page: 'web/page.html' }],
 };
@@ -30,7 +30,9 @@ describe('every way to a helper', () => {
   ): Promise<Outcome> {
     const pairs: Given = Array.isArray(input) ? input : Object.entries(input);
     const own = pairs.map(([name, value]) => [name, placed(value)] as const);
-    const fields = noFiles ? [] : (surfaces.registry.get(id)?.declaration.files ?? []);
+    const declared = noFiles ? [] : (surfaces.registry.get(id)?.declaration.files ?? []);
+    // One that takes the place of a parameter would be one too many beside it.
+    const fields = declared.filter(({ insteadOf = '' }) => !pairs.some(([name]) => name === insteadOf));
     let common: Outcome | undefined;
     for (const way of on) {
       const surface = surfaces.all.get(way);

@@ -21,7 +21,7 @@ const border = 'media/add-border';
 const tea = { name: 'Tea', cents: 1 };
 
 export const mistakes: Record<string, Mistake> = {
-  'a wrong type': { helper: border, given: { width: 'abc' }, says: 'width must be an integer' },
+  'a wrong type': { helper: border, given: { width: 'abc' }, says: 'width must be a whole number' },
   'a fraction': { helper: 'text/shout', given: { text: 'x', marks: 1.5 }, says: 'marks must be an integer' },
   'a number out of range': { helper: border, given: { width: 5001 }, says: 'width must be' },
   'an unknown name': { helper: border, given: { widht: 3 }, says: 'did you mean \\"width\\"?' },
@@ -130,7 +130,7 @@ export const mistakes: Record<string, Mistake> = {
   },
   // Where there is only text, a list for a number is the text that it was.
   'a list for a number': { helper: border, given: { width: [1] }, says: 'width must', on: values },
-  'what the helper refuses': { helper: 'media/resize', given: {}, says: 'width or height is required' },
+  'what the helper refuses': { helper: 'media/shrink', given: {}, says: 'width or height is required' },
   'what the helper does not find': {
     helper: 'data/look-up',
     given: { word: 'x' },

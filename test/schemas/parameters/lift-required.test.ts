@@ -21,6 +21,13 @@ describe('liftRequired', () => {
     expect(schema).to.deep.equal(before);
   });
 
+  it('drops at least one of several of which one demands nothing any more', () => {
+    const anyOf = [{ required: ['a'] }, { required: ['b'], properties: { b: { type: 'string' } } }];
+    expect(liftRequired({ type: 'object', anyOf })).to.deep.equal({ type: 'object' });
+    const [, typed] = anyOf;
+    expect(liftRequired({ anyOf: [typed, typed] }).anyOf).to.have.length(2);
+  });
+
   it('turns exactly one into at least one, for without demands all may fit', () => {
     expect(liftRequired({ oneOf: [{ required: ['a'] }, { required: ['b'] }] })).to.deep.equal({
       allOf: [{ anyOf: [{}, {}] }],
