@@ -102,7 +102,8 @@ describe('commands/sign', () => {
 
   it('is used wrongly without a key, or with a window that is none', async () => {
     expect(await run(open, 'sign', '/media/add-border')).to.include({ stdout: '', exitCode: 2 });
-    expect(await sign('/media/add-border', '--window', 'now')).to.include({ stdout: '', exitCode: 2 });
+    for (const window of ['now', '367d', '999999999d'])
+      expect(await sign('/media/add-border', '--window', window)).to.include({ stdout: '', exitCode: 2 });
   });
 
   it('keys signing-secret shows what the key was issued with, alone on stdout', async () => {
