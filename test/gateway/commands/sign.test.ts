@@ -4,7 +4,7 @@ import { createKeyAdmin, type KeyAdmin } from '../../../gateway/keys/admin.js';
 import { createSigningSecrets } from '../../../gateway/signing/signing-secrets.js';
 import { createSqliteDatabase, type TestDatabase } from '../databases.js';
 import { signing } from '../signing/signing.js';
-import { run } from './terminal.js';
+import { run, runAt } from './terminal.js';
 
 const services = ['text/remove-stopwords', 'media/add-border'];
 const day = 86_400;
@@ -124,9 +124,17 @@ describe('commands/sign', () => {
   });
 
   it('keys issue shows it beside the key, which stays alone on stdout', async () => {
-    const { stdout, stderr } = await run(open, 'keys', 'issue', 'acme');
+    const { stdout, stderr } = await runAt(open, { isTTY: true }, 'keys', 'issue', 'acme');
     expect(stdout).to.match(/^hg_\w+\n$/);
     expect(stderr).to.match(/hgs_[\w-]{43}/);
+  });
+
+  it('keys issue shows none where a script takes the key: what it says stands in logs', async () => {
+    const { stdout, stderr } = await run(open, 'keys', 'issue', 'acme');
+    expect(stdout).to.match(/^hg_\w+\n$/);
+    expect(stderr)
+      .to.match(/keys signing-secret key_\w+/)
+      .and.not.include('hgs_');
   });
 
   it('without a master secret says which variable is missing', async () => {
