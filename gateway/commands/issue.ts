@@ -47,15 +47,20 @@ export function registerIssue(keys: Command, open: OpenKeys, terminal: Terminal)
           data: { ...issued },
           notes: [
             `Issued ${id} to ${tenant}: it opens ${may}${until}. Send it as the query parameter ak.`,
-            ...(signing_secret === null
-              ? []
-              : [`Urls on web pages show no key: sign them with its signing secret, ${signing_secret}`]),
+            ...signingNote(id, signing_secret, terminal),
             shownOnce,
           ],
           result: key,
         };
       });
     });
+}
+
+/** The secret itself only to a person: where a script takes the key from stdout, what goes to stderr stands in its log. */
+function signingNote(id: string, secret: string | null, { stdout }: Terminal): string[] {
+  if (secret === null) return [];
+  const shown = stdout.isTTY ? secret : `which keys signing-secret ${id} shows`;
+  return [`Urls on web pages show no key: sign them with its signing secret, ${shown}`];
 }
 
 function addScopes(text: string, before: string[] = []): string[] {

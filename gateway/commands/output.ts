@@ -4,7 +4,7 @@ import { GatewayError } from '../errors.js';
 
 /** Where a command writes; the process's own streams but in tests. */
 export interface Terminal {
-  stdout: { write(text: string): unknown };
+  stdout: { write(text: string): unknown; readonly isTTY?: boolean };
   stderr: { write(text: string): unknown };
   /** For when what is open has been closed. */
   setExitCode(code: number): void;

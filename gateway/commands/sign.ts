@@ -49,8 +49,12 @@ async function serviceAt(path: string, services: readonly string[]): Promise<str
   throw inputError([{ field: 'url', problem: noHelperAt(path, services) }]);
 }
 
+/** In seconds; a longer one would be no window, but another end. */
+const longestWindow = 366 * 86_400;
+
 function readWindow(text: string): number {
   const seconds = parseDuration(text);
-  if (!seconds) throw new InvalidArgumentError('It must be like 15m, 1h, 7d.');
+  if (!seconds || seconds > longestWindow)
+    throw new InvalidArgumentError('It must be like 15m, 1h, 7d, at most 366d.');
   return seconds;
 }

@@ -25,5 +25,13 @@ export async function migrate(
     ...(schema !== undefined && { migrationTableSchema: schema }),
   });
   const { error } = await migrator.migrateToLatest();
-  if (error) throw new MigrationError(error);
+  if (error) throw new MigrationError(newerVersion(error) ?? error);
+}
+
+/** What the migrator finds corrupt is as a rule a program that was put back after its database had been brought on. */
+function newerVersion(error: unknown): Error | undefined {
+  const [, name] = /previously executed migration (\S+) is missing/.exec(String(error)) ?? [];
+  if (name === undefined) return undefined;
+  const message = `a newer version has changed its tables (${name}); run that version, or restore a back-up from before`;
+  return new Error(message);
 }

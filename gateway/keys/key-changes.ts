@@ -1,7 +1,7 @@
 import { quote } from '../../schemas/quote.js';
 import { parseTime } from '../../schemas/vocabulary/future.js';
 import { GatewayError, inputError, requireValid } from '../errors.js';
-import type { SigningSecrets } from '../signing/signing-secrets.js';
+import { type SigningSecrets, signingSecretPrefix } from '../signing/signing-secrets.js';
 import { randomBase62 } from './base62.js';
 import { isKeyId } from './checks.js';
 import type { IssueOptions, KeyInputs, RotateOptions } from './inputs.js';
@@ -160,8 +160,16 @@ async function endOlder(
 export async function findKey(reads: Pick<KeyTransaction, 'key'>, id: string): Promise<KeyWithSecrets> {
   const key = isKeyId(id) ? await reads.key(id) : undefined;
   if (key) return key;
-  const hint = parseKey(id) ? 'This is a key itself; use its id, which begins with key_.' : undefined;
-  throw new GatewayError('not_found', { message: hint ?? `There is no key with the id ${quote(id)}.` });
+  throw new GatewayError('not_found', {
+    message: secretHint(id) ?? `There is no key with the id ${quote(id)}.`,
+  });
+}
+
+/** What to say of a secret in an id's place, which is not to be repeated. */
+function secretHint(id: string): string | undefined {
+  if (parseKey(id)) return 'This is a key itself; use its id, which begins with key_.';
+  if (!id.startsWith(signingSecretPrefix)) return undefined;
+  return 'This is a signing secret; use the id of its key, which begins with key_.';
 }
 
 /** Throws `invalid_input` for a key that can be used no more. */

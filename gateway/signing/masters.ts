@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { link, open, readFile, rm } from 'node:fs/promises';
+import { type FileHandle, link, open, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../make-folder.js';
 
@@ -13,6 +13,7 @@ export interface MasterOptions {
 /** The file that holds the master secret where no variable does. */
 export const masterFile = 'signing-secret';
 
+const inPlace = 'HELPER_SIGNING_SECRET can take its place.';
 const shape = /^[\x21-\x7e]{32,1024}$/;
 
 /**
@@ -33,7 +34,7 @@ export async function openMasters({
 async function readMaster(file: string): Promise<string | undefined> {
   const text = await readFile(file, 'utf8').catch((error) => {
     if (error.code === 'ENOENT') return undefined;
-    throw new Error(`The signing secret ${file} cannot be read (${error.code}).`);
+    throw new Error(`The signing secret ${file} cannot be read (${error.code}). ${inPlace}`);
   });
   if (text === undefined) return undefined;
   const secret = text.trim();
@@ -51,6 +52,7 @@ async function makeMaster(dataDir: string, file: string): Promise<string> {
     const handle = await open(aside, 'wx', 0o600);
     try {
       await handle.writeFile(`${randomBytes(32).toString('hex')}\n`);
+      await giveTo(dataDir, handle);
       await handle.sync();
     } finally {
       await handle.close();
@@ -60,9 +62,18 @@ async function makeMaster(dataDir: string, file: string): Promise<string> {
     });
   } catch (error) {
     const { code = 'unknown reason' } = error as NodeJS.ErrnoException;
-    throw new Error(`The signing secret ${file} cannot be written (${code}).`, { cause: error });
+    throw new Error(`The signing secret ${file} cannot be written (${code}). ${inPlace}`, { cause: error });
   } finally {
     await rm(aside, { force: true });
   }
-  return (await readMaster(file)) as string;
+  const made = await readMaster(file);
+  if (made === undefined) throw new Error(`The signing secret ${file} is a link to a file that is missing.`);
+  return made;
+}
+
+/** Root's commands make what a gateway of another user, whose folder it is, has to read; SQLite does so with its own files. */
+async function giveTo(dataDir: string, handle: FileHandle): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = await stat(dataDir);
+  await handle.chown(uid, gid);
 }

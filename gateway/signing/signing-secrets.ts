@@ -14,6 +14,9 @@ export interface SigningSecrets {
   all(keyId: string, version: number): readonly string[];
 }
 
+/** What tells them from keys. */
+export const signingSecretPrefix = 'hgs_';
+
 const kept = 10_000;
 
 /**
@@ -50,5 +53,5 @@ const noMaster =
   'This gateway cannot sign urls or verify them: with DATABASE_URL, set HELPER_SIGNING_SECRET to the same on all gateways.';
 
 function derive(master: string, info: string): string {
-  return `hgs_${Buffer.from(hkdfSync('sha256', master, '', info, 32)).toString('base64url')}`;
+  return `${signingSecretPrefix}${Buffer.from(hkdfSync('sha256', master, '', info, 32)).toString('base64url')}`;
 }

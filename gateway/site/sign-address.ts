@@ -34,11 +34,14 @@ export interface SignedAddress {
   /** What was signed, written in one way: path and query, of characters that are safe between quotes in any language. */
   address: string;
   service: Service;
+  /** Whether it shows a picture, as far as can be told before it is called: a dry run answers with data. */
+  picture: boolean;
   /** When it expires, ms since 1970. */
   expires: number;
 }
 
 const hour = 3_600_000;
+const dryrunName = 'dryrun';
 
 /**
  * Signs what a form asks for: `url` is an address or a path with its parameters, `expires` one of `expiries`, `until` the day where
@@ -65,8 +68,14 @@ export async function signAddress(
     atApi: await signAt(apiUrl),
     address: values.size === 0 ? path : `${path}?${canonicalQuery(values)}`,
     service,
+    picture: service.picture && !isTrue(values.get(dryrunName)),
     expires,
   };
+}
+
+/** As a query says it. */
+function isTrue(text: string | undefined): boolean {
+  return text === 'true' || text === '1';
 }
 
 /** What it gives; what it throws of a field goes to the others. */

@@ -53,7 +53,7 @@ async function signPage(
   const apiUrl = site.apiUrl.replace(/\/$/, '');
   const example = exampleFor(site, key.scopes);
   const noPreview = whyNoPreview(site.baseUrl, apiUrl);
-  const shows = signed?.service.picture && noPreview === undefined;
+  const shows = signed?.picture && noPreview === undefined;
   return {
     title: 'Sign an address',
     picturesOf: shows ? apiUrl : undefined,

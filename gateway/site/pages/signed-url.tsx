@@ -11,23 +11,24 @@ interface SignedUrlProps {
 
 /** A url that was just signed: to copy, as a page has it, and what it shows. */
 export function SignedUrl({ signed, keyExpires, noPreview }: SignedUrlProps) {
-  const { url, atApi, service, expires } = signed;
+  const { url, atApi, service, picture, expires } = signed;
   return (
     <section class="panel" aria-labelledby="signed-title">
       <h2 id="signed-title">Signed url</h2>
       <Copy id="signed" label="The url" text={url} />
-      {service.picture && <Copy id="img" label="On a web page" text={imageTag(url)} />}
+      {picture && <Copy id="img" label="On a web page" text={imageTag(url)} />}
       <p>
         It works until <Moment at={Math.min(expires, keyExpires ?? expires)} />
         {keyExpires !== null && keyExpires < expires && ', when this key expires'}, or until this key is
         revoked or its signing secret replaced. Everybody who has it may call it, and each call counts as this
         key’s.
       </p>
-      {service.picture ? (
+      {picture ? (
         <Preview url={atApi} why={noPreview} />
       ) : (
         <p>
-          <code>{service.id}</code> answers with JSON, which no page can show as a picture.{' '}
+          {service.picture ? 'It is a dry run, which' : <code>{service.id}</code>} answers with JSON, which no
+          page can show as a picture.{' '}
           <a href={atApi} target="_blank" rel="noreferrer">
             Open it
           </a>

@@ -4,7 +4,7 @@ import { createKeyAdmin, type KeyAdmin } from '../../../gateway/keys/admin.js';
 import { createSigningSecrets } from '../../../gateway/signing/signing-secrets.js';
 import { createSqliteDatabase, type TestDatabase } from '../databases.js';
 import { signing } from '../signing/signing.js';
-import { run } from './terminal.js';
+import { run, runAt } from './terminal.js';
 
 const services = ['text/remove-stopwords', 'media/add-border'];
 const day = 86_400;
@@ -102,7 +102,8 @@ describe('commands/sign', () => {
 
   it('is used wrongly without a key, or with a window that is none', async () => {
     expect(await run(open, 'sign', '/media/add-border')).to.include({ stdout: '', exitCode: 2 });
-    expect(await sign('/media/add-border', '--window', 'now')).to.include({ stdout: '', exitCode: 2 });
+    for (const window of ['now', '367d', '999999999d'])
+      expect(await sign('/media/add-border', '--window', window)).to.include({ stdout: '', exitCode: 2 });
   });
 
   it('keys signing-secret shows what the key was issued with, alone on stdout', async () => {
@@ -123,9 +124,17 @@ describe('commands/sign', () => {
   });
 
   it('keys issue shows it beside the key, which stays alone on stdout', async () => {
-    const { stdout, stderr } = await run(open, 'keys', 'issue', 'acme');
+    const { stdout, stderr } = await runAt(open, { isTTY: true }, 'keys', 'issue', 'acme');
     expect(stdout).to.match(/^hg_\w+\n$/);
     expect(stderr).to.match(/hgs_[\w-]{43}/);
+  });
+
+  it('keys issue shows none where a script takes the key: what it says stands in logs', async () => {
+    const { stdout, stderr } = await run(open, 'keys', 'issue', 'acme');
+    expect(stdout).to.match(/^hg_\w+\n$/);
+    expect(stderr)
+      .to.match(/keys signing-secret key_\w+/)
+      .and.not.include('hgs_');
   });
 
   it('without a master secret says which variable is missing', async () => {

@@ -12,14 +12,19 @@ export interface Ran {
   exitCode: number;
 }
 
-/** Runs one command line as the program would, and gives back what a person would have seen. */
-export async function run(open: OpenKeys, ...args: string[]): Promise<Ran> {
+/** Runs one command line as a script would, and gives back what it wrote. */
+export function run(open: OpenKeys, ...args: string[]): Promise<Ran> {
+  return runAt(open, { isTTY: false }, ...args);
+}
+
+/** The same where stdout is a person's terminal, or is not. */
+export async function runAt(open: OpenKeys, { isTTY }: { isTTY: boolean }, ...args: string[]): Promise<Ran> {
   const ran: Ran = { stdout: '', stderr: '', exitCode: 0 };
   const setExitCode = (code: number) => {
     ran.exitCode = code;
   };
   const terminal: Terminal = {
-    stdout: { write: (text) => (ran.stdout += text) },
+    stdout: { write: (text) => (ran.stdout += text), isTTY },
     stderr: { write: (text) => (ran.stderr += text) },
     setExitCode,
     exit(code) {

@@ -51,6 +51,14 @@ describe('keys/admin, of signing', () =>
       ]);
     });
 
+    it('repeats no secret that is given in place of an id', async () => {
+      const { key, signing_secret } = await admin.issueKey('acme', {}, 'ann');
+      for (const secret of [key, signing_secret as string]) {
+        const error = await rejection(admin.rotateSigning(secret, 'ann'));
+        expect(String(error)).to.include('key_').and.not.include(secret.slice(0, 12));
+      }
+    });
+
     it('keeps it through a rotation of the key', async () => {
       const { id, signing_secret } = await admin.issueKey('acme', {}, 'ann');
       await admin.rotateKey(id, { grace_seconds: 0 }, 'ann');

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -35,5 +35,28 @@ describe('master secrets', () => {
     await writeFile(join(dataDir, masterFile), 'short\n');
     const error = await openMasters({ dataDir }).catch((thrown) => thrown);
     expect(error.message).to.include(join(dataDir, masterFile)).and.include('at least 32');
+  });
+
+  it('one that is a link to nothing is told, and not taken for one either', async () => {
+    await mkdir(dataDir);
+    await symlink(join(dataDir, 'elsewhere'), join(dataDir, masterFile));
+    const error = await openMasters({ dataDir }).catch((thrown) => thrown);
+    expect(error.message).to.include(join(dataDir, masterFile)).and.include('link');
+    expect(await readdir(dataDir)).to.deep.equal([masterFile]);
+  });
+
+  it('one that cannot be read is told with what can take its place', async () => {
+    await mkdir(join(dataDir, masterFile), { recursive: true });
+    const error = await openMasters({ dataDir }).catch((thrown) => thrown);
+    expect(error.message).to.include(join(dataDir, masterFile)).and.include('HELPER_SIGNING_SECRET');
+  });
+
+  it('one that root’s command makes belongs to whom the folder does, whose gateway has to read it', async function () {
+    if (process.getuid?.() !== 0) this.skip();
+    await mkdir(dataDir);
+    await chown(dataDir, 4711, 4712);
+    await openMasters({ dataDir });
+    const { uid, gid, mode } = await stat(join(dataDir, masterFile));
+    expect([uid, gid, mode & 0o777]).to.deep.equal([4711, 4712, 0o600]);
   });
 });

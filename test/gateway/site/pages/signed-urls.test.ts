@@ -61,8 +61,11 @@ describe('the pages of signed urls', () => {
   it('name no foreign origin where there is no preview', async () => {
     const text = await sign({ url: '/text/remove-stopwords?text=the+cat' });
     expect(text.html).to.include('answers with JSON').and.not.to.include('<img ');
+    const dry = await sign({ url: '/media/add-border?dryrun=1' });
+    expect(dry.html).to.include('dry run').and.include('answers with JSON').and.not.to.include('<img ');
     for (const page of [
       text,
+      dry,
       await sign({ url: '/nothing' }),
       await member.get(`${base}/sign`),
       await member.get(base),
