@@ -23,31 +23,28 @@ export function sendInPieces(
     // A client that has gone takes nothing more, and nobody waits for the rest.
     if (response.destroyed) return;
     const from = at;
-    while (at + pieceBytes < bytes.length && at - from < turnBytes) {
-      write(response, bytes.subarray(at, at + pieceBytes));
+    let isTaken = true;
+    while (isTaken && at + pieceBytes < bytes.length && at - from < turnBytes) {
+      isTaken = write(response, bytes.subarray(at, at + pieceBytes));
       at += pieceBytes;
-      if (response.writableLength > 0) return goOn('drain', at - from);
     }
-    if (at + pieceBytes < bytes.length) goOn('turn', at - from);
-    else response.end(bytes.subarray(at));
-  }
-
-  function goOn(when: 'drain' | 'turn', sent: number): void {
-    const next = () => {
-      onTaken(sent);
+    const goOn = () => {
+      onTaken(at - from);
       send();
     };
-    if (when === 'drain') response.once('drain', next);
-    else setImmediate(next);
+    if (!isTaken) response.once('drain', goOn);
+    else if (at + pieceBytes < bytes.length) setImmediate(goOn);
+    else response.end(bytes.subarray(at));
   }
 
   send();
 }
 
-/** Hands bytes to the system now, with the head where that has not gone: Node would wait for the end of this turn. */
-function write(response: ServerResponse, piece: Uint8Array): void {
+/** Hands bytes to the system now, with the head where that has not gone: Node would wait for the end of this turn. Gives whether it took all. */
+function write(response: ServerResponse, piece: Uint8Array): boolean {
   const { socket } = response;
   socket?.cork();
   response.write(piece);
   socket?.uncork();
+  return response.writableLength === 0;
 }
