@@ -31,7 +31,7 @@ describe('plugins check', () => {
     for (const path of [builtinPlugins, join(folder, 'link')]) {
       const { code, stdout } = await check(path);
       expect(code).to.equal(0);
-      expect(stdout).to.match(/^4 plugins are fine/);
+      expect(stdout).to.match(/^6 plugins are fine/);
     }
     await rm(folder, { recursive: true });
   });
