@@ -9,6 +9,7 @@ import type { InputSchema, ObjectSchema } from './contract/schema.js';
 import type { ConfigFields } from './contract/settings.js';
 
 export type {
+  BorderOptions,
   CompositeOptions,
   Corner,
   CropOptions,
@@ -25,6 +26,7 @@ export type {
   SourceImageFormat,
   WatermarkOptions,
 } from '../pool/image/engine.js';
+export type { Measure } from '../pool/image/measure.js';
 export type {
   CallContext,
   DryrunContext,

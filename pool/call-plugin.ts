@@ -24,14 +24,18 @@ export async function callPlugin(
   scope: CallScope,
   { engine, limits, maxJsonBytes }: CallOptions,
 ): Promise<BytesAnswer> {
-  const open = async ({ bytes }: FileBytes): Promise<Image> => (await engine).open(bytes, limits);
+  const open = async ({ bytes }: FileBytes, name?: string): Promise<Image> =>
+    (await engine).open(bytes, limits, name);
   const context = new HandlerContext(scope, parts);
   if (plugin.files) {
     const kinds = asSchema(plugin.files);
     const opened: Record<string, unknown> = {};
     for (const [field, file] of Object.entries(files)) {
       if (!Object.hasOwn(kinds, field)) continue;
-      opened[field] = asSchema(kinds[field]).kind === 'image' ? await open(file) : file;
+      const { kind, parameter } = asSchema(kinds[field]);
+      // As callers know it: by what they have sent.
+      const name = typeof parameter === 'string' && Object.hasOwn(input, parameter) ? parameter : field;
+      opened[field] = kind === 'image' ? await open(file, name) : file;
     }
     context.files = opened;
   }

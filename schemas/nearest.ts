@@ -58,7 +58,9 @@ function slip(wanted: string, known: string): number {
   // As many letters as one is longer have to change at least.
   if (Math.abs(wanted.length - known.length) > slips(known.length)) return Number.POSITIVE_INFINITY;
   const changes = isSwapped(wanted, known) ? 1 : distance(wanted, known);
-  return changes <= slips(known.length) ? changes : Number.POSITIVE_INFINITY;
+  // Half of a short name is hardly a slip where not even its beginning is the same: `gif` is not meant for `avif`.
+  const isOther = changes * 2 >= known.length && changes > 1 && wanted[0] !== known[0];
+  return changes <= slips(known.length) && !isOther ? changes : Number.POSITIVE_INFINITY;
 }
 
 /** Two neighbours in the wrong order are one slip, which Levenshtein counts as two. */

@@ -8,8 +8,8 @@ import { type Coerce, createCoerce } from './parameters/coerce.js';
 import { type CompiledSchema, compileSchema } from './parameters/compile-schema.js';
 import { copyParameter } from './parameters/copy-parameter.js';
 import type { Judge } from './parameters/judge.js';
-import { createOnlyWith } from './parameters/only-with.js';
-import { sourceProblems } from './parameters/source.js';
+import { createOnlyWith, isInside } from './parameters/only-with.js';
+import { pointlessProblems, sourceProblems } from './parameters/source.js';
 import { quote } from './quote.js';
 import { describeProperty } from './vocabulary/describe.js';
 
@@ -112,12 +112,16 @@ function createChecker(
       judge: (named) => (dryrun ? judgeDryrun : judge)(named, { anyEngine }),
     });
     const has = (name: string) => Object.hasOwn(input, name) && input[name] !== undefined;
-    judged.push(...onlyWithProblems({ has, values, problems: judged }));
     const hasLost = hasLostFile || isTextForFile(input, files);
     const allowed = (name: string) => described.get(name) ?? '';
-    judged.push(...sourceProblems(files, { has, uploaded, hasLost, dryrun, allowed }));
+    const given = { has, uploaded, hasLost, dryrun, allowed };
+    // Whatever else is wrong with a parameter that means nothing here, to mend it would not help.
+    const pointless = pointlessProblems(files, given);
+    const told = judged.filter((each) => !pointless.some(({ field }) => isInside(each.field, field)));
+    told.push(...pointless);
+    told.push(...onlyWithProblems({ has, values, problems: told }), ...sourceProblems(files, given));
     delete values.dryrun;
-    const problems = boundProblems([...judged, ...unknown], judged.length + unknownCount);
+    const problems = boundProblems([...told, ...unknown], told.length + unknownCount);
     return { input: values, problems };
   }
 

@@ -171,17 +171,29 @@ export interface Image {
 /** Decodes and encodes pictures; every engine passes the same contract suite. */
 export interface ImageEngine {
   readonly name: 'sharp' | 'jimp';
-  /** Opens a JPEG, PNG, WebP or GIF. Throws an `ImageError` for anything else and for what passes `limits`. */
-  open(bytes: Uint8Array, limits: ImageLimits): Promise<Image>;
+  /**
+   * Opens a JPEG, PNG, WebP or GIF. Throws an `ImageError` for anything else and for what passes `limits`. A `name` begins the message
+   * of what turns out to be wrong with the picture when it is decoded, where it is one of several.
+   */
+  open(bytes: Uint8Array, limits: ImageLimits, name?: string): Promise<Image>;
 }
 
 /** A fault of the picture, not of the gateway. `message` is public. */
 export class ImageError extends Error {
   readonly code: 'bad_image' | 'image_too_large';
+  private isNamed = false;
 
   constructor(code: 'bad_image' | 'image_too_large', message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'ImageError';
     this.code = code;
+  }
+
+  /** The same of a picture that is one of several; of one that is named already, as it is. */
+  of(name: string): ImageError {
+    if (this.isNamed) return this;
+    const named = new ImageError(this.code, `${name}: ${this.message}`, { cause: this.cause ?? this });
+    named.isNamed = true;
+    return named;
   }
 }

@@ -1,12 +1,13 @@
 import { planBorder } from './border/plan-border.js';
-import type {
-  EncodeOptions,
-  Image,
-  ImageEngine,
-  ImageLimits,
-  ResizeOptions,
-  ResultFormat,
-  SourceImageFormat,
+import {
+  type EncodeOptions,
+  type Image,
+  type ImageEngine,
+  ImageError,
+  type ImageLimits,
+  type ResizeOptions,
+  type ResultFormat,
+  type SourceImageFormat,
 } from './engine.js';
 import { keepsAnimation, mediaTypes } from './formats.js';
 import { planResize } from './geometry/plan-resize.js';
@@ -19,6 +20,8 @@ import type { Operation } from './recipe.js';
 
 /** A file that an engine has looked at, and how the engine runs recipes on it. */
 export interface OpenedFile {
+  /** What it is called where it is one of several. */
+  name?: string | undefined;
   engine: ImageEngine['name'];
   format: SourceImageFormat;
   /** Frames of the file; `size` has those that the engine gives. */
@@ -82,6 +85,10 @@ function toImage(file: OpenedFile, copyOfBytes: () => Uint8Array, recipe: Recipe
     });
   }
 
+  function nameFault(error: unknown): never {
+    throw file.name !== undefined && error instanceof ImageError ? error.of(file.name) : error;
+  }
+
   const image: Image = {
     ...size,
     format: file.format,
@@ -129,14 +136,14 @@ function toImage(file: OpenedFile, copyOfBytes: () => Uint8Array, recipe: Recipe
       checkResult({ ...size, frames }, result, file.limits);
       checkStep({ ...largest, frames }, file.limits);
       checkStep({ ...largestOverlay, frames: 1 }, file.limits);
-      const body = await file.render(operations, result, settings);
+      const body = await file.render(operations, result, settings).catch(nameFault);
       freshBytes.add(body);
       return { body, type: mediaTypes[result] };
     },
   };
   recorded.set(image, {
     largest: larger(largest, largestOverlay),
-    pixels: keep(() => file.pixels(operations), size.width * size.height <= keptPixels),
+    pixels: keep(() => file.pixels(operations).catch(nameFault), size.width * size.height <= keptPixels),
   });
   return image;
 }

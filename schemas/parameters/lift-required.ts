@@ -11,20 +11,29 @@ export function liftRequired(schema: JsonSchema): JsonSchema {
   const lifted: JsonSchema = { ...schema };
   for (const keyword of demands) delete lifted[keyword];
   for (const keyword of ['allOf', 'anyOf']) {
-    if (Array.isArray(lifted[keyword]))
-      lifted[keyword] = lifted[keyword].map((each) => liftRequired(asSchema(each)));
+    if (!Array.isArray(lifted[keyword])) continue;
+    const branches = liftEach(lifted[keyword]);
+    if (branches) lifted[keyword] = branches;
+    else delete lifted[keyword];
   }
-  // One that asks for nothing any more is always met, and what differed in nothing else says nothing.
-  if (Array.isArray(lifted.anyOf) && lifted.anyOf.some((each) => Object.keys(each).length === 0))
-    delete lifted.anyOf;
   for (const keyword of ['then', 'else']) {
     if (isObject(lifted[keyword])) lifted[keyword] = liftRequired(lifted[keyword]);
   }
   if (Array.isArray(lifted.oneOf)) {
     // Alternatives that differ in what they require are all right once nothing is required, so "exactly one" must go.
-    const branches = { anyOf: lifted.oneOf.map((each) => liftRequired(asSchema(each))) };
-    lifted.allOf = [...(Array.isArray(lifted.allOf) ? lifted.allOf : []), branches];
+    const branches = liftEach(lifted.oneOf);
+    const others = Array.isArray(lifted.allOf) ? lifted.allOf : [];
+    if (branches) lifted.allOf = [...others, { anyOf: branches }];
     delete lifted.oneOf;
   }
   return lifted;
+}
+
+/**
+ * Undefined where they did nothing but demand: they say nothing any more, and tools take alternatives of which each is right for
+ * anything for a slip.
+ */
+function liftEach(schemas: readonly unknown[]): JsonSchema[] | undefined {
+  const lifted = schemas.map((each) => liftRequired(asSchema(each)));
+  return lifted.some((each) => Object.keys(each).length > 0) ? lifted : undefined;
 }

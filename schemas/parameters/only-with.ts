@@ -44,7 +44,8 @@ function told(condition: Condition, values: Sent['values']): string {
   return `is for ${conditionForm(condition)}; ${givenForm(condition, value)} it means nothing`;
 }
 
-function isInside(field: string, name: string): boolean {
+/** Whether a problem's field is a parameter, or what is in it. */
+export function isInside(field: string, name: string): boolean {
   return field === name || field.startsWith(`${name}.`) || field.startsWith(`${name}[`);
 }
 

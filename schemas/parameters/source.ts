@@ -25,14 +25,8 @@ export function sourceProblems(
 ): FieldProblem[] {
   const known = new Set(files.map(({ field }) => field));
   const unknown = uploaded.filter((field) => !known.has(field)).map((field) => notTaken(field, files));
-  const found = files.flatMap((file) => [problemOf(file) ?? insteadProblem(file), ...optionProblems(file)]);
+  const found = files.map((file) => problemOf(file) ?? insteadProblem(file));
   return [...unknown, ...found.filter((problem) => problem !== undefined)];
-
-  /** The name by which a file came. */
-  function cameAs({ field, parameter }: FileField): string | undefined {
-    if (has(parameter)) return parameter;
-    return uploaded.includes(field) ? field : undefined;
-  }
 
   function problemOf(file: FileField): FieldProblem | undefined {
     const { field, parameter, required } = file;
@@ -46,7 +40,7 @@ export function sourceProblems(
   function insteadProblem(file: FileField): FieldProblem | undefined {
     const { insteadOf } = file;
     if (insteadOf === undefined) return undefined;
-    const came = cameAs(file);
+    const came = cameAs(file, { has, uploaded });
     if (has(insteadOf)) {
       if (came === undefined) return undefined;
       return {
@@ -60,17 +54,35 @@ export function sourceProblems(
       problem: `is required: ${allowed(insteadOf)}; or in its place ${sendingOf(file)}`,
     };
   }
+}
 
-  /** What was sent beside a file that it means nothing with, or without the one that it is about. */
-  function optionProblems(file: FileField): FieldProblem[] {
-    const { field, insteadOf, notWith = [], options = [] } = file;
-    const came = cameAs(file);
-    const tell = (names: readonly string[], problem: string) =>
-      names.filter(has).map((name) => ({ field: name, problem }));
-    if (came !== undefined) return tell(notWith, `means nothing beside ${came}`);
-    const isMissing = insteadOf === undefined ? !dryrun : has(insteadOf);
-    return isMissing && !hasLost ? tell(options, `means nothing without ${field}`) : [];
+/** What was sent beside a file that it means nothing with, or without the one that it is about; of each parameter one problem. */
+export function pointlessProblems(files: readonly FileField[], given: FilesGiven): FieldProblem[] {
+  const { has, hasLost, dryrun } = given;
+  const told = new Map<string, FieldProblem>();
+  for (const file of files) {
+    const { field, parameter, insteadOf, notWith = [], options = [] } = file;
+    const came = cameAs(file, given);
+    const isMissing = came === undefined && !hasLost && (insteadOf === undefined ? !dryrun : has(insteadOf));
+    const names = field === parameter ? field : `${parameter} or ${field}`;
+    const pointless: [readonly string[], string][] = [
+      [came === undefined ? [] : notWith, `means nothing beside ${came}`],
+      [isMissing ? options : [], `means nothing without ${names}`],
+    ];
+    for (const [parameters, problem] of pointless) {
+      for (const name of parameters.filter(has)) told.set(name, { field: name, problem });
+    }
   }
+  return [...told.values()];
+}
+
+/** The name by which a file came. */
+function cameAs(
+  { field, parameter }: FileField,
+  { has, uploaded }: Pick<FilesGiven, 'has' | 'uploaded'>,
+): string | undefined {
+  if (has(parameter)) return parameter;
+  return uploaded.includes(field) ? field : undefined;
 }
 
 function notTaken(field: string, files: readonly FileField[]): FieldProblem {

@@ -20,6 +20,7 @@ const digits = /^\d{1,15}$/;
 // With more places a number could not be written without an exponent.
 const percentage = /^\d{1,9}(?:\.\d{1,6})?%$/;
 const withUnit = /^(\d{1,15}) ?(?:px|pixels?)$/i;
+const apart = /^(\d{1,9}(?:\.\d{1,6})?) (?:%|per ?cent)$/i;
 
 /** What a measure allows, e.g. `a whole number of pixels from 4 to 1000, per cent such as "5%", or auto`. */
 export function measureForm({ minimum, maximum, percent, auto }: MeasureSetting): string {
@@ -88,10 +89,10 @@ export const measureKeyword = normalisingKeyword({
 
 /** What comes with a unit was meant rightly. */
 function hintOf(value: unknown, setting: MeasureSetting): string {
-  const pixels = typeof value === 'string' ? withUnit.exec(value)?.[1] : undefined;
-  return pixels !== undefined && parseMeasure(pixels, setting) !== undefined
-    ? `; write ${Number(pixels)}`
-    : '';
+  if (typeof value !== 'string') return '';
+  const percent = apart.exec(value)?.[1];
+  const meant = parseMeasure(percent === undefined ? withUnit.exec(value)?.[1] : `${percent}%`, setting);
+  return meant === undefined ? '' : `; write ${meant}`;
 }
 
 /** Whether `setting` is one of a measure, as far as documents need to know. */

@@ -23,6 +23,11 @@ describe('nearest', () => {
       expect(nearest(name, names)).to.equal(undefined);
   });
 
+  it('takes no other short name for a slip that begins with another letter', () => {
+    expect(nearest('gif', ['png', 'jpg', 'jpeg', 'webp', 'avif', 'same'])).to.equal(undefined);
+    expect(nearest('avfi', ['png', 'avif'])).to.equal('avif');
+  });
+
   it('finds a helper by the beginning of its name, by its last segment and through a slip', () => {
     const scopes = [
       'media/*',

@@ -1,6 +1,6 @@
 import type { FileField } from '../../../schemas/declared-helper.js';
 import { describeFile } from '../../../schemas/parameters/gateway-parameters.js';
-import type { ParameterProperty } from '../../../schemas/parameters.js';
+import { type ParameterProperty, uploadsOf } from '../../../schemas/parameters.js';
 import type { Helper } from '../../helpers/registry.js';
 import { callLine } from './call-line.js';
 
@@ -24,8 +24,14 @@ export function helpOf({ id, declaration, parameters }: Helper): string {
     ]),
     ...(examples.length === 0
       ? []
-      : [`Examples\n${examples.map((each) => `  ${callLine(id, each.input)}`).join('\n')}`]),
+      : [`Examples\n${examples.map((each) => `  ${exampleLine(id, each.input, files)}`).join('\n')}`]),
   ].join('\n\n');
+}
+
+/** An example with the files that it cannot do without, which it tells nothing of. */
+function exampleLine(id: string, input: Record<string, unknown>, files: readonly FileField[]): string {
+  const uploads = input.dryrun === true ? [] : uploadsOf(files, input);
+  return [callLine(id, input), ...uploads.map((field) => `--${field} FILE`)].join(' ');
 }
 
 function fileRowOf(file: FileField): [string, string] {

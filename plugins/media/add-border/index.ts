@@ -24,10 +24,10 @@ export default defineHelper({
         description:
           'Width of the border on each side: pixels, or per cent of the shorter side such as "5%".',
       },
-      top: { ...length, description: 'Width at the top, in place of `width`.' },
-      right: { ...length, description: 'Width on the right, in place of `width`.' },
-      bottom: { ...length, description: 'Width at the bottom, in place of `width`.' },
-      left: { ...length, description: 'Width on the left, in place of `width`.' },
+      top: { ...length, description: 'Width at the top, in place of width.' },
+      right: { ...length, description: 'Width on the right, in place of width.' },
+      bottom: { ...length, description: 'Width at the bottom, in place of width.' },
+      left: { ...length, description: 'Width on the left, in place of width.' },
       color: {
         type: 'string',
         color: true,

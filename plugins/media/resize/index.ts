@@ -1,5 +1,5 @@
 import { defineHelper, pictureOutput, pictureOutputRules } from 'helper-gateway/helper';
-import { resize } from './resize.js';
+import { resize } from './resize.ts';
 
 const side = { type: 'integer', minimum: 1, maximum: 16_383 } as const;
 
@@ -33,7 +33,7 @@ export default defineHelper({
         color: true,
         maxLength: 100,
         default: '#ffffff',
-        description: 'Colour around a picture that `contain` does not fill.',
+        description: 'Colour around a picture that contain does not fill.',
       },
       ...pictureOutput,
     },

@@ -35,7 +35,7 @@ export async function createJimpEngine({ text }: { text: LoadText }): Promise<Im
 
   return {
     name: 'jimp',
-    async open(bytes, limits) {
+    async open(bytes, limits, name) {
       const header = checkHeader(bytes, limits);
       async function run(operations: readonly Operation[], opaque: boolean): Promise<Raster> {
         const raster = turnRaster(await decode(bytes, header, limits), header.orientation);
@@ -43,6 +43,7 @@ export async function createJimpEngine({ text }: { text: LoadText }): Promise<Im
         return applyOperations(raster, operations, { text, resize: resampleRaster, opaque });
       }
       return recordImage({
+        name,
         bytes,
         limits,
         engine: 'jimp',

@@ -125,10 +125,11 @@ export function createSharpEngine(
 
   return {
     name: 'sharp',
-    async open(bytes, limits) {
+    async open(bytes, limits, name) {
       const header = checkHeader(bytes, limits);
       const source = { bytes, header, limits, timeoutSeconds };
       return recordImage({
+        name,
         bytes,
         limits,
         engine: 'sharp',

@@ -1,5 +1,5 @@
 /** Compiled, never run: what a handler gets for a schema. */
-import type { ValueOf } from '../../../gateway/helper.js';
+import type { BorderOptions, Measure, ValueOf } from '../../../gateway/helper.js';
 import type { Equal, Expect } from './equal.js';
 
 type Plain = [
@@ -19,6 +19,9 @@ type Plain = [
 
 type Length<Setting> = { type: readonly ['integer', 'string']; measure: Setting };
 type NormalForms = [
+  // What a handler gets goes to a picture as it is.
+  Expect<Equal<ValueOf<Length<{ minimum: 0; maximum: 9; percent: true }>>, Measure>>,
+  Expect<Equal<BorderOptions['width'], Measure>>,
   Expect<Equal<ValueOf<{ type: 'string'; color: true }>, `#${string}`>>,
   Expect<Equal<ValueOf<{ type: readonly ['number', 'string']; fraction: true }>, number>>,
   Expect<Equal<ValueOf<{ type: 'string'; choice: { png: []; jpg: ['jpeg'] } }>, 'png' | 'jpg'>>,

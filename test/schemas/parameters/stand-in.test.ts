@@ -60,9 +60,20 @@ describe('a file in the place of a parameter', () => {
     expect(problemsOf({ mark_url: url, size: 3, scale: 1 })).to.deep.equal([beside]);
     expect(problemsOf({ mark_url: url, size: 3 }, [], true)).to.deep.equal([beside]);
     expect(problemsOf({ size: 3 }, ['file', 'mark'])[0]?.problem).to.equal('means nothing beside mark');
-    const without = { field: 'scale', problem: 'means nothing without mark' };
+    const without = { field: 'scale', problem: 'means nothing without mark_url or mark' };
     expect(problemsOf({ text: 'a', size: 3, scale: 1 })).to.deep.equal([without]);
     expect(problemsOf({ size: 3, scale: 1 }, [], true)).to.deep.equal([]);
+  });
+
+  it('has one problem told of what means nothing, whatever else is wrong with it', () => {
+    const beside = { field: 'size', problem: 'means nothing beside mark' };
+    expect(problemsOf({ size: 30 }, ['file', 'mark'])).to.deep.equal([beside]);
+    const ruled = compileParameters(createVocabulary(), {
+      files: [sourceField, ...files],
+      input: { ...good.input, onlyWith: { size: { scale: [1] } } },
+    });
+    const { problems } = ruled.check({ size: 3 }, { dryrun: false, uploaded: ['file', 'mark'] });
+    expect(problems).to.deep.equal([beside]);
   });
 
   it('is documented at either of them', () => {

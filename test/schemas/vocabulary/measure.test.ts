@@ -73,6 +73,8 @@ describe('keyword measure', () => {
       'must be a whole number of pixels from 4 to 1000, per cent such as "5%", or auto, but is the string "20px"; write 20',
     );
     expect(judge('2000px')).to.match(/"2000px"$/);
+    expect(judge('5.50 %')).to.match(/; write 5\.5%$/);
+    expect(judge('101 %')).to.match(/"101 %"$/);
   });
 
   it('is pixels in its bounds, per cent to 100, auto, or nothing, for anything', () => {

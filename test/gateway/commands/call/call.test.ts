@@ -208,6 +208,12 @@ describe('call', () => {
     expect((await run(['--help'])).stdout).to.contain('media/add-border');
   });
 
+  it('gives examples with the files that they need', async () => {
+    const { stdout } = await run(['media/add-watermark', '--help']);
+    expect(stdout).to.contain("--text '© Example 2026' --format jpg --file FILE\n");
+    expect(stdout).to.contain('--scale 0.25 --opacity 0.8 --file FILE --mark FILE');
+  });
+
   it('begins no file once it is interrupted', async () => {
     const words = ['media/add-border', picture, picture, '--out-dir', join(folder, 'interrupted')];
     const { code, stdout } = await run(words, { signal: AbortSignal.abort() });

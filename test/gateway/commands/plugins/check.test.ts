@@ -25,6 +25,17 @@ describe('plugins check', () => {
     expect(JSON.parse(stdout).error.details).to.have.length(1);
   });
 
+  it('takes the sources of the package’s image helpers as anybody’s own, from another folder', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'plugins-'));
+    // Beside dist/, where the package's own are compiled.
+    await cp(join(builtinPlugins, '../../plugins/media'), join(folder, 'mine'), { recursive: true });
+    const { code, stdout } = await check(folder, '--json');
+    expect(code).to.equal(0);
+    const ids = JSON.parse(stdout).data.plugins.map(({ id }: { id: string }) => id);
+    expect(ids).to.have.members(['mine/add-border', 'mine/add-watermark', 'mine/convert', 'mine/resize']);
+    await rm(folder, { recursive: true });
+  });
+
   it('takes the package’s own folder for no twin of itself, linked or not', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'plugins-'));
     await symlink(builtinPlugins, join(folder, 'link'));

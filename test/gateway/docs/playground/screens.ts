@@ -14,9 +14,8 @@ export function describeScreens(chromium: InPlayground): void {
         .map((cell) => cell.textContent)`,
     );
     expect(beyond).to.deep.equal([]);
-    expect(
-      await page.getByRole('row', { name: 'width a whole number of pixels from 0 to 5000' }).isVisible(),
-    ).to.equal(true);
+    const row = page.getByRole('row', { name: 'width a whole number of pixels from 0 to 5000' });
+    expect(await row.isVisible()).to.equal(true);
   });
 
   it('shows no form where no script makes it work', async () => {

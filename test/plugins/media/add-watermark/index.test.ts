@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { call } from '../../../../gateway/testing.js';
 import addWatermark from '../../../../plugins/media/add-watermark/index.js';
@@ -89,7 +90,11 @@ describe('media/add-watermark', () => {
         'wrap means nothing beside mark_url',
       ],
     ],
-    ['the size of a logo for a text', { text: 'a', scale: 0.5 }, ['scale means nothing without mark']],
+    [
+      'the size of a logo for a text',
+      { text: 'a', scale: 0.5 },
+      ['scale means nothing without mark_url or mark'],
+    ],
     [
       'a logo that is not to be seen',
       { mark_url: 'https://example.com/a.png', scale: '0.5%' },
@@ -119,4 +124,21 @@ describe('media/add-watermark', () => {
       expect(told).to.deep.equal(problems);
     });
   }
+
+  it('says which of its pictures is broken', async () => {
+    const file = new URL('../../../../../plugins/media/example.jpg', import.meta.url);
+    const whole = readFileSync(file);
+    // The header is whole, and what follows is not.
+    const broken = whole.subarray(0, whole.length / 2);
+    const messageOf = (input: object, files: Record<string, Uint8Array>) =>
+      call(addWatermark, input as never, { files: files as never, fetch: () => ({ bytes: broken }) }).then(
+        () => 'none',
+        (error) => `${error.code} ${error.message}`,
+      );
+    const problem = 'The image cannot be decoded: its data is broken or cut off.';
+    expect(await messageOf({}, { file: whole, mark: broken })).to.contain(`bad_image mark: ${problem}`);
+    const url = 'https://example.com/a.jpg';
+    expect(await messageOf({ mark_url: url }, { file: whole })).to.contain(`bad_image mark_url: ${problem}`);
+    expect(await messageOf({}, { file: broken, mark: whole })).to.contain(`bad_image ${problem}`);
+  });
 });
