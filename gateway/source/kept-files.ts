@@ -36,7 +36,9 @@ export function createKeptFiles(shelf: Shelf<KeptFile>, now: () => number = Date
 
   function keep(wish: Wish, file: KeptFile): boolean {
     const said = Object.values(file.policy.said).join('').length;
-    return shelf.set(wish.tenant, keyOf(wish), file, file.bytes.byteLength + said + policyBytes);
+    // The url stands in what was asked, too.
+    const bytes = file.bytes.byteLength + said + wish.url.href.length + policyBytes;
+    return shelf.set(wish.tenant, keyOf(wish), file, bytes);
   }
 
   function fresh(wish: Wish): WholeAnswer | undefined {

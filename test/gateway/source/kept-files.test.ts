@@ -54,6 +54,16 @@ describe('createSource, with files kept', () => {
     expect(asked()).to.equal(3);
   });
 
+  it('counts of a url both its places: what it is found by, and what was asked', async () => {
+    const sizeOf = async (path: string) => {
+      const { bytes } = cache().stats();
+      say(path, 'x', 'cache-control: max-age=60');
+      await get(path);
+      return cache().stats().bytes - bytes;
+    };
+    expect(await sizeOf(`/${'a'.repeat(1000)}`)).to.equal((await sizeOf('/')) + 2000);
+  });
+
   it('keeps no answer of another status, nor for who takes any', async () => {
     routes['/gone'] = (socket) =>
       void socket.write('HTTP/1.1 410 Gone\r\ncache-control: max-age=60\r\ncontent-length: 1\r\n\r\nx');
