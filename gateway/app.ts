@@ -90,8 +90,6 @@ export function createApp(parts: AppParts): Koa<CallState> {
   app.use(dispatch(parts.registry, () => createRouter(parts, limitsOf, agents)));
   app.use(unrouted(parts.registry, [...parts.docs, { path: toolsPath }]));
   app.on('error', (error) => {
-    // The client went away while it was sent: the call's own line says so.
-    if (error.code === 'ERR_STREAM_PREMATURE_CLOSE') return;
     parts.observers.logger.warn({ err: error }, 'answer not sent');
   });
   return app;

@@ -4,7 +4,7 @@ import { GatewayError } from '../errors.js';
 import { envelopeType, failure, type Meta, successText } from '../http/envelope.js';
 import { prepareErrorAnswer } from '../http/error-answer.js';
 import type { Departures } from '../http/flow/departures.js';
-import { inPieces, pieceBytes } from '../http/flow/pieces.js';
+import { pieceBytes, sendInPieces } from '../http/flow/pieces.js';
 import type { CallContext, CallMiddleware, CallState } from './state.js';
 
 /** Says of an error more to those who may know it. */
@@ -71,8 +71,11 @@ export function respond(departures: Departures, tell: FaultTeller): CallMiddlewa
     }
     const whole = typeof body === 'string' ? Buffer.from(body) : body;
     const { sent } = departures.track(res, tenant, whole.length);
-    ctx.body = ctx.method === 'HEAD' ? whole : inPieces(whole, sent);
-    ctx.length = whole.length;
+    ctx.body = whole;
+    // What has no body, or nobody to take it, Koa ends.
+    if (ctx.method === 'HEAD' || !ctx.writable) return;
+    ctx.respond = false;
+    sendInPieces(res, whole, sent);
   }
 }
 

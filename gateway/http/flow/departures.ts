@@ -25,7 +25,10 @@ export type Backlog = 'own' | 'all';
 export interface Departures {
   /** Why no more answers may be made for a tenant; undefined where they may. */
   backlog(tenant: string): Backlog | undefined;
-  /** Counts an answer of so many bytes until `response` is closed, and closes it if the client does not take it. */
+  /**
+   * Counts an answer of so many bytes until `response` is closed, and closes it if the client does not take it. What is closed already,
+   * because its client has gone, is not counted.
+   */
   track(response: ServerResponse, tenant: string, bytes: number): Departure;
   /**
    * The same for an answer that is small, and so mostly taken by the system as soon as it is sent: it is looked at when this turn of
@@ -52,6 +55,8 @@ interface Entry {
   pace: Pace;
 }
 
+const untracked: Departure = { sent: () => undefined };
+
 /**
  * A client that asks for large answers and reads none of them would fill the memory: what it has not taken counts against
  * its tenant and against the whole. Past either, the tenant's next tasks wait in the line until answers have been taken,
@@ -73,6 +78,8 @@ export function createDepartures({ bytes: most, onRoom, now = monotonic }: Depar
   }
 
   function track(response: ServerResponse, tenant: string, bytes: number): Departure {
+    // It says so once, and has done so.
+    if (response.destroyed) return untracked;
     const since = now();
     const entry = { response, since, pace: new Pace(pace, since) };
     unsent.add(tenant, bytes);
@@ -92,7 +99,7 @@ export function createDepartures({ bytes: most, onRoom, now = monotonic }: Depar
     const sent = small;
     small = [];
     for (const [response, tenant, bytes] of sent) {
-      if (!response.writableFinished && !response.destroyed) track(response, tenant, bytes);
+      if (!response.writableFinished) track(response, tenant, bytes);
     }
   }
 

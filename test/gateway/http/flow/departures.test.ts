@@ -54,6 +54,15 @@ describe('departures', () => {
     expect(departures.stats().bytes).to.equal(0);
   });
 
+  it('do not count what nobody takes, for the client has gone before it was made', async () => {
+    const response = new Response();
+    response.destroy();
+    departures.track(response as unknown as ServerResponse, 'a', 500).sent(500);
+    departures.trackSmall(response as unknown as ServerResponse, 'a', 500);
+    await new Promise(setImmediate);
+    expect([departures.backlog('a'), departures.stats().bytes]).to.deep.equal([undefined, 0]);
+  });
+
   it('past the whole stop everybody but who waits for nothing', () => {
     send('a', 900);
     send('b', 100);
