@@ -22,7 +22,7 @@ const parts = [
   {
     name: 'with a database',
     takes:
-      /^gateway[/\\](cluster|limits|(database|keys|limits|usage)[/\\].*|site[/\\]accounts([/\\].*)?|commands[/\\](keys|no-database))\.test\.js$/,
+      /^gateway[/\\](cluster|limits|migrations|signing-gateways|(database|keys|limits|usage)[/\\].*|site[/\\]accounts([/\\].*)?|commands[/\\](keys|no-database))\.test\.js$/,
     env: {},
   },
   {
