@@ -63,8 +63,11 @@ describe('limits of tools', () => {
           body: { jsonrpc: '2.0', id: 1, ...message },
           headers: { accept: 'application/json, text/event-stream' },
         });
-      const answers = await Promise.all(Array.from({ length: 120 }, ask));
-      const refused = answers.filter(({ status }) => status === 429);
+      const rush = async () =>
+        (await Promise.all(Array.from({ length: 120 }, ask))).filter(({ status }) => status === 429);
+      let refused = await rush();
+      // A machine that is busy with other things may take more than two seconds for so many.
+      for (let tries = 0; tries < 20 && refused.length === 0; tries += 1) refused = await rush();
       expect(refused).not.to.have.length(0);
       expect(refused[0]?.json.error.code).to.equal('rate_limited');
       expect(refused[0]?.headers.get('retry-after')).to.equal('1');
