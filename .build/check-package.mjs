@@ -28,6 +28,13 @@ export default defineHelper({
 });
 `;
 
+/** npm asks its user about scripts, and a later one will leave them out. */
+function refuseScripts(installed) {
+  const { packages } = JSON.parse(readFileSync(join(installed, 'node_modules/.package-lock.json')));
+  const scripted = Object.keys(packages).filter((place) => packages[place].hasInstallScript);
+  assert.deepEqual(scripted, [], 'no package runs anything where it is installed');
+}
+
 async function use(installed) {
   mkdirSync(join(installed, 'helpers'));
   writeFileSync(join(installed, 'helpers', 'shout.ts'), plugin);
@@ -93,6 +100,7 @@ try {
   const installed = join(folder, 'empty');
   mkdirSync(installed);
   run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball], installed);
+  refuseScripts(installed);
   await use(installed);
   console.log('the package works as it is packed');
 } finally {

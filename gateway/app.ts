@@ -13,6 +13,9 @@ import type { MultipartLimits } from './http/body/multipart.js';
 import type { Arrivals } from './http/flow/arrivals.js';
 import type { Departures } from './http/flow/departures.js';
 import type { Phase } from './http/server/lifecycle.js';
+import { type JobRoute, jobRoutes, jobsPath } from './jobs/api/routes.js';
+import type { Jobs } from './jobs/jobs.js';
+import type { Webhooks } from './jobs/webhooks/open-webhooks.js';
 import type { KeyVerifier } from './keys/verifier.js';
 import type { Limiter } from './limits/limiter.js';
 import { createLimitsOf, type EffectiveLimits } from './limits/tenant-limits.js';
@@ -40,6 +43,7 @@ import { runHelper } from './pipeline/run-helper.js';
 import type { RunOptions } from './pipeline/run-here.js';
 import { from, type HttpCall } from './pipeline/stage.js';
 import type { CallMiddleware, CallState } from './pipeline/state.js';
+import { traceLast } from './pipeline/trace-stage.js';
 import { validate } from './pipeline/validate.js';
 import { withPreview } from './pipeline/with-preview.js';
 import type { SigningSecrets } from './signing/signing-secrets.js';
@@ -54,6 +58,8 @@ export interface AppParts {
   signing: SigningSecrets;
   files: SourceFiles;
   pool: Pool;
+  /** Of this host that serve on the same ports; 1 if nothing is said. */
+  processes?: number;
   limiter: Limiter;
   /** What a tenant may use for which nothing else is set. */
   limits: EffectiveLimits;
@@ -65,6 +71,10 @@ export interface AppParts {
   tellFaults: FaultTeller;
   observers: Observers;
   bodyLimits: MultipartLimits;
+  /** Work that need not be answered at once, and the bytes of a body that makes some. */
+  jobs: Jobs;
+  webhooks: Pick<Webhooks, 'check'>;
+  maxJobBytes: number;
   imageLimits: ImageLimits;
   inline: RunOptions;
   /** Results that may be used again. */
@@ -87,8 +97,10 @@ export function createApp(parts: AppParts): Koa<CallState> {
   app.use(refuseWhenClosing(parts.phase));
   const limitsOf = createLimitsOf(parts.limits);
   const agents = toolsEndpoint(agentStages(parts, limitsOf));
-  app.use(dispatch(parts.registry, () => createRouter(parts, limitsOf, agents)));
-  app.use(unrouted(parts.registry, [...parts.docs, { path: toolsPath }]));
+  const ofJobs = jobRoutes({ ...parts, limitsOf, tracing: parts.observers.tracing });
+  const others = { agents, jobs: ofJobs };
+  app.use(dispatch(parts.registry, () => createRouter(parts, limitsOf, others)));
+  app.use(unrouted(parts.registry, [...parts.docs, { path: toolsPath }, { path: jobsPath }]));
   app.on('error', (error) => {
     parts.observers.logger.warn({ err: error }, 'answer not sent');
   });
@@ -96,23 +108,29 @@ export function createApp(parts: AppParts): Koa<CallState> {
 }
 
 /** The routes of the helpers as they are now, and of what stands beside them. */
-function createRouter(parts: AppParts, limitsOf: LimitsOf, agents: CallMiddleware): Router<CallState> {
+function createRouter(
+  parts: AppParts,
+  limitsOf: LimitsOf,
+  { agents, jobs }: { agents: CallMiddleware; jobs: readonly JobRoute[] },
+): Router<CallState> {
   const router = new Router<CallState>({ sensitive: true, strict: true });
   router.get('/healthz', alive());
   router.get('/readyz', ready(parts.readiness));
+  const { tracing } = parts.observers;
   const signed = authenticateSigned(parts.keys, parts.signing);
   for (const helper of parts.registry.values()) {
-    const answer = from<HttpCall>()
+    const answer = from<HttpCall>(tracing)
       .through(authenticate(parts.keys, signed))
       .through(limit(helper, parts.limiter, limitsOf))
-      .through(admit(helper, parts.pool))
+      .through(admit(helper, parts.pool, parts.processes))
       .through(readInput(helper, parts.arrivals, parts.bodyLimits))
       .through(validate(helper))
       .through(fetchSource(helper, parts.files, parts.imageLimits))
-      .to(reuse(helper, parts.reuse, runHelper(helper, parts.inline)));
+      .to(reuse(helper, parts.reuse, traceLast(tracing, runHelper(helper, parts.inline))));
     router.register(pathsOf(helper.id), ['GET', 'POST'], route(helper, answer), { name: helper.id });
   }
   router.all(toolsPath, agents);
+  for (const { path, method, handle } of jobs) router.register(path, [method], handle);
   for (const { path, methods, handle } of parts.docs) router.register(path, [...methods], handle);
   return router;
 }
@@ -121,20 +139,21 @@ type LimitsOf = ReturnType<typeof createLimitsOf>;
 
 /** A message of an agent: what it asks, and the calls of the helpers' tools. */
 function agentStages(parts: AppParts, limitsOf: LimitsOf): (call: HttpCall) => Now<Answer> {
+  const { tracing } = parts.observers;
   const toolStages = (helper: Helper) =>
     // The same stages as any call of the helper, once its key is known.
-    from<ToolCall>()
+    from<ToolCall>(tracing)
       .through(limit(helper, parts.limiter, limitsOf))
       .through(requireSize(parts.bodyLimits))
-      .through(admit(helper, parts.pool))
+      .through(admit(helper, parts.pool, parts.processes))
       .through(validate(helper))
       .through(fetchSource(helper, parts.files, parts.imageLimits))
-      .to(withPreview(reuse(helper, parts.reuse, runHelper(helper, parts.inline))));
+      .to(withPreview(reuse(helper, parts.reuse, traceLast(tracing, runHelper(helper, parts.inline)))));
   const tools = createHttpTools(parts.registry, toolStages, {
     apiUrl: parts.knownAs.apiUrl,
     tell: parts.tellFaults,
   });
-  return from<HttpCall>()
+  return from<HttpCall>(tracing)
     .through(knownHost(parts.knownAs))
     .through(authenticate(parts.keys))
     .through(readBody(parts.arrivals, parts.bodyLimits))
@@ -147,9 +166,11 @@ function allowOrigins(origins: readonly string[]): Koa.Middleware<CallState> {
   const any = origins.includes('*');
   return cors({
     origin: (ctx) => (any ? '*' : origins.includes(ctx.get('origin')) ? ctx.get('origin') : ''),
-    allowMethods: 'GET,HEAD,POST',
-    allowHeaders: 'authorization,content-type,if-none-match,mcp-method,mcp-name,mcp-protocol-version',
-    exposeHeaders: 'x-request-id,retry-after,ratelimit,ratelimit-policy,etag,x-cache',
+    allowMethods: 'GET,HEAD,POST,DELETE',
+    allowHeaders:
+      'authorization,content-type,idempotency-key,if-none-match,mcp-method,mcp-name,mcp-protocol-version',
+    exposeHeaders:
+      'x-request-id,retry-after,ratelimit,ratelimit-policy,etag,x-cache,location,idempotency-replayed',
     maxAge: 86400,
     // What respond() answers errors with comes later; the headers have to be there already.
     keepHeadersOnError: true,

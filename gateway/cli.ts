@@ -13,6 +13,7 @@ import { registerPluginCommands } from './commands/plugins/register.js';
 import { registerServe } from './commands/serve.js';
 import { registerSign } from './commands/sign.js';
 import { registerTenantCommands } from './commands/tenants.js';
+import { registerWork } from './commands/work.js';
 import { version } from './helpers/version.js';
 
 for (const stream of [process.stdout, process.stderr]) outliveReader(stream);
@@ -30,6 +31,7 @@ const opening = () => import('./commands/open-admin.js');
 const openAdmin: OpenKeys = async (options) => (await opening()).openAdmin(options);
 
 registerServe(program);
+registerWork(program);
 registerDev(program);
 registerTenantCommands(program, openAdmin);
 registerKeyCommands(program, openAdmin);
@@ -52,4 +54,6 @@ try {
   const foreseen = error instanceof Error && !/^(Type|Reference|Range|Syntax)Error$/.test(error.name);
   console.error(foreseen ? `helper-gateway: ${error.message}` : error);
   process.exitCode = 1;
+  // The channel to a supervisor must not keep what has failed to start.
+  process.channel?.unref();
 }

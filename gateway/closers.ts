@@ -39,3 +39,14 @@ export class Closers {
     if (failures.length > 0) throw failures[0];
   }
 }
+
+/** Opens what leaves its closing to `closers`; where it cannot be opened whole, all that was is closed again. */
+export async function openTogether<T>(open: (closers: Closers) => Promise<T>): Promise<T> {
+  const closers = new Closers();
+  try {
+    return await open(closers);
+  } catch (error) {
+    await closers.close();
+    throw error;
+  }
+}

@@ -40,7 +40,7 @@ function readSettings(env: NodeJS.ProcessEnv): { settings: Record<string, unknow
     const { setting, form, default: preset } = variable;
     const text = textOf(env, variable) || preset;
     if (text === undefined) continue;
-    const value = typeof text === 'string' ? form.read(text) : text.value();
+    const value = typeof text === 'string' ? form.read(text) : text.value(env);
     if (value === undefined) unread.add(setting);
     else settings[setting] = Array.isArray(value) ? Object.freeze(value) : value;
   }

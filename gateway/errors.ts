@@ -169,6 +169,8 @@ export interface GatewayErrorOptions {
   headers?: Record<string, string>;
   /** The internal reason: logged, never sent. */
   cause?: unknown;
+  /** It is told again of what has failed before, and was logged and counted then: no fault of this request. */
+  past?: true;
 }
 
 /** An answer that is not a success. `message` is public; what is internal goes into `cause`. */
@@ -177,19 +179,21 @@ export class GatewayError extends Error {
   readonly details: FieldProblem[] | undefined;
   readonly retryAfter: number | undefined;
   readonly headers: Record<string, string>;
+  readonly isPast: boolean;
 
   constructor(code: ErrorCode, options: GatewayErrorOptions = {}) {
     const entry: ErrorEntry = errorTable[code];
     const { stackTraceLimit } = Error;
     // Nobody is shown where a call was refused, and to note it costs as much as to check its key.
-    if (entry.status < 500 || entry.routine) Error.stackTraceLimit = 0;
+    if (entry.status < 500 || entry.routine || options.past) Error.stackTraceLimit = 0;
     super(options.message ?? entry.message, { cause: options.cause });
     Error.stackTraceLimit = stackTraceLimit;
     this.name = 'GatewayError';
     this.code = code;
     this.details = options.details;
-    this.retryAfter = options.retryAfter ?? entry.retryAfter;
+    this.retryAfter = options.retryAfter ?? (options.past ? undefined : entry.retryAfter);
     this.headers = options.headers ?? {};
+    this.isPast = options.past === true;
   }
 
   get status(): number {
@@ -199,7 +203,7 @@ export class GatewayError extends Error {
   /** Whether something is broken, here or behind a url, that the log has to tell of. */
   get isFault(): boolean {
     const entry: ErrorEntry = errorTable[this.code];
-    return entry.status >= 500 && !entry.routine;
+    return entry.status >= 500 && !entry.routine && !this.isPast;
   }
 }
 

@@ -3,43 +3,30 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { WorkerReport } from '../pool/task.js';
 import { createApp } from './app.js';
-import { Closers } from './closers.js';
+import { type Closers, openTogether } from './closers.js';
 import type { Config } from './config.js';
-import { createBatchWriter, pruneWriters } from './database/batch-writer.js';
-import { openDatabase } from './database/open-database.js';
-import { pruneDaily } from './database/prune-daily.js';
+import { openCore } from './core.js';
 import { docRoutes } from './docs/routes.js';
-import { tellCutDeadlines } from './helpers/cut-deadlines.js';
 import type { Environment } from './helpers/helper-config.js';
-import { createHelperReload, type DevMode } from './helpers/helper-reload.js';
-import { HelperShelf, type LiveRegistry } from './helpers/live-registry.js';
-import { tellFallback } from './helpers/tell-fallback.js';
+import type { DevMode } from './helpers/helper-reload.js';
+import type { LiveRegistry } from './helpers/live-registry.js';
 import { createDepartures } from './http/flow/departures.js';
 import { isLoopbackHost } from './http/loopback.js';
 import { closeServer } from './http/server/close-server.js';
 import { createLifecycle } from './http/server/lifecycle.js';
 import { listen } from './http/server/listen.js';
 import { createHttpServer } from './http/server/server.js';
+import { openJobs } from './jobs/open-jobs.js';
 import { createFirstTenant, type FirstKey, firstTenant } from './keys/first-start.js';
-import { createKeyStore } from './keys/sql-store.js';
-import { tellKeyOutage } from './keys/tell-outage.js';
-import { createKeyVerifier } from './keys/verifier.js';
-import { createLimiter } from './limits/limiter.js';
-import { pruneQuotas } from './limits/quota-store.js';
 import { limitsByDefault } from './limits/tenant-limits.js';
-import { openWork } from './local/work.js';
-import { createMetrics } from './metrics.js';
-import { migrations } from './migrations.js';
+import { createMetrics } from './metrics/metrics.js';
 import { loadForFirstCalls } from './pipeline/first-calls.js';
 import { createReadiness } from './pipeline/health.js';
-import { openReuse } from './pipeline/open-reuse.js';
 import { faultTeller, tellNoMore } from './pipeline/tell-fault.js';
-import { warmUp } from './pipeline/warm-up.js';
-import { openSigning } from './signing/open-signing.js';
+import type { Member } from './processes/member.js';
+import { shareChanges, shareMetrics } from './processes/share.js';
 import type { Credentials } from './site/accounts/first-operator.js';
-import { startSite } from './site/start-site.js';
-import { createUsageMeter } from './usage/meter.js';
-import { pruneUsage } from './usage/retention.js';
+import { type StartedSite, startSite } from './site/start-site.js';
 
 /** A gateway that serves. */
 export interface Gateway {
@@ -74,6 +61,8 @@ export interface GatewayOptions {
   env?: Environment;
   /** A plugin that cannot be loaded stops no start then, and callers on this host are told of faults. */
   dev?: DevMode | undefined;
+  /** This process's place where several of this host serve on the same ports. */
+  member?: Member | undefined;
 }
 
 /**
@@ -85,73 +74,33 @@ export async function startGateway(
   logger: Logger,
   options: GatewayOptions = {},
 ): Promise<Gateway> {
-  const closers = new Closers();
-  try {
-    return await compose(config, logger, options, closers);
-  } catch (error) {
-    await closers.close();
-    throw error;
-  }
+  return openTogether((closers) => compose(config, logger, options, closers));
 }
 
 async function compose(
   config: Config,
   logger: Logger,
-  { env = process.env, dev }: GatewayOptions,
+  { env = process.env, dev, member }: GatewayOptions,
   closers: Closers,
 ): Promise<Gateway> {
   const started = performance.now();
   const departures = closers.own(
-    createDepartures({ bytes: config.outputBytes, onRoom: (tenant) => pool.look(tenant) }),
+    createDepartures({ bytes: config.outputBytes, onRoom: (tenant) => core.work.pool.look(tenant) }),
   );
-  // In dev the author's helpers are loaded as any later version of them will be.
-  const atStart = dev ? { ...config, pluginDirs: [] } : config;
-  const work = openWork({ config: atStart, logger, env, closers, stopOf: departures.backlog });
-  const { loading, pool, inline } = work;
-  const [loaded, engine, database] = await Promise.all([
-    loading,
-    pool.start(),
-    openDatabase(config, {
-      migrations,
-      create: true,
-      ownThread: true,
-      onConnectionLost: (error) => logger.debug({ err: error }, 'database connection lost'),
-    }).then((opened) => closers.own(opened)),
-    loading.then(async (registry) => {
-      tellCutDeadlines(registry, config.taskTimeoutMs, logger);
-      await Promise.all([...registry.values()].map(inline.helpers.prepare));
-      await warmUp(registry, inline);
-    }),
-  ]);
-  for (const helper of loaded.values()) helper.group = pool.first;
-  const registry = new HelperShelf(loaded);
-  const live = { config, env, shelf: registry, pool, engine, logger, dev };
-  const reloader = closers.own(createHelperReload(live));
-  if (dev) await reloader.reload();
-  tellFallback(engine, logger);
-  const store = createKeyStore(database.access());
-  const signing = await openSigning(config);
-  const keys = closers.own(
-    createKeyVerifier({ store, cacheSize: config.keyCache, ...tellKeyOutage(logger) }),
+  const counts = member?.counts(config.processes, logger);
+  const core = await openCore({ config, logger, closers, env, dev, stopOf: departures.backlog, counts });
+  const { work, registry, engine, database, store, signing, keys, usage, limiter, reuse } = core;
+  const { pool } = work;
+  const jobs = await openJobs({ ...core, config, logger, closers, works: config.jobs === 'on' });
+  const metrics = shareMetrics(
+    createMetrics({ ...work, departures, keysAvailable: keys.available, readJobs: jobs.stats }),
+    member,
   );
-  const writer = closers.own(createBatchWriter({ access: database.access(), logger }));
-  const usage = closers.own(createUsageMeter({ access: database.access(), writer, logger }));
-  const { redisUrl, redisOutageShare: outageShare, usageDays } = config;
-  const limiter = closers.own(
-    await createLimiter({ access: database.access(), writer, logger, redisUrl, outageShare }),
-  );
-  closers.own(
-    pruneDaily({
-      access: database.access(),
-      logger,
-      parts: [pruneUsage(usageDays), pruneQuotas(usageDays), pruneWriters],
-    }),
-  );
-  const metrics = createMetrics({ ...work, departures, keysAvailable: keys.available });
+  closers.add(shareChanges(store, keys, member));
 
   const lifecycle = createLifecycle();
   // Known once the site listens, which it does after the API.
-  let siteUrl: string | undefined;
+  let siteUrl = member?.siteUrl;
   const keySite = (host: string) => config.connectUrl ?? (isLoopbackHost(host) ? siteUrl : undefined);
   const app = createApp({
     ...work,
@@ -161,10 +110,13 @@ async function compose(
     signing,
     limiter,
     limits: limitsByDefault(config),
+    processes: member ? config.processes : 1,
     departures,
     tellFaults: dev ? faultTeller(config.pluginDirs, () => registry.problems()) : tellNoMore,
-    observers: { logger, metrics, usage },
-    reuse: await openReuse(work, engine, config),
+    observers: { logger, metrics, usage, tracing: core.tracing },
+    ...jobs,
+    maxJobBytes: config.maxJobBytes,
+    reuse,
     corsOrigins: config.corsOrigins,
     knownAs: config,
     readiness: createReadiness({ phase: lifecycle.phase, engine, keys, pool }),
@@ -173,28 +125,32 @@ async function compose(
   const server = createHttpServer(lifecycle, app.callback());
   closers.add(() => closeServer(server, config.taskTimeoutMs + config.sourceTimeoutMs));
   const url = await listen(server, { host: config.host, port: config.port, variable: 'PORT' });
-  const site = await startSite({
-    config,
-    logger,
-    closers,
-    lifecycle,
-    database,
-    store,
-    signing,
-    usage,
-    metrics,
-    registry,
-    pool,
-    engine,
-    keysAvailable: keys.available,
-    apiUrl: url,
-  });
+  const openSite = () =>
+    startSite({
+      config,
+      logger,
+      closers,
+      lifecycle,
+      database,
+      store,
+      signing,
+      usage,
+      jobs: jobs.jobs,
+      metrics,
+      registry,
+      pool,
+      engine,
+      keysAvailable: keys.available,
+      apiUrl: url,
+    });
+  const site = member && !member.servesSite ? served(siteUrl) : await openSite();
   siteUrl = site.url;
   // Only now that nothing can stop the start any more: the key is shown once.
   const firstKey = await createFirstTenant(store);
   const demoTenant = (await store.tenant(firstTenant))?.name;
   logger.debug({ url, ms: Math.round(performance.now() - started) }, 'listening');
   void loadForFirstCalls({ pool, logger });
+  jobs.start(metrics);
 
   return {
     url,
@@ -204,14 +160,23 @@ async function compose(
     firstKey,
     demoTenant,
     firstOperator: site.firstOperator,
-    reload: reloader.reload,
+    reload: core.reload,
     async drain() {
       lifecycle.enter('draining');
+      // Others take what it has in hand meanwhile.
+      jobs.stop().catch(() => undefined);
       await sleep(config.drainMs);
     },
     async close() {
       lifecycle.enter('closing');
+      // Beside the calls that end, and not behind them; whether it could is told when it is closed.
+      jobs.stop().catch(() => undefined);
       await closers.close();
     },
   };
+}
+
+/** The site that another process of this host serves. */
+function served(url = ''): StartedSite {
+  return { url, firstOperator: undefined };
 }

@@ -1,7 +1,8 @@
 import type { Kysely, Migration } from 'kysely';
 import type { DatabaseKind } from './database/access.js';
 import { createWriterTable } from './database/batch-writer.js';
-import { addSigningVersion, createKeyTables } from './keys/migration.js';
+import { createAllJobTables } from './jobs/migration.js';
+import { addSigningVersion, addWebhookVersion, createKeyTables } from './keys/migration.js';
 import { createQuotaTable } from './limits/migration.js';
 import { createSiteTables } from './site/migration.js';
 import { createUsageTable } from './usage/migration.js';
@@ -13,6 +14,7 @@ export function migrations(kind: DatabaseKind): Record<string, Migration> {
     '0002_usage': { up: createCountTables },
     '0003_connect': { up: (db) => createSiteTables(db, kind) },
     '0004_signing': { up: addSigningVersion },
+    '0005_jobs': { up: (db) => createJobs(db, kind) },
   };
 }
 
@@ -20,4 +22,9 @@ async function createCountTables(db: Kysely<unknown>): Promise<void> {
   await createUsageTable(db);
   await createWriterTable(db);
   await createQuotaTable(db);
+}
+
+async function createJobs(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
+  await addWebhookVersion(db);
+  await createAllJobTables(db, kind);
 }

@@ -5,4 +5,6 @@ export interface Asker {
   weight: number;
   /** Places that the tenant may hold at a time, or null for no limit of its own. */
   most: number | null;
+  /** Whether it can wait: its tasks then stand behind every other's. */
+  behind?: boolean;
 }

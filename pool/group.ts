@@ -1,4 +1,6 @@
+import type { Asker } from './asker.js';
 import type { TaskCall } from './context/task-host.js';
+import type { PoolError } from './pool-error.js';
 import type { Task, TaskOutcome } from './task.js';
 import { createThreads, type Threads, type ThreadsOptions } from './threads.js';
 
@@ -20,6 +22,9 @@ export interface Group extends Pick<Threads, 'retain'> {
 /** A task that waits for a thread, or runs. */
 export interface Job extends TaskCall {
   task: Task;
+  asker: Asker;
+  /** When it was put into the line, by `performance.now()`. */
+  since: number;
   /** On whose threads it runs. */
   group: Group;
   resolve: (outcome: TaskOutcome) => void;
@@ -58,4 +63,9 @@ export function createGroup({ onClose, ...options }: GroupOptions): Group {
     },
   };
   return group;
+}
+
+/** Why the group's threads cannot run it, where they cannot. */
+export function refusalOf({ group, task }: Job): PoolError | undefined {
+  return group.threads.refusal(task);
 }

@@ -2,10 +2,9 @@ import type { Job } from './group.js';
 
 /** A task whose turn has come. */
 export interface Chosen {
-  tenant: string;
   job: Job;
-  /** What the tenant was charged for it. */
-  estimate: number;
+  /** To be told once of the milliseconds that it has taken, where the tenant had been charged an estimate. */
+  settle: (spent: number) => void;
 }
 
 /** Tasks that were chosen while each thread that can run them was being replaced, or busy with what others can run, too. */

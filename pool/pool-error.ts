@@ -24,3 +24,8 @@ export class PoolError extends Error {
     this.ms = options.ms ?? 0;
   }
 }
+
+/** The error of work that came, or waits, when the end has begun. */
+export function noMoreWork(): PoolError {
+  return new PoolError('shutting_down', 'the pool takes no more work');
+}

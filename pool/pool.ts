@@ -2,12 +2,13 @@ import { performance } from 'node:perf_hooks';
 import { Admission } from './admission.js';
 import type { Asker } from './asker.js';
 import { Costs } from './costs.js';
-import { FairQueue, type Stop } from './fair-queue.js';
+import type { Stop } from './fair-queue.js';
 import { createGroup, type Group, type Job } from './group.js';
-import { type Chosen, isFree, Parked } from './parked.js';
-import { PoolError } from './pool-error.js';
-import type { Task, WorkerReport, WorkerSettings } from './task.js';
-import { createTurn, type Turn } from './turn.js';
+import type { Chosen } from './parked.js';
+import { noMoreWork, PoolError } from './pool-error.js';
+import type { WorkerReport, WorkerSettings } from './task.js';
+import { createTurn, type Turn, type TurnParts, unbounded } from './turn.js';
+import { TwoClasses } from './two-classes.js';
 
 export interface PoolOptions {
   threads: number;
@@ -30,12 +31,19 @@ export interface Pool {
    * where they cannot load, and what `plugins` rejects with; with all of them ended.
    */
   open(settings: Partial<WorkerSettings>, options?: { attempts?: number }): Promise<Group>;
-  /** A call's way through the pool, on the threads of a group. */
+  /**
+   * A call's way through the pool, on the threads of a group. One that stands `behind` the others takes no place and is never refused
+   * one: whoever makes them bounds their number.
+   */
   turn(asker: Asker, group?: Group): Turn;
+  /** Gives back the tasks behind that wait, with `shutting_down`, and takes no more of them; those that run go on. */
+  handBack(): void;
   /** Says that tasks of this tenant may be started now, and starts what may be. */
   look(tenant: string): void;
-  /** Tasks running, places taken, and threads that could run one, whosever it is. */
+  /** Tasks running, places taken by calls, and threads that could run a task, whosever it is. */
   stats(): { running: number; places: number; threads: number };
+  /** Has one told, from now on, of each task that starts: the milliseconds that it waited, and whose it is. */
+  watch(onStart: (waitMs: number, asker: Asker) => void): void;
   /** Helpers whose plugins threads could not load when it was tried last. */
   missing(): readonly string[];
   /** Has the first threads load what first tasks need and a start does not. Never rejects. */
@@ -47,16 +55,15 @@ export interface Pool {
 /** A bounded pool of worker threads that tenants share fairly by time. Nothing starts before `start`. */
 export function createPool(options: PoolOptions): Pool {
   const admission = new Admission(options.threads + options.queue);
-  const queue = new FairQueue<Job>(options.stopOf);
   /** The charge until a task's real time is known, the places that it counts for, and the guess behind Retry-After. */
   const costs = new Costs();
-  const estimateOf = ({ task }: Job) => costs.estimate(task);
+  const waiting = new TwoClasses(({ task }) => costs.estimate(task), options.stopOf);
   /** Groups that may have tasks. */
   const serving = new Set<Group>();
   const open = new Set<Group>();
-  const parked = new Parked();
   let running = 0;
   let closing = false;
+  let onStart: ((waitMs: number, asker: Asker) => void) | undefined;
   let drained: (() => void) | undefined;
   const first = makeGroup(options.worker);
 
@@ -80,12 +87,10 @@ export function createPool(options: PoolOptions): Pool {
   }
 
   function pump(): void {
-    while (running < options.threads && queue.size + parked.size > 0 && isAnyFree()) {
-      const next = parked.takeFree() ?? takeNext();
+    while (running < options.threads && waiting.size > 0 && isAnyFree()) {
+      const next = waiting.take();
       if (!next) return;
-      if (isFree(next.job)) runJob(next);
-      // Every group has a thread for each task that may run; but for this one's none has taken the place of one that ended.
-      else parked.add(next);
+      runJob(next);
     }
   }
 
@@ -94,19 +99,15 @@ export function createPool(options: PoolOptions): Pool {
     return false;
   }
 
-  function takeNext(): Chosen | undefined {
-    const next = queue.size > 0 ? queue.shift(estimateOf) : undefined;
-    return next && { tenant: next.tenant, job: next.item, estimate: estimateOf(next.item) };
-  }
-
-  function runJob({ tenant, job, estimate }: Chosen): void {
+  function runJob({ job, settle }: Chosen): void {
     const began = performance.now();
     running += 1;
+    onStart?.(began - job.since, job.asker);
     const end = (ok: boolean) => {
       const spent = performance.now() - began;
       costs.learn(job.task, spent, ok);
       running -= 1;
-      queue.settle(tenant, estimate, spent);
+      settle(spent);
       pump();
       if (isEmpty()) drained?.();
     };
@@ -125,27 +126,18 @@ export function createPool(options: PoolOptions): Pool {
 
   /** Tells the tasks that wait for what cannot be had. */
   function refuse(): void {
-    for (const [tenant, job] of queue.items()) {
-      const refusal = refusalOf(job);
-      if (refusal && withdraw(tenant, job)) job.reject(refusal);
-    }
-    for (const { tenant, job } of parked.all()) {
-      const refusal = refusalOf(job);
-      if (refusal && withdraw(tenant, job)) job.reject(refusal);
-    }
+    for (const [job, refusal] of waiting.refused()) if (withdraw(job)) job.reject(refusal);
   }
 
   /** Takes out a task that waits; it may be the last that the end waits for. */
-  function withdraw(tenant: string, job: Job): boolean {
-    const wasQueued = queue.remove(tenant, job);
-    const chosen = wasQueued ? undefined : parked.take(job);
-    if (chosen) queue.settle(tenant, chosen.estimate, 0);
+  function withdraw(job: Job): boolean {
+    const wasWaiting = waiting.remove(job);
     if (isEmpty()) drained?.();
-    return wasQueued || chosen !== undefined;
+    return wasWaiting;
   }
 
   function isEmpty(): boolean {
-    return running === 0 && queue.size === 0 && parked.size === 0;
+    return running === 0 && waiting.size === 0;
   }
 
   function retryAfter(): number {
@@ -153,26 +145,26 @@ export function createPool(options: PoolOptions): Pool {
   }
 
   function requireOpen(): void {
-    if (closing) throw new PoolError('shutting_down', 'the pool takes no more work');
+    if (closing) throw noMoreWork();
   }
 
-  const parts = {
+  const parts: TurnParts = {
     admission,
-    placesOf: (task: Task) => costs.places(task),
-    enqueue({ tenant, weight }: Asker, job: Job) {
-      const refusal = refusalOf(job);
+    placesOf: (task) => costs.places(task),
+    enqueue(job) {
+      const refusal = waiting.refusalOf(job);
       if (refusal) {
         job.reject(refusal);
         return () => false;
       }
-      queue.push(tenant, job, weight);
+      waiting.push(job);
       pump();
-      return () => withdraw(tenant, job);
+      return () => withdraw(job);
     },
-    refusal: (code: 'busy' | 'tenant_busy') =>
-      new PoolError(code, 'no place in the pool', { retryAfter: retryAfter() }),
+    refusal: (code) => new PoolError(code, 'no place in the pool', { retryAfter: retryAfter() }),
     requireOpen,
   };
+  const partsBehind: TurnParts = { ...parts, admission: unbounded };
 
   return {
     first,
@@ -195,15 +187,20 @@ export function createPool(options: PoolOptions): Pool {
       serving.add(group);
       return group;
     },
-    turn: (asker, group = first) => createTurn(asker, group, parts),
+    turn: (asker, group = first) => createTurn(asker, group, asker.behind ? partsBehind : parts),
+    handBack() {
+      waiting.behind.close();
+      refuse();
+    },
     look(tenant) {
-      queue.look(tenant);
+      waiting.calls.look(tenant);
       pump();
     },
     stats() {
       const ready = [...serving].map(({ threads }) => threads.ready());
       return { running, places: admission.size, threads: ready.length > 0 ? Math.min(...ready) : 0 };
     },
+    watch: (told) => (onStart = told),
     missing: () => [...serving].flatMap(({ threads }) => threads.missing()),
     warm: () => first.threads.warm(),
     async close() {
@@ -212,8 +209,4 @@ export function createPool(options: PoolOptions): Pool {
       await Promise.all([...open].map((group) => group.close()));
     },
   };
-}
-
-function refusalOf({ group, task }: Job): PoolError | undefined {
-  return group.threads.refusal(task);
 }

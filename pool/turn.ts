@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import type { Admission, Expected, Refusal, Release } from './admission.js';
 import type { Asker } from './asker.js';
 import type { TaskHost } from './context/task-host.js';
@@ -29,16 +30,25 @@ export interface Turn {
 }
 
 export interface TurnParts {
-  admission: Admission;
+  admission: Pick<Admission, 'expect' | 'take' | 'hold'>;
   /** Places that a task counts for. */
   placesOf(task: Task): number;
   /** Puts a task into the line; gives how to take it out, which is false for one that runs. */
-  enqueue(asker: Asker, job: Job): () => boolean;
+  enqueue(job: Job): () => boolean;
   /** The error of a refusal, with the time after which to come back. */
   refusal(code: Refusal): PoolError;
   /** Throws where the pool takes no more work. */
   requireOpen(): void;
 }
+
+const release: Release = () => undefined;
+
+/** Lets in whatever comes: of work that its maker bounds. */
+export const unbounded: TurnParts['admission'] = {
+  expect: async () => ({ arrive: () => release, cancel: release }),
+  take: () => release,
+  hold: () => release,
+};
 
 /** Makes the turn of one call of a tenant; the group's threads stay until it has left and its tasks have ended. */
 export function createTurn(
@@ -89,6 +99,8 @@ export function createTurn(
         };
         const job: Job = {
           task,
+          asker,
+          since: performance.now(),
           group,
           host,
           resolve: (outcome) => {
@@ -100,7 +112,7 @@ export function createTurn(
             reject(error);
           },
         };
-        const out = enqueue(asker, job);
+        const out = enqueue(job);
         withdraw = () => {
           if (out()) job.reject(new PoolError('internal', 'the call was given up before its turn'));
           else job.onLeave?.();

@@ -2,8 +2,10 @@ import { apiVariables } from './config/api.js';
 import { databaseVariables } from './config/database.js';
 import { flowVariables } from './config/flow.js';
 import { inputVariables } from './config/input.js';
+import { jobVariables } from './config/jobs.js';
 import { limitVariables } from './config/limits.js';
 import { logVariables } from './config/log.js';
+import { operationVariables } from './config/operations.js';
 import { pageVariables } from './config/pages.js';
 import { poolVariables } from './config/pool.js';
 import { siteVariables } from './config/site.js';
@@ -16,8 +18,10 @@ const settings = {
   ...poolVariables,
   ...inputVariables,
   ...pageVariables,
+  ...jobVariables,
   ...flowVariables,
   ...limitVariables,
+  ...operationVariables,
   ...logVariables,
 };
 

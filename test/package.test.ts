@@ -75,6 +75,21 @@ describe('the package', () => {
     expect(scripts).to.have.all.keys('test');
   });
 
+  it('brings BullMQ along without the native part of its msgpackr, whose script npm would ask its user about', () => {
+    const bundled = packed.filter((file) => file.startsWith('node_modules/'));
+    expect(bundled).to.include.members([
+      'node_modules/bullmq/dist/cjs/index.js',
+      'node_modules/msgpackr/package.json',
+      'node_modules/msgpackr-extract/package.json',
+    ]);
+    const scripted = bundled
+      .filter((file) => file.endsWith('/package.json'))
+      .map((file) => JSON.parse(readFileSync(`${root}/${file}`, 'utf8')) as { scripts?: object })
+      .flatMap(({ scripts = {} }) => Object.keys(scripts))
+      .filter((script) => ['preinstall', 'install', 'postinstall'].includes(script));
+    expect(scripted).to.deep.equal([]);
+  });
+
   it('holds no sources, tests, maps or notes of the compiler', () => {
     const own = packed.filter((file) => !file.startsWith('node_modules/'));
     const strays = own.filter(

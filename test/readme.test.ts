@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { codesIn, readText, root } from './readme.js';
 
 const readme = readText('README.md');
-const parts = ['.github', 'gateway', 'plugins', 'pool', 'schemas', 'test'];
+const parts = ['.deploy', '.github', 'gateway', 'plugins', 'pool', 'schemas', 'test'];
 const pages = ['README.md', ...parts.flatMap(pagesBelow)];
 
 function pagesBelow(folder: string): string[] {

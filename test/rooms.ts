@@ -1,3 +1,8 @@
+/** What is known of who calls, and what they may use. */
+const tenants = ['gateway/keys', 'gateway/usage', 'gateway/limits'];
+/** A call’s way. */
+const calls = ['gateway/http', 'gateway/helpers', 'gateway/source', 'gateway/pipeline'];
+
 /**
  * The rooms of the house, lowest first, each with those that it may import. Of `gateway/` each folder is a room, and each
  * file at its root; beside them stand the other folders of the top level. A room may always import itself.
@@ -26,8 +31,10 @@ export const rooms: Record<string, readonly string[]> = {
   'gateway/limits': ['schemas', 'gateway/after.ts', 'gateway/errors.ts', 'gateway/database', 'gateway/keys'],
   'gateway/http': ['schemas', 'gateway/errors.ts'],
   'gateway/helpers': ['schemas', 'pool', 'gateway/config.ts', 'gateway/helper.ts'],
-  'gateway/source': ['schemas', 'gateway/errors.ts', 'gateway/http', 'gateway/cache'],
-  'gateway/metrics.ts': ['pool', 'gateway/http', 'gateway/cache'],
+  // A call step by step, for those who trace it.
+  'gateway/tracing': ['gateway/closers.ts'],
+  'gateway/source': ['schemas', 'gateway/errors.ts', 'gateway/http', 'gateway/cache', 'gateway/tracing'],
+  'gateway/metrics': ['pool', 'gateway/http', 'gateway/cache'],
 
   'gateway/pipeline': [
     'schemas',
@@ -35,15 +42,33 @@ export const rooms: Record<string, readonly string[]> = {
     'gateway/after.ts',
     'gateway/errors.ts',
     'gateway/helper.ts',
-    'gateway/keys',
-    'gateway/usage',
-    'gateway/limits',
     'gateway/http',
     'gateway/helpers',
     'gateway/source',
     'gateway/signing',
     'gateway/cache',
-    'gateway/metrics.ts',
+    'gateway/metrics',
+    'gateway/tracing',
+    ...tenants,
+  ],
+  // Several processes of one host.
+  'gateway/processes': ['pool', 'gateway/config.ts', 'gateway/keys', 'gateway/limits', 'gateway/metrics'],
+  // Work that need not be answered at once.
+  'gateway/jobs': [
+    'schemas',
+    'pool',
+    'gateway/after.ts',
+    'gateway/closers.ts',
+    'gateway/errors.ts',
+    'gateway/config.ts',
+    'gateway/make-folder.ts',
+    'gateway/database',
+    'gateway/signing',
+    'gateway/cache',
+    'gateway/metrics',
+    'gateway/tracing',
+    ...tenants,
+    ...calls,
   ],
   // What is made from the helpers for people and programs to read.
   'gateway/docs': [
@@ -55,6 +80,7 @@ export const rooms: Record<string, readonly string[]> = {
     'gateway/http',
     'gateway/helpers',
     'gateway/pipeline',
+    'gateway/jobs',
   ],
   // The helpers in this process, without a server or a database.
   'gateway/local': [
@@ -64,10 +90,7 @@ export const rooms: Record<string, readonly string[]> = {
     'gateway/errors.ts',
     'gateway/config.ts',
     'gateway/cache',
-    'gateway/http',
-    'gateway/helpers',
-    'gateway/source',
-    'gateway/pipeline',
+    ...calls,
   ],
   // The helpers as tools of agents.
   'gateway/mcp': [
@@ -85,17 +108,15 @@ export const rooms: Record<string, readonly string[]> = {
   ],
   'gateway/app.ts': [
     'pool',
+    'gateway/jobs',
     'gateway/after.ts',
     'gateway/cache',
     'gateway/signing',
     'gateway/keys',
     'gateway/limits',
-    'gateway/http',
-    'gateway/helpers',
-    'gateway/source',
-    'gateway/pipeline',
     'gateway/docs',
     'gateway/mcp',
+    ...calls,
   ],
   // Helpers in their authors' own tests.
   'gateway/testing': [
@@ -104,11 +125,8 @@ export const rooms: Record<string, readonly string[]> = {
     'gateway/errors.ts',
     'gateway/config.ts',
     'gateway/contract',
-    'gateway/helpers',
-    'gateway/http',
-    'gateway/source',
-    'gateway/pipeline',
     'gateway/local',
+    ...calls,
   ],
   'gateway/testing.ts': ['gateway/testing'],
   // Shares the stores with the API and nothing else: not the pipeline, not the download.
@@ -122,37 +140,62 @@ export const rooms: Record<string, readonly string[]> = {
     'gateway/signing',
     'gateway/keys',
     'gateway/usage',
+    'gateway/jobs',
     'gateway/http',
     'gateway/helpers',
-    'gateway/metrics.ts',
+    'gateway/metrics',
   ],
-  'gateway/migrations.ts': [
-    'gateway/database',
-    'gateway/keys',
-    'gateway/usage',
-    'gateway/limits',
-    'gateway/site',
-  ],
-  'gateway/gateway.ts': [
-    'schemas',
+  'gateway/migrations.ts': ['gateway/database', 'gateway/jobs', 'gateway/site', ...tenants],
+  // What serving gateways and workers have in common.
+  'gateway/core.ts': [
     'pool',
     'gateway/closers.ts',
     'gateway/config.ts',
     'gateway/database',
     'gateway/signing',
-    'gateway/cache',
-    'gateway/keys',
-    'gateway/usage',
-    'gateway/limits',
-    'gateway/http',
     'gateway/helpers',
     'gateway/local',
-    'gateway/metrics.ts',
+    'gateway/pipeline',
+    'gateway/tracing',
+    'gateway/migrations.ts',
+    ...tenants,
+  ],
+  'gateway/gateway.ts': [
+    'pool',
+    'gateway/closers.ts',
+    'gateway/config.ts',
+    'gateway/core.ts',
+    'gateway/jobs',
+    'gateway/keys',
+    'gateway/limits',
+    'gateway/processes',
+    'gateway/http',
+    'gateway/helpers',
+    'gateway/metrics',
     'gateway/pipeline',
     'gateway/docs',
     'gateway/app.ts',
     'gateway/site',
-    'gateway/migrations.ts',
+  ],
+  'gateway/worker-app.ts': [
+    'gateway/http',
+    'gateway/metrics',
+    'gateway/pipeline',
+    'gateway/site',
+    'gateway/usage',
+  ],
+  'gateway/worker.ts': [
+    'pool',
+    'gateway/closers.ts',
+    'gateway/config.ts',
+    'gateway/core.ts',
+    'gateway/jobs',
+    'gateway/http',
+    'gateway/helpers',
+    'gateway/metrics',
+    'gateway/pipeline',
+    'gateway/processes',
+    'gateway/worker-app.ts',
   ],
   'gateway/commands': [
     'schemas',
@@ -164,6 +207,7 @@ export const rooms: Record<string, readonly string[]> = {
     'gateway/database',
     'gateway/signing',
     'gateway/keys',
+    'gateway/processes',
     'gateway/helpers',
     'gateway/http',
     'gateway/source',
@@ -173,6 +217,7 @@ export const rooms: Record<string, readonly string[]> = {
     'gateway/site',
     'gateway/migrations.ts',
     'gateway/gateway.ts',
+    'gateway/worker.ts',
   ],
   'gateway/cli.ts': ['gateway/helpers', 'gateway/commands'],
 

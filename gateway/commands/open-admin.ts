@@ -21,7 +21,7 @@ export async function openOperators(): Promise<OpenedOperators> {
 
 /**
  * Opens the key store that the gateway uses, for one command. The helpers' ids come from their paths: no plugin is run. The master
- * secret of signed urls is read, and made where it is missing, for a command that `signs` alone.
+ * secret is read, and made where it is missing, for a command that `signs` alone.
  */
 export async function openAdmin({ signs = false }: OpenOptions = {}): Promise<OpenedKeys> {
   const config = loadConfig(process.env);

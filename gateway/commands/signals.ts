@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events';
 import { isatty } from 'node:tty';
 import type { Logger } from 'pino';
 import type { Gateway } from '../gateway.js';
@@ -7,9 +8,14 @@ const echoMs = 500;
 
 /**
  * Closes the gateway in order at SIGTERM and SIGINT; a second signal ends the process at once. SIGTERM comes from what
- * manages processes, and balancers may send calls here still: these are told first. SIGINT is a person who waits.
+ * manages processes, and balancers may send calls here still: these are told first. SIGINT is a person who waits. Where several
+ * processes serve, `signals` is what the one that started them passes on.
  */
-export function closeOnSignal(gateway: Pick<Gateway, 'drain' | 'close'>, logger: Logger): void {
+export function closeOnSignal(
+  gateway: Pick<Gateway, 'drain' | 'close'>,
+  logger: Logger,
+  signals: EventEmitter = process,
+): void {
   let closingSince: number | undefined;
   const stop = async (signal: NodeJS.Signals) => {
     if (closingSince !== undefined) {
@@ -28,8 +34,8 @@ export function closeOnSignal(gateway: Pick<Gateway, 'drain' | 'close'>, logger:
     }
     process.exit();
   };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  signals.on('SIGTERM', stop);
+  signals.on('SIGINT', stop);
 }
 
 /**
@@ -39,6 +45,7 @@ export function closeOnSignal(gateway: Pick<Gateway, 'drain' | 'close'>, logger:
 export function reloadOnHangup(
   starting: Promise<Pick<Gateway, 'reload' | 'close'>>,
   logger: Pick<Logger, 'info'>,
+  signals: EventEmitter = process,
 ): void {
   if (process.platform === 'win32') return;
   const terminal = [0, 1, 2].find((fd) => isatty(fd));
@@ -53,8 +60,8 @@ export function reloadOnHangup(
     }
     await gateway?.close().catch(() => undefined);
     // By the signal's own way: where the terminal is gone, Node cannot put it back as it was, and would abort at its exit.
-    process.off('SIGHUP', onHangup);
+    process.removeAllListeners('SIGHUP');
     process.kill(process.pid, 'SIGHUP');
   };
-  process.on('SIGHUP', onHangup);
+  signals.on('SIGHUP', onHangup);
 }

@@ -8,13 +8,15 @@ import { type OpenKeys, withKeys } from './open.js';
 import { type JsonOption, jsonOption, processTerminal, type Terminal, usageErrors } from './output.js';
 import { formatTable } from './table.js';
 
-/** Adds `tenants create` and `tenants list` to the program. */
+/** Adds `tenants` and its commands to the program. */
 export function registerTenantCommands(
   program: Command,
   open: OpenKeys,
   terminal: Terminal = processTerminal,
 ): void {
-  const tenants = program.command('tenants').description('Create and list tenants: the owners of keys.');
+  const tenants = program
+    .command('tenants')
+    .description('Create and list tenants, the owners of keys, and show what signs their webhooks.');
   usageErrors(tenants, terminal);
 
   tenants
@@ -49,6 +51,26 @@ export function registerTenantCommands(
           };
         }
         return { data: { tenants: all }, result: tableOf(all) };
+      }),
+    );
+
+  tenants
+    .command('webhook-secret')
+    .description("Show what signs a tenant's webhooks. The secret is the last line on stdout, alone.")
+    .argument('<name>', 'from tenants list')
+    .option('--rotate', 'make another; for 24 hours webhooks are signed with the one before as well')
+    .option(...jsonOption)
+    .action((name: string, { json, rotate }: JsonOption & { rotate?: boolean }) =>
+      withKeys(open, terminal, { json: json === true, signs: true }, async (admin, actor) => {
+        const secret = rotate
+          ? await admin.rotateWebhookSecret(name, actor)
+          : await admin.webhookSecret(name, actor);
+        const { webhook_secret, previous_until } = secret;
+        const grace = previous_until
+          ? ` The one before signs as well until ${previous_until}.`
+          : ' Receivers check by it that a webhook comes from here.';
+        const what = rotate ? 'The new webhook secret' : 'The webhook secret';
+        return { data: { ...secret }, notes: [`${what} of ${name}.${grace}`], result: webhook_secret };
       }),
     );
 }

@@ -11,7 +11,7 @@ type AnswerContext = Pick<Context, 'set'> & { state: { code?: string; fault?: un
  */
 export function prepareErrorAnswer(ctx: AnswerContext, thrown: unknown): GatewayError {
   const error = toGatewayError(thrown);
-  ctx.state.code = error.code;
+  if (!error.isPast) ctx.state.code = error.code;
   if (error.isFault) ctx.state.fault = error.cause ?? error;
   ctx.set(error.headers);
   if (error.retryAfter !== undefined) ctx.set('retry-after', String(error.retryAfter));

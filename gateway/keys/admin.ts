@@ -6,12 +6,13 @@ import { createSigningChanges, type SigningChanges } from './signing-changes.js'
 import type { KeyStore } from './store.js';
 import { createTenantChanges, findTenant, type TenantChanges } from './tenant-changes.js';
 import { type AuditView, type KeyView, type TenantView, viewAudit, viewKey, viewTenant } from './views.js';
+import { createWebhookChanges, type WebhookChanges } from './webhook-changes.js';
 
 export interface KeyAdminOptions {
   store: KeyStore;
   /** The ids of all helpers, for checking scopes. */
   services: () => readonly string[];
-  /** What signs urls. */
+  /** What signs urls and webhooks. */
   signing: SigningSecrets;
   /** Wall clock, ms. */
   now?: () => number;
@@ -22,7 +23,7 @@ export interface KeyAdminOptions {
  * it was, for the audit log, e.g. `cli:root`. What cannot be done rejects with a `GatewayError`: `invalid_input` with
  * the fields, `not_found`, `exists`, `keys_unavailable`.
  */
-export interface KeyAdmin extends TenantChanges, KeyChanges, SigningChanges {
+export interface KeyAdmin extends TenantChanges, KeyChanges, SigningChanges, WebhookChanges {
   /** By what it judges: for whoever documents it, or wants to say more at once. */
   readonly inputs: KeyInputs;
   /** By name; `next` is the cursor of the next page, or null. */
@@ -43,6 +44,7 @@ export function createKeyAdmin({ store, services, signing, now = Date.now }: Key
     ...createTenantChanges(store, inputs, now),
     ...createKeyChanges(store, inputs, signing, now),
     ...createSigningChanges(store, signing, now),
+    ...createWebhookChanges(store, signing.webhooks, now),
     async listTenants(query = {}) {
       const { after, limit } = requireValid(inputs.tenantPage.check(query));
       const { page, last } = cut(await store.tenants({ after, limit: limit + 1 }), limit);

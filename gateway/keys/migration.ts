@@ -55,6 +55,15 @@ export async function addSigningVersion(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
+/** Gives each tenant the version of its webhook secret, and when the one before was replaced. */
+export async function addWebhookVersion(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .alterTable('tenants')
+    .addColumn('webhook_version', 'integer', (column) => column.notNull().defaultTo(1))
+    .execute();
+  await db.schema.alterTable('tenants').addColumn('webhook_rotated_at', 'bigint').execute();
+}
+
 async function createAuditTable(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
   // No foreign keys: what was done stays on record whatever becomes of the rest.
   await db.schema

@@ -18,6 +18,10 @@ export interface Tenant {
   limits: TenantLimits;
   /** Its share of the pool against the other tenants', 1 to 100. */
   weight: number;
+  /** Rises when the secret of its webhooks is replaced. */
+  webhook_version: number;
+  /** When that was last; webhooks are signed with the secret before as well for a while. */
+  webhook_rotated_at: number | null;
 }
 
 /** An identity that lasts over rotations; what a caller sends is one of its secrets. */
@@ -73,6 +77,8 @@ export interface FoundSecret extends FoundKey {
 export type AuditAction =
   | 'tenant.create'
   | 'tenant.limits'
+  | 'tenant.webhook_secret'
+  | 'tenant.rotate_webhook_secret'
   | 'key.issue'
   | 'key.rotate'
   | 'key.end_grace'

@@ -3,13 +3,15 @@ import type { Selectable } from 'kysely';
 import type { AuditAction, AuditEntry, Key, Tenant } from './model.js';
 import type { AuditRow, KeyRow, TenantRow } from './tables.js';
 
-export function tenantOf(row: TenantRow): Tenant {
+export function tenantOf(row: Selectable<TenantRow>): Tenant {
   const { id, name, created_at, weight, rate, burst, monthly_quota, in_flight } = row;
-  return { id, name, created_at, limits: { rate, burst, monthly_quota, in_flight }, weight };
+  const { webhook_version, webhook_rotated_at } = row;
+  const limits = { rate, burst, monthly_quota, in_flight };
+  return { id, name, created_at, limits, weight, webhook_version, webhook_rotated_at };
 }
 
-export function tenantRow({ id, name, created_at, limits, weight }: Tenant): TenantRow {
-  return { id, name, created_at, ...limits, weight };
+export function tenantRow({ limits, ...tenant }: Tenant): Selectable<TenantRow> {
+  return { ...tenant, ...limits };
 }
 
 export function keyOf(row: KeyRow): Key {

@@ -27,6 +27,13 @@ export function createSqlTransaction(db: Kysely<KeyTables>, audit: AppendAudit):
         .where('id', '=', id)
         .execute();
     },
+    async setWebhookVersion({ id, webhook_version, webhook_rotated_at }) {
+      await db
+        .updateTable('tenants')
+        .set({ webhook_version, webhook_rotated_at })
+        .where('id', '=', id)
+        .execute();
+    },
     async addKey(key) {
       await db.insertInto('keys').values(keyRow(key)).execute();
     },

@@ -36,6 +36,7 @@ export interface KeyTransaction {
   key(id: string): Promise<KeyWithSecrets | undefined>;
   addTenant(tenant: Tenant): Promise<void>;
   setLimits(tenant: Pick<Tenant, 'id' | 'limits' | 'weight'>): Promise<void>;
+  setWebhookVersion(tenant: Pick<Tenant, 'id' | 'webhook_version' | 'webhook_rotated_at'>): Promise<void>;
   addKey(key: Key): Promise<void>;
   revokeKey(id: string, at: number): Promise<void>;
   setSigningVersion(id: string, version: number): Promise<void>;

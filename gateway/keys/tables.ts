@@ -21,6 +21,8 @@ export interface TenantRow {
   monthly_quota: number | null;
   in_flight: number | null;
   weight: number;
+  webhook_version: Generated<number>;
+  webhook_rotated_at: number | null;
 }
 
 /** Its scopes are a list in JSON. */

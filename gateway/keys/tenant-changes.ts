@@ -14,6 +14,8 @@ export interface TenantChanges {
 
 /** Of a tenant that nobody has weighed. */
 export const defaultWeight = 1;
+/** Of the secret of its webhooks. */
+const firstVersion = 1;
 const noLimits: TenantLimits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
 
 export function createTenantChanges(
@@ -62,7 +64,15 @@ export async function addTenant(
   at: number,
 ): Promise<Tenant> {
   const id = `ten_${randomBase62(12)}`;
-  const tenant: Tenant = { id, name, created_at: at, limits: noLimits, weight: defaultWeight };
+  const tenant: Tenant = {
+    id,
+    name,
+    created_at: at,
+    limits: noLimits,
+    weight: defaultWeight,
+    webhook_version: firstVersion,
+    webhook_rotated_at: null,
+  };
   await tx.addTenant(tenant);
   await tx.audit({ at, actor, action: 'tenant.create', tenant_id: id, key_id: null, detail: { name } });
   return tenant;

@@ -42,6 +42,8 @@ export interface KeyVerifier {
    * did not nothing is told: it is unknown. The ends of its secrets are nothing to what it signed. Rejects likewise.
    */
   verifySigned(id: string, isSigned: (version: number) => boolean): Now<KeyVerdict>;
+  /** Judges the key of this id now, for work that was asked for with it before. Rejects likewise. */
+  verifyById(id: string): Now<KeyVerdict>;
   /** Looks for other processes' changes now. */
   refresh(): Promise<void>;
   /** Whether the database answers. */
@@ -129,6 +131,7 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
           );
       });
     },
+    verifyById: (id) => (isKeyId(id) ? after(byId.find(id), judge) : { state: 'malformed' }),
     refresh: () => feed.poll(),
     available: () => !feed.isDown(),
     async close() {

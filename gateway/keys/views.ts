@@ -47,8 +47,8 @@ export interface AuditView {
   detail: Record<string, unknown>;
 }
 
-export function viewTenant(tenant: Tenant): TenantView {
-  return { ...tenant, created_at: iso(tenant.created_at) };
+export function viewTenant({ id, name, created_at, limits, weight }: Tenant): TenantView {
+  return { id, name, created_at: iso(created_at), limits, weight };
 }
 
 export function viewKey(key: KeyWithSecrets, now: number): KeyView {

@@ -8,9 +8,7 @@ import { createQuota } from './quota.js';
 import { createQuotaLedger } from './quota-ledger.js';
 import type { RateState } from './rate-gate.js';
 import { rateLimitFields } from './rate-limit-fields.js';
-import type { RedisLink, RedisLinkOptions } from './redis-link.js';
-import { createRedisQuota } from './redis-quota.js';
-import { createRedisRate } from './redis-rate.js';
+import { openRedisCounts, type SharedCounts } from './shared-counts.js';
 import type { QuotaTables } from './tables.js';
 import type { EffectiveLimits, LimitedTenant } from './tenant-limits.js';
 
@@ -33,7 +31,7 @@ export type LimitVerdict =
 export interface Limiter {
   /** Counts a call and says whether it may run. Never throws for a Redis or a database that is away. */
   take(tenant: LimitedTenant): Now<LimitVerdict>;
-  /** Ends the connection to Redis. What is charged is written by the batch writer, which is its owner's to close. */
+  /** Ends the connection to what is shared. What is charged is written by the batch writer, which is its owner's to close. */
   close(): void;
 }
 
@@ -41,8 +39,9 @@ export interface LimiterOptions {
   access: Access<QuotaTables>;
   writer: BatchWriter;
   logger: Pick<Logger, 'info' | 'warn'>;
-  /** Limits are shared through this Redis; without it they are this process's own. */
+  /** Limits are shared through this Redis; without it through `counts`; without both they are this process's own. */
   redisUrl?: string | undefined;
+  counts?: SharedCounts | undefined;
   /** Begins every key in Redis; default `hg:`. */
   redisPrefix?: string;
   /** Milliseconds that one command to Redis may take; default 200. */
@@ -62,13 +61,7 @@ function share(limits: EffectiveLimits, part: number): EffectiveLimits {
   };
 }
 
-/** Imported only where there is a Redis: its client takes a tenth of a second to load. */
-async function openLink(options: RedisLinkOptions): Promise<RedisLink> {
-  const { createRedisLink } = await import('./redis-link.js');
-  return createRedisLink(options);
-}
-
-/** The limits of every tenant: in memory, or in Redis with memory to fall back on. */
+/** The limits of every tenant: in memory, or shared with memory to fall back on. */
 export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
   const {
     access,
@@ -80,21 +73,22 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
     outageShare = 0.5,
     now = Date.now,
   } = options;
-  const link = redisUrl
-    ? await openLink({ url: redisUrl, prefix: redisPrefix, logger, commandTimeoutMs: redisTimeoutMs })
-    : undefined;
-  const sharing = link && { link, counts: createRedisQuota(link.client, redisPrefix) };
-  const sharedRate = link && createRedisRate(link.client, redisPrefix);
+  const redis = { prefix: redisPrefix, logger, commandTimeoutMs: redisTimeoutMs, outageShare };
+  const shared = redisUrl ? await openRedisCounts({ ...redis, url: redisUrl }) : options.counts;
   const ownRate = createMemoryRate();
   const monthOf = createMonthClock();
   const ledger = createQuotaLedger(access);
   writer.add(ledger);
-  const quotas = createQuota(ledger, sharing);
+  const quotas = createQuota(ledger, shared);
 
-  async function takeShared(through: RedisLink, id: string, limits: EffectiveLimits): Promise<LimitVerdict> {
-    const shared = await through.run(async () => sharedRate?.take(id, limits.rate, limits.burst));
-    if (shared) return judge(id, limits, shared);
-    const inForce = share(limits, outageShare);
+  async function takeShared(
+    counts: SharedCounts,
+    id: string,
+    limits: EffectiveLimits,
+  ): Promise<LimitVerdict> {
+    const taken = await counts.run(() => counts.rate.take(id, limits.rate, limits.burst));
+    if (taken) return judge(id, limits, taken);
+    const inForce = share(limits, counts.outageShare);
     return judge(id, inForce, await ownRate.take(id, inForce.rate, inForce.burst));
   }
 
@@ -122,10 +116,10 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
   return {
     take({ id, limits }) {
       if (limits.rate === 0) return judge(id, limits, undefined);
-      return link
-        ? takeShared(link, id, limits)
+      return shared
+        ? takeShared(shared, id, limits)
         : ownRate.take(id, limits.rate, limits.burst).then((rate) => judge(id, limits, rate));
     },
-    close: () => link?.close(),
+    close: () => shared?.close(),
   };
 }

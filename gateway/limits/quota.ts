@@ -1,7 +1,6 @@
 import { after, type Now } from '../after.js';
 import type { QuotaAccount, QuotaLedger } from './quota-ledger.js';
-import type { RedisLink } from './redis-link.js';
-import type { SharedQuota } from './redis-quota.js';
+import type { SharedCounts } from './shared-counts.js';
 
 export interface QuotaState {
   limit: number;
@@ -22,14 +21,11 @@ interface Reserved {
   used: number;
 }
 
-/** What shares quotas between gateways: a connection, and the counts behind it. */
-export interface QuotaSharing {
-  link: RedisLink;
-  counts: SharedQuota;
-}
+/** What shares quotas between gateways or processes. */
+export type QuotaSharing = Pick<SharedCounts, 'run' | 'quota'>;
 
 /**
- * Reserving before the call makes the quota exact for parallel calls. Without Redis each gateway counts its own calls
+ * Reserving before the call makes the quota exact for parallel calls. Where nothing is shared each gateway counts its own calls
  * and learns of the others' with every batch it writes.
  *
  * The limiter library is no help here: it counts refused calls too, and its memory store hands a month to setTimeout,
@@ -62,19 +58,14 @@ export function createQuota(ledger: QuotaLedger, sharing?: QuotaSharing): Quota 
   }
 
   async function reserveShared(
-    { link, counts }: QuotaSharing,
+    { run, quota }: QuotaSharing,
     account: QuotaAccount,
     limit: number,
   ): Promise<QuotaVerdict> {
     const name = `${account.tenant}:${account.month}`;
-    const shared = await link.run(() => counts.reserve(name, limit, account.charged()));
+    const shared = await run(() => quota.reserve(name, limit, account.charged()));
     if (!shared) return verdictOf(account, limit, reserveHere(account, limit));
-    return verdictOf(
-      account,
-      limit,
-      shared,
-      () => void link.run(() => counts.release(name, account.charged())),
-    );
+    return verdictOf(account, limit, shared, () => void run(() => quota.release(name, account.charged())));
   }
 
   function reserve(account: QuotaAccount, limit: number): Now<QuotaVerdict> {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { Closers } from '../closers.js';
+import { openTogether } from '../closers.js';
 import type { Config } from '../config.js';
 import type { Environment } from '../helpers/helper-config.js';
 import { inWorkers } from './in-workers.js';
@@ -22,8 +22,7 @@ export async function openLocalHelpers(
   env: Environment = process.env,
   { guardSource, allInWorkers = false }: LocalOptions = {},
 ): Promise<LocalHelpers> {
-  const closers = new Closers();
-  try {
+  return openTogether(async (closers) => {
     // Nobody is to find here what an earlier call has brought: who tests a helper has it work each time.
     const local = { ...config, cacheBytes: 0 };
     const work = openWork({ config: local, logger, closers, env, guardSource, onDemand: true });
@@ -33,8 +32,5 @@ export async function openLocalHelpers(
       pool: lazyPool(work.pool),
       close: () => closers.close(),
     });
-  } catch (error) {
-    await closers.close();
-    throw error;
-  }
+  });
 }

@@ -60,7 +60,11 @@ export function openWork(options: WorkOptions): Work {
   // An answer grows with its text: escaped, and in a diff said twice.
   const maxJsonBytes = 4 * config.maxTextBytes;
   const arrivals = closers.own(
-    createArrivals({ most: config.arriving, bytes: config.inputBytes, largest: largestUpload(bodyLimits) }),
+    createArrivals({
+      most: config.arriving,
+      bytes: config.inputBytes,
+      largest: Math.max(largestUpload(bodyLimits), config.maxJobBytes),
+    }),
   );
   const { guardSource = (opened) => opened } = options;
   const shelf = cache.shelf<KeptFile>('source');

@@ -5,16 +5,10 @@ import { bearerToken } from '../http/bearer.js';
 import type { KeyVerdict, KeyVerifier } from '../keys/verifier.js';
 import { hasSignature, isHalfSigned } from '../signing/signed-query.js';
 import type { AuthenticateSigned } from './authenticate-signed.js';
+import { callerOf } from './caller-of.js';
 import { missingKeyMessage } from './missing-key.js';
 import type { HttpCall, Stage } from './stage.js';
 import type { CallContext, Caller } from './state.js';
-
-const refusals = {
-  malformed: 'key_invalid',
-  unknown: 'key_invalid',
-  expired: 'key_expired',
-  revoked: 'key_revoked',
-} as const;
 
 /**
  * Finds whose call it is by its key: `ak` in the query, else `Authorization: Bearer`; by its signature where signed urls are taken.
@@ -27,9 +21,7 @@ export function authenticate(
   return function authenticate({ ctx, state }, next) {
     const query = parseUrlencoded(ctx.querystring);
     const enter = (verdict: KeyVerdict, signedUntil?: number) => {
-      if (verdict.state !== 'active') throw new GatewayError(refusals[verdict.state]);
-      const { tenant, key } = verdict;
-      const caller: Caller = { tenant, keyId: key.id, scopes: key.scopes };
+      const caller = callerOf(verdict);
       if (signedUntil !== undefined) caller.signedUntil = signedUntil;
       state.caller = caller;
       return next({ caller, query });

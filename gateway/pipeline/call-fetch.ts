@@ -6,7 +6,7 @@ import type { Caller, CallState } from './state.js';
 
 /** A call for which something may be fetched. */
 export interface FetchingCall {
-  readonly state: Pick<CallState, 'bytesIn' | 'fetched'>;
+  readonly state: Pick<CallState, 'bytesIn' | 'fetched' | 'trace'>;
   readonly caller: Caller;
 }
 
@@ -34,6 +34,7 @@ export function createFetchForCall(source: Source, arrivals: Arrivals): FetchFor
         accept,
         maxBytes,
         anyStatus: true,
+        trace: state.trace,
         signal: AbortSignal.any([arrival.ending.signal, signal]),
         onProgress: arrival.add,
       });

@@ -4,7 +4,8 @@ import type { CallMiddleware, CallState } from './state.js';
 
 /**
  * Hands a request to its route. The router tries its routes one after another: of each method and path that is served it is
- * asked once, until the helpers change. That holds for routes of whole paths, without parameters, and keeps as many entries as those.
+ * asked once, until the helpers change. That holds for routes of whole paths and keeps as many entries as those; of what has
+ * parameters in it there is no end.
  */
 export function dispatch(
   registry: Pick<LiveRegistry, 'watch'>,
@@ -22,9 +23,11 @@ export function dispatch(
     if (known) return known(ctx, next);
     const { path, pathAndMethod, route } = router.match(ctx.path, ctx.method);
     ctx.matched = path;
-    const found = route && pathAndMethod.at(-1)?.stack.at(-1);
-    if (!found) return next();
-    served.set(name, found as CallMiddleware);
+    const layer = route ? pathAndMethod.at(-1) : undefined;
+    const found = layer?.stack.at(-1);
+    if (!layer || !found) return next();
+    if (layer.paramNames.length > 0) ctx.params = layer.params(ctx.path, layer.captures(ctx.path));
+    else served.set(name, found as CallMiddleware);
     return (found as CallMiddleware)(ctx, next);
   };
 }

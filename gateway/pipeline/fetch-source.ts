@@ -102,7 +102,11 @@ export function fetchSource(helper: Helper, source: SourceFiles, limits: ImageLi
       return expected;
     };
     const coming = wanted.map(({ file, url }) => {
-      return { file, url, brought: source.bring(url, { ...wishOf(file, call), signal, expect }) };
+      return {
+        file,
+        url,
+        brought: source.bring(url, { ...wishOf(file, call), signal, expect, trace: state.trace }),
+      };
     });
     try {
       const came = await Promise.all(

@@ -15,7 +15,7 @@ import type { Caller } from './state.js';
  */
 export function limit(
   helper: Helper,
-  limiter: Limiter,
+  limiter: Pick<Limiter, 'take'>,
   limitsOf: (own: TenantLimits) => EffectiveLimits,
 ): Stage<Call & { caller: Caller }, { limits: EffectiveLimits }> {
   return function limit({ state, caller: { tenant, scopes } }, next) {

@@ -1,27 +1,36 @@
 import type { Logger } from 'pino';
 import { Ending } from '../http/ending.js';
 import { followRequest, loggedMs, type Outcome } from '../http/follow-request.js';
-import type { Metrics } from '../metrics.js';
+import type { Metrics } from '../metrics/metrics.js';
+import type { Tracing } from '../tracing/tracing.js';
 import type { UsageMeter } from '../usage/meter.js';
 import { type CallMiddleware, type CallState, newCallState } from './state.js';
+
+/** Asked for every few seconds by balancers: a trace of each would hide the others. */
+const probes = new Set(['/healthz', '/readyz']);
 
 export interface Observers {
   logger: Logger;
   metrics: Pick<Metrics, 'observe'>;
   usage: Pick<UsageMeter, 'record'>;
+  /** Absent where calls are not followed. */
+  tracing?: Tracing | undefined;
 }
 
 /** Gives the call its id, watches for the client going away, and tells log, metrics and usage when the answer is out. */
 export function observe(observers: Observers): CallMiddleware {
+  const { tracing } = observers;
   return function observe(ctx, next) {
     const gone = new Ending();
     const requestId = followRequest(ctx, (outcome) => {
       if (!outcome.answered) gone.end();
       const bytesOut = outcome.answered && ctx.method !== 'HEAD' ? (ctx.response.length ?? 0) : 0;
       record(observers, ctx.state, { ...outcome, bytesOut });
+      endTrace(ctx.state, outcome);
       log(observers.logger, ctx.state, outcome, { method: ctx.method, path: ctx.path.slice(0, 200) });
     });
     ctx.state = newCallState(requestId, gone);
+    if (tracing && !probes.has(ctx.path)) ctx.state.trace = tracing.request(ctx.req.headers, ctx.method);
     return next();
   };
 }
@@ -46,15 +55,35 @@ function record(
   });
 }
 
+/** A span holds what the log does, but for the path, which may be anything, and the key. */
+function endTrace({ trace, helper, caller, ...state }: CallState, { status, answered }: Outcome): void {
+  if (!trace) return;
+  if (helper) trace.route = `/${helper.id}`;
+  trace.end({
+    code: state.code ?? (answered ? undefined : 'gone'),
+    isFault: status >= 500,
+    attributes: {
+      'http.response.status_code': status,
+      'helper_gateway.request_id': state.requestId,
+      'helper_gateway.service': helper?.id,
+      'helper_gateway.tenant': caller?.tenant.id,
+      'helper_gateway.dryrun': state.dryrun || undefined,
+      'helper_gateway.bytes_in': state.bytesIn,
+      'helper_gateway.task_ms': state.taskMs,
+    },
+  });
+}
+
 /** The line names the path without its query: the query holds the API key and the customer's data. */
 function log(
   logger: Logger,
-  { requestId, helper, caller, code, dryrun, fault }: CallState,
+  { requestId, trace, helper, caller, code, dryrun, fault }: CallState,
   { status, ms }: Outcome,
   request: { method: string; path: string },
 ): void {
   const line = {
     request_id: requestId,
+    trace_id: trace?.id,
     ...request,
     service: helper?.id,
     status,

@@ -40,7 +40,7 @@ export function respond(departures: Departures, tell: FaultTeller): CallMiddlewa
     } catch (thrown) {
       const error = tell(prepareErrorAnswer(ctx, thrown), ctx.req);
       ctx.status = error.status;
-      if (error.status === 401) ctx.set('www-authenticate', 'Bearer realm="helper-gateway"');
+      if (error.status === 401 && !error.isPast) ctx.set('www-authenticate', 'Bearer realm="helper-gateway"');
       sendEnvelope(ctx, JSON.stringify(failure(error, metaOf(ctx.state))));
     }
   };
@@ -89,8 +89,8 @@ function setOwn(ctx: CallContext, headers: AnswerHeaders = {}): void {
   }
 }
 
-function metaOf({ helper, dryrun, requestId }: CallState): Meta {
-  return { service: helper?.id ?? null, dryrun, request_id: requestId };
+function metaOf({ helper, service, dryrun, requestId }: CallState): Meta {
+  return { service: helper?.id ?? service ?? null, dryrun, request_id: requestId };
 }
 
 function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import type { TaskHost } from '../../pool/context/task-host.js';
 import { PoolError } from '../../pool/pool-error.js';
 import type { Task, TaskOutcome } from '../../pool/task.js';
@@ -15,10 +16,18 @@ export async function runTask<T extends Task>(
   task: T,
   host?: TaskHost,
 ): Promise<TaskOutcome<T['kind']>> {
+  const step = state.trace?.part(`pool-${task.kind}`);
+  const since = performance.now();
+  const spent = (ms: number, error?: unknown) => {
+    state.taskMs += ms;
+    // What is not the task's own time was waited for: a thread, for the most part.
+    step?.set({ 'helper_gateway.task_ms': ms, 'helper_gateway.wait_ms': performance.now() - since - ms });
+    step?.end(error);
+  };
   const outcome = await turn.run(task, host).catch((error) => {
-    if (error instanceof PoolError) state.taskMs += error.ms;
+    spent(error instanceof PoolError ? error.ms : 0, error);
     throw error;
   });
-  state.taskMs += outcome.ms;
+  spent(outcome.ms, outcome.ok ? undefined : outcome);
   return outcome as TaskOutcome<T['kind']>;
 }

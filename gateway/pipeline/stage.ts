@@ -1,6 +1,8 @@
 import type { Answer } from '../../pool/answer.js';
 import type { Now } from '../after.js';
+import type { Tracing } from '../tracing/tracing.js';
 import type { CallContext, CallState } from './state.js';
+import { traceLast, traceStage } from './trace-stage.js';
 
 /** A call of a helper as its first stage gets it; each stage adds what it found. */
 export interface Call {
@@ -30,9 +32,21 @@ export interface Stages<First, Known> {
   to(last: LastStage<Known>): (call: First) => Now<Answer>;
 }
 
-/** Begins a list of stages, for calls of which this much is known. */
-export function from<First extends Call>(): Stages<First, First> {
-  return stagesAfter<First, First>((last) => last);
+/** Begins a list of stages, for calls of which this much is known; each is a span where calls are followed. */
+export function from<First extends Call>(tracing?: Tracing): Stages<First, First> {
+  return tracing
+    ? tracedStages(
+        tracing,
+        stagesAfter((last) => last),
+      )
+    : stagesAfter((last) => last);
+}
+
+function tracedStages<First, Known>(tracing: Tracing, list: Stages<First, Known>): Stages<First, Known> {
+  return {
+    through: (stage) => tracedStages(tracing, list.through(traceStage(stage))),
+    to: (last) => list.to(traceLast(tracing, last)),
+  };
 }
 
 function stagesAfter<First, Known>(

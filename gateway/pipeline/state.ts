@@ -4,6 +4,7 @@ import type { Answer } from '../../pool/answer.js';
 import type { Helper } from '../helpers/registry.js';
 import type { Ending } from '../http/ending.js';
 import type { ActiveKey } from '../keys/verifier.js';
+import type { Trace } from '../tracing/tracing.js';
 
 /**
  * What is known of a call so far: all that its answer, the log, metrics and usage tell of it, however far it came. What a
@@ -13,10 +14,14 @@ export interface CallState {
   readonly requestId: string;
   /** Comes when the client goes away. */
   readonly gone: Ending;
+  /** Follows the call; absent where nobody wants to know. */
+  trace?: Trace;
   /** Fields of the answer, whatever it turns out to be. */
   headers: Readonly<Record<string, string>>;
   /** Absent on a path that is no helper's. */
   helper?: Helper;
+  /** The helper whose answer this is, where it was given before: an item's of a job. */
+  service?: string;
   /** Absent until the key has been found. */
   caller?: Caller;
   dryrun: boolean;

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Jobs } from '../jobs/jobs.js';
 import type { KeyAdmin } from '../keys/admin.js';
 import type { KeyStore } from '../keys/store.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
@@ -40,6 +41,7 @@ export interface SiteOptions {
   store: Pick<KeyStore, 'key' | 'tenant'>;
   database: SiteDatabase;
   usage: ReadUsage;
+  jobs: Pick<Jobs, 'list' | 'job' | 'items' | 'cancel'>;
   /** Of the JSON API and `/metrics`; without one, both answer 401 to everybody. */
   operatorToken?: string | undefined;
   /** The site's own address as people's browsers see it, e.g. `https://keys.example.com`. */

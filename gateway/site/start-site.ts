@@ -9,9 +9,10 @@ import { closeServer } from '../http/server/close-server.js';
 import type { Lifecycle } from '../http/server/lifecycle.js';
 import { listen } from '../http/server/listen.js';
 import { createHttpServer } from '../http/server/server.js';
+import type { Jobs } from '../jobs/jobs.js';
 import { createKeyAdmin } from '../keys/admin.js';
 import type { KeyStore } from '../keys/store.js';
-import type { Metrics } from '../metrics.js';
+import type { Metrics } from '../metrics/metrics.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
 import type { UsageMeter } from '../usage/meter.js';
 import { type Credentials, createFirstOperator } from './accounts/first-operator.js';
@@ -30,6 +31,7 @@ export interface SiteStart extends HealthSources {
   /** What signs urls. */
   signing: SigningSecrets;
   usage: UsageMeter;
+  jobs: Jobs;
   metrics: Metrics;
   registry: Registry;
   /** Where the API listens. */
@@ -61,6 +63,7 @@ export async function startSite(start: SiteStart): Promise<StartedSite> {
     signing,
     database: siteDatabase,
     usage: (tenant, query) => usage.usage(tenant, query),
+    jobs: start.jobs,
     operatorToken: config.operatorToken,
     baseUrl,
     apiUrl: new URL(config.apiUrl ?? start.apiUrl).origin,

@@ -12,8 +12,12 @@ export interface ExchangeOptions extends Wanted {
   /** The `Accept` header. */
   accept: string;
   signal: AbortSignal;
+  /** What tells a server of the operator's own of the trace that the request is a part of. */
+  trace?: Readonly<Record<string, string>>;
   /** Shared by all requests of one download. */
   framing: Framing;
+  /** What is sent by a POST; it is a GET without. */
+  post?: { body: Uint8Array; headers: Readonly<Record<string, string>> } | undefined;
   /** Called with 0 when a final head that is taken has come, a redirect's too, then with the length of each piece of the file. */
   onProgress?: ((bytes: number) => void) | undefined;
 }
@@ -32,7 +36,7 @@ export interface WholeAnswer {
 const maxHeaderBytes = 16 * 1024;
 
 /**
- * One GET over `connection`, which is closed afterwards unless it may be kept (`keep`) and the answer came whole and to the
+ * One request over `connection`, which is closed afterwards unless it may be kept (`keep`) and the answer came whole and to the
  * byte. Rejects with a `GatewayError`, or with `signal`'s reason the moment it is aborted. undici's `Client` reads the
  * HTTP/1.1; its dispatch interface is used since nothing below it decompresses, buffers or follows.
  */
@@ -41,9 +45,10 @@ export async function exchange(
   url: URL,
   options: ExchangeOptions & { keep: boolean },
 ): Promise<Answer> {
-  const { accept, validators, signal, keep } = options;
-  const headers = { ...ownHeaders, accept, ...validators };
-  const request = { path: url.pathname + url.search, method: 'GET', headers, reset: !keep } as const;
+  const { accept, validators, trace, signal, keep, post } = options;
+  const headers = { ...ownHeaders, accept, ...validators, ...trace, ...post?.headers };
+  const path = url.pathname + url.search;
+  const request = { path, method: post ? 'POST' : 'GET', headers, reset: !keep, body: post?.body } as const;
   const state = { whole: false };
   connection.readBefore = Number.POSITIVE_INFINITY;
   try {

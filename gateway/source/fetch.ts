@@ -1,22 +1,17 @@
 import { createCache, type Shelf } from '../cache/cache.js';
-import { GatewayError } from '../errors.js';
-import { type Deadline, startDeadline } from './deadline.js';
-import { createDial, type DialOptions } from './dial.js';
+import type { Step, Trace } from '../tracing/tracing.js';
+import { createDeadlines } from './deadlines.js';
 import type { WholeAnswer } from './exchange.js';
 import { sourceFailed, sourceRefused } from './failure.js';
 import { createFraming } from './framing.js';
+import { createGuard, type GuardOptions } from './guard.js';
 import { createHop } from './hop.js';
-import { createJudge, type JudgeOptions } from './judge.js';
 import { judgeUrl } from './judge-url.js';
 import { createKept } from './kept.js';
 import { createKeptFiles, type KeptFile } from './kept-files.js';
-import { parseExemptOrigins } from './origins.js';
-import { createResolve, resolveExempt } from './resolve.js';
 import { parseSourceUrl, type Target } from './url.js';
 
-export interface SourceOptions extends DialOptions, Partial<JudgeOptions> {
-  /** Exempt origins, `scheme://host[:port]` each. */
-  origins?: readonly string[];
+export interface SourceOptions extends GuardOptions {
   /** Milliseconds for a whole download, redirects and all. */
   timeoutMs: number;
   /** Bytes of a file at most. */
@@ -45,6 +40,8 @@ export interface FetchOptions {
    * It ends a download by `signal` and must not throw.
    */
   onProgress?: ((bytes: number) => void) | undefined;
+  /** Follows the call that wants it. */
+  trace?: Pick<Trace, 'part'> | undefined;
   /** The `Accept` header, `image/*` where absent. */
   accept?: string | undefined;
   /** Bytes at most, where that is less than the source's own. */
@@ -73,7 +70,6 @@ export interface Source {
 }
 
 const maxRedirects = 3;
-const ignore = () => {};
 
 /**
  * The guarded download. A redirect is judged whole, as if its target had been sent by the user: so a public server
@@ -81,17 +77,11 @@ const ignore = () => {};
  */
 export function createSource(options: SourceOptions): Source {
   const { timeoutMs, maxBytes } = options;
-  const origins = parseExemptOrigins(options.origins ?? []);
-  const judge = createJudge({
-    resolve: options.resolve ?? createResolve(),
-    resolveExempt: options.resolveExempt ?? resolveExempt,
-  });
+  const { origins, judge, dial } = createGuard(options);
   const kept = createKept();
   const files = createKeptFiles(options.shelf ?? createCache(0).shelf('source'), options.now);
-  const hop = files.before(createHop({ judge, dial: createDial(options), kept }));
-  const deadlines = new Set<Deadline>();
-  const running = new Set<Promise<unknown>>();
-  let closed = false;
+  const hop = files.before(createHop({ judge, dial, kept }));
+  const deadlines = createDeadlines(timeoutMs);
 
   function check(raw: string, field?: string): CheckedUrl {
     return Object.freeze({ href: judgeUrl(raw, origins, field).url.href });
@@ -115,40 +105,39 @@ export function createSource(options: SourceOptions): Source {
     first: Target,
     signal: AbortSignal,
     { tenant, onProgress, accept, maxBytes, anyStatus }: FetchOptions,
+    step: Step | undefined,
   ): Promise<WholeAnswer> {
     const framing = createFraming();
     const limits = { ...wantedOf({ accept, maxBytes }), anyStatus, signal, framing, onProgress };
     let target = first;
     for (let redirects = 0; redirects <= maxRedirects; redirects++) {
-      const answer = await hop(target, tenant, limits);
+      // Who traces whom is nobody's business but the operator's.
+      const traced = step && target.exempt ? { ...limits, trace: step.headers() } : limits;
+      const answer = await hop(target, tenant, traced);
       if ('body' in answer) return answer;
       target = judgeRedirect(answer.location, target.url);
     }
     throw sourceFailed(`The server behind the url redirects more than ${maxRedirects} times.`);
   }
 
-  async function fetchWithin(checked: CheckedUrl, options: FetchOptions) {
+  async function fetch(checked: CheckedUrl, options: FetchOptions = {}): Promise<WholeAnswer> {
     // Judged again: what dials must not depend on who called check, or on what became of its result.
     const target = judgeUrl(checked.href, origins);
-    const deadline = startDeadline(timeoutMs, options.signal);
-    deadlines.add(deadline);
-    if (closed) deadline.abort(new GatewayError('shutting_down'));
+    const step = options.trace?.part('download', { outgoing: true });
     try {
-      return await download(target, deadline.signal, options);
+      const answer = await deadlines.within(options.signal, (signal) =>
+        download(target, signal, options, step),
+      );
+      step?.set({
+        'http.response.status_code': answer.status,
+        'http.response.body.size': answer.body.byteLength,
+      });
+      step?.end();
+      return answer;
     } catch (error) {
-      // An abort surfaces as whatever it broke; its reason is the truth.
-      throw deadline.signal.aborted ? deadline.signal.reason : error;
-    } finally {
-      deadlines.delete(deadline);
-      deadline.release();
+      step?.end(error);
+      throw error;
     }
-  }
-
-  function fetch(checked: CheckedUrl, options: FetchOptions = {}): Promise<WholeAnswer> {
-    const download = fetchWithin(checked, options);
-    const settled = download.then(ignore, ignore).finally(() => running.delete(settled));
-    running.add(settled);
-    return download;
   }
 
   return {
@@ -162,10 +151,9 @@ export function createSource(options: SourceOptions): Source {
     },
     fetch,
     async close() {
-      closed = true;
-      for (const deadline of deadlines) deadline.abort(new GatewayError('shutting_down'));
+      const ended = deadlines.close();
       kept.close();
-      await Promise.all(running);
+      await ended;
     },
   };
 }

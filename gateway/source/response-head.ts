@@ -18,6 +18,8 @@ export interface Wanted {
   maxBytes: number;
   /** Whether an answer of any status is taken, and one without a body; else only a file is, which comes with 200. */
   anyStatus?: boolean | undefined;
+  /** Whether the head is all that is taken, of whatever status; else a redirect is gone after and a body read. */
+  headOnly?: boolean | undefined;
   /** Asks whether something still holds: only then does a 304 say anything. */
   validators?: Validators | undefined;
 }
@@ -26,8 +28,9 @@ export interface Wanted {
 export function judgeHead(
   status: number,
   headers: IncomingHttpHeaders,
-  { maxBytes, anyStatus = false, validators }: Wanted,
+  { maxBytes, anyStatus = false, headOnly = false, validators }: Wanted,
 ): HeadVerdict {
+  if (headOnly) return { read: false, location: undefined };
   if (redirects.has(status)) return { read: false, location: locationOf(status, headers) };
   if (status === 304 && validators) return { read: false, location: undefined };
   if (status !== 200 && !anyStatus) throw sourceFailed(`The server behind the url answered ${status}.`);

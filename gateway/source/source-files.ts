@@ -3,7 +3,7 @@ import { createFlights } from '../cache/flights.js';
 import type { Arrivals } from '../http/flow/arrivals.js';
 import { createSharedHolds } from '../http/flow/shared-holds.js';
 import type { WholeAnswer } from './exchange.js';
-import type { CheckedUrl, Source } from './fetch.js';
+import type { CheckedUrl, FetchOptions, Source } from './fetch.js';
 
 /** Which file is wanted, and for whom. */
 export interface FileWish {
@@ -18,6 +18,8 @@ export interface FileWish {
 export interface Waiting {
   /** Ends the waiting at once; the promise is rejected with its reason. */
   signal: AbortSignal;
+  /** Follows the call; a download that several wait for is a part of the one that it began with. */
+  trace?: FetchOptions['trace'];
   /** Awaited before a server is asked, and not where the file is there or on its way: may reject. */
   expect(): Promise<void>;
 }
@@ -63,7 +65,7 @@ export function createSourceFiles({
 
   async function download(
     checked: CheckedUrl,
-    { expect, tenant, accept, maxBytes }: FileWish & Waiting,
+    { expect, tenant, accept, maxBytes, trace }: FileWish & Waiting,
     signal: AbortSignal,
   ): Promise<WholeAnswer> {
     await expect();
@@ -73,6 +75,7 @@ export function createSourceFiles({
         tenant,
         accept,
         maxBytes,
+        trace,
         signal: AbortSignal.any([arrival.ending.signal, signal]),
         onProgress: arrival.add,
       });

@@ -1,5 +1,5 @@
 import { integer, milliseconds } from './numbers.js';
-import { choice, host, originsOrAll } from './texts.js';
+import { choice, host, originsOrAll, token } from './texts.js';
 import type { Variables } from './variable.js';
 
 /** What a server may listen on. */
@@ -36,5 +36,11 @@ export const apiVariables = {
     form: milliseconds({ min: 0, max: 600_000 }),
     default: '2000',
     description: 'How long calls are served on after SIGTERM, so that a balancer notices.',
+  },
+  clientKey: {
+    name: 'HELPER_KEY',
+    reader: 'api',
+    form: token,
+    description: 'The API key that `call --server` calls with, where --key names none.',
   },
 } satisfies Variables;

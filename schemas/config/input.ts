@@ -53,7 +53,7 @@ export const inputVariables = {
     reader: 'input',
     form: milliseconds({ min: 1, max: 3_600_000 }),
     default: '10000',
-    description: 'Total time of a download.',
+    description: 'Total time of a download; of a try to tell a webhook too, 15 s at most.',
   },
   fonts: {
     name: 'HELPER_FONTS',

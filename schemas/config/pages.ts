@@ -9,7 +9,7 @@ export const pageVariables = {
     reader: 'pages',
     form: tokens,
     description:
-      'Master secrets of signed urls, separated by commas: the first signs, all verify. A file in the data folder if unset; needed for signing with DATABASE_URL.',
+      'Master secrets of signed urls and webhooks, separated by commas: the first signs, all verify. A file in the data folder if unset; needed for signing with DATABASE_URL.',
   },
   cacheBytes: {
     name: 'HELPER_CACHE_BYTES',

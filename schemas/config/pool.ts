@@ -5,6 +5,10 @@ import type { Variables } from './variable.js';
 
 const mostThreads = 256;
 
+function threadsFor(processes: number): number {
+  return Math.max(1, Math.min(mostThreads, Math.floor(availableParallelism() / processes)));
+}
+
 /** The variables of the plugins and of the threads that run them. */
 export const poolVariables = {
   pluginDirs: {
@@ -18,8 +22,9 @@ export const poolVariables = {
     name: 'HELPER_POOL_THREADS',
     reader: 'pool',
     form: integer({ min: 1, max: mostThreads }),
-    default: { shown: 'cores', value: () => Math.min(mostThreads, availableParallelism()) },
-    description: 'Worker threads; as many as there are cores if unset.',
+    default: { shown: 'cores', value: (env) => threadsFor(Number(env.HELPER_PROCESSES) || 1) },
+    description:
+      'Worker threads of a process. If unset, as many as there are cores, divided by HELPER_PROCESSES: at least one each.',
   },
   poolQueue: {
     name: 'HELPER_POOL_QUEUE',

@@ -31,6 +31,13 @@ export const token: Form<string> = {
   wanted: 'at least 16 printable ASCII characters without spaces (openssl rand -hex 32)',
 };
 
+/** What can stand in a header as it is. */
+export const plainText: Form<string> = {
+  read: readText,
+  schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,16384}$' },
+  wanted: 'printable ASCII characters without spaces',
+};
+
 /** Secrets between commas, each too long to be guessed. */
 export const tokens: Form<readonly string[]> = {
   read: readTexts,

@@ -16,8 +16,10 @@ export const readers = {
   pool: 'Plugins and the pool',
   input: 'Pictures and text',
   pages: 'Pictures on web pages',
+  jobs: 'Jobs and workers',
   flow: 'What arrives and what leaves',
   limits: 'Limits of a tenant',
+  operations: 'Processes and traces',
   log: 'The log',
 } as const;
 
@@ -25,7 +27,7 @@ export const readers = {
 export interface HostDefault<T> {
   /** What the README calls it. */
   shown: string;
-  value(): T;
+  value(env: Readonly<Record<string, string | undefined>>): T;
 }
 
 /**

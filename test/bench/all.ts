@@ -23,6 +23,7 @@ const names = [
   'quiet',
   'pool',
   'growth',
+  'jobs',
   'keys',
   'limits',
 ];

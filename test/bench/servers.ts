@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { runCommand, startGatewayProcess } from '../gateway/gateway-process.js';
+import { runCommand, servingPid, startGatewayProcess } from '../gateway/gateway-process.js';
 import { type Call, createClient, inParallel } from '../soak/client.js';
 import { multipart } from '../soak/multipart.js';
 import { cpuMsOf } from './cpu.js';
@@ -40,7 +40,7 @@ export async function startGateway(other: Record<string, string> = {}): Promise<
   readOn(child);
   return {
     url,
-    pid: child.pid ?? 0,
+    pid: servingPid({ child }),
     key: first_key?.key ?? '',
     async issueKey(tenant) {
       await runCommand(['tenants', 'create', tenant], env);

@@ -66,7 +66,10 @@ export async function createPostgresDatabase(): Promise<TestDatabase> {
   await onPostgres(`create schema ${schema}`);
   const url = new URL(postgresUrl);
   url.searchParams.set('options', `-c search_path=${schema}`);
-  return testDatabase('postgres', url.href, () => onPostgres(`drop schema ${schema} cascade`));
+  // Beside it lies that of the queue of jobs, where somebody has opened one.
+  return testDatabase('postgres', url.href, () =>
+    onPostgres(`drop schema ${schema} cascade; drop schema if exists ${schema}_jobs cascade`),
+  );
 }
 
 /**

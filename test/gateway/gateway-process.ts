@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Child, startChild } from './child.js';
 
@@ -48,6 +49,12 @@ export async function startGatewayProcess(env: NodeJS.ProcessEnv): Promise<Gatew
       return ended;
     },
   };
+}
+
+/** The process that serves: what was started is its supervisor. Linux alone tells of it. */
+export function servingPid({ child: { pid = 0 } }: Pick<GatewayProcess, 'child'>): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return Number(children.trim().split(' ')[0]);
 }
 
 /** The line of `serve --json` among those that are whole; throws where one is no JSON. */

@@ -50,10 +50,13 @@ export async function startHaproxy({
 }: {
   folder: string;
   port: number;
-  gateways: number[];
+  /** Their ports here, or host and port. */
+  gateways: (number | string)[];
 }): Promise<Balancer> {
   const stats = join(folder, 'haproxy.sock');
-  const servers = gateways.map((each, at) => `  server gateway${at} 127.0.0.1:${each} check`);
+  const servers = gateways.map(
+    (each, at) => `  server gateway${at} ${typeof each === 'number' ? `127.0.0.1:${each}` : each} check`,
+  );
   const config = [
     'global',
     `  stats socket ${stats}`,
@@ -70,6 +73,8 @@ export async function startHaproxy({
     'backend gateways',
     '  balance roundrobin',
     '  option httpchk GET /readyz',
+    // A call that could not even be handed over goes to another one.
+    '  option redispatch 1',
     '  default-server inter 200ms fall 2 rise 1',
     ...servers,
     '',

@@ -51,7 +51,18 @@ describe('what a process loads', () => {
     await gateway.stop();
 
     const main = loadedBy(0);
-    const never = ['better-auth/dist/auth', '@modelcontextprotocol', 'jimp', 'pg', 'ioredis', 'pino-pretty'];
+    const never = [
+      'better-auth/dist/auth',
+      '@modelcontextprotocol',
+      'jimp',
+      'pg',
+      'ioredis',
+      'bullmq',
+      'pino-pretty',
+      '@opentelemetry/sdk-trace-base',
+      '@opentelemetry/sdk-trace',
+      '@opentelemetry/core',
+    ];
     for (const name of never) expect(firstOf(main, `/node_modules/${name}/`), name).to.equal(-1);
     // The first operator's password is hashed when all listens.
     const listening = firstOf(main, '/node_modules/better-auth/dist/crypto/');

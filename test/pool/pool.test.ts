@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Asker } from '../../pool/asker.js';
 import { createPool, type Pool, type PoolOptions } from '../../pool/pool.js';
 import { createGate } from '../gateway/gate.js';
 import { callTask } from './call-task.js';
@@ -37,6 +38,19 @@ describe('the pool', () => {
     const noisy = Array.from({ length: 10 }, () => turn('noisy').run(callTask('sleep', { ms: 20 })));
     expect((await turn('quiet').run(callTask('echo'))).ok).to.equal(true);
     expect((await Promise.all(noisy)).every(({ ok }) => ok)).to.equal(true);
+  });
+
+  it('tells of each task that starts how long it waited, and whose it is', async () => {
+    const starts: { waitMs: number; asker: Asker }[] = [];
+    pool.watch((waitMs, asker) => starts.push({ waitMs, asker }));
+    const asker = { tenant: 'a', weight: 3, most: null, behind: true };
+    const held = pool.turn(asker).run(callTask('sleep', { ms: 20 }));
+    const waiting = turn('b').run(callTask('echo'));
+    const { ms } = await held;
+    await waiting;
+    expect(starts.map(({ asker }) => asker.tenant)).to.deep.equal(['a', 'b']);
+    expect(starts[0]?.asker).to.equal(asker);
+    expect(starts[1]?.waitMs).to.be.at.least(ms);
   });
 
   it('takes what was expected and has arrived, also past its bound', async () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
-import { type GatewayProcess, startGatewayProcess } from '../gateway/gateway-process.js';
+import { type GatewayProcess, servingPid, startGatewayProcess } from '../gateway/gateway-process.js';
 
 /** A gateway as a process of its own, the source that attacks name, and keys. */
 export interface World {
@@ -58,14 +58,14 @@ export async function startWorld(env: NodeJS.ProcessEnv = {}): Promise<World> {
   return {
     url: gateway.url,
     siteUrl: gateway.connect_url,
-    pid: gateway.child.pid ?? 0,
+    pid: servingPid(gateway),
     source: origin,
     picture,
     key: gateway.first_key?.key ?? '',
     quietKey: await issueKey('quiet'),
     issueKey,
     alive: () => gateway.child.exitCode === null && gateway.child.signalCode === null,
-    collect: () => void gateway.child.kill('SIGUSR2'),
+    collect: () => void process.kill(servingPid(gateway), 'SIGUSR2'),
     said: () => faults.slice(-3),
     async close() {
       await gateway.stop('SIGKILL');

@@ -29,6 +29,8 @@ export async function callMany({ jobs, most, call, signal, screen, json }: ManyO
     for (const job of left) {
       if (signal.aborted) return;
       const outcome = await call(job);
+      // What was given up has not failed.
+      if (!outcome.ok && signal.aborted) return;
       if (!outcome.ok) failed += 1;
       if (watched) progress.clear();
       tell(outcome);

@@ -1,8 +1,7 @@
 import { type Answer, jsonText } from '../../../pool/answer.js';
 import type { GatewayError } from '../../errors.js';
-import type { Helper } from '../../helpers/registry.js';
 import { toGatewayError } from '../../http/read-error.js';
-import type { LocalHelpers, Reply } from '../../local/local-helpers.js';
+import type { Reply } from '../../local/local-helpers.js';
 import type { Destination, Namer } from './deliver.js';
 import { writeResult } from './deliver.js';
 import type { Job } from './jobs.js';
@@ -23,22 +22,22 @@ export interface Written {
 }
 
 export interface CallOptions {
-  local: Pick<LocalHelpers, 'call'>;
-  helper: Helper;
+  service: string;
+  /** Makes the call. Throws what cannot be sent. */
+  call(job: Job): Promise<Reply>;
   destination: Destination;
   namer: Namer;
-  signal: AbortSignal;
 }
 
 /** Makes one call and writes what comes of it where that is to go. Never throws. */
 export async function makeCall(
   job: Job,
-  { local, helper, destination, namer, signal }: CallOptions,
+  { service, call, destination, namer }: CallOptions,
 ): Promise<Outcome> {
   const { file } = job;
-  let meta: Outcome['meta'] = { service: helper.id, dryrun: false, request_id: '' };
+  let meta: Outcome['meta'] = { service, dryrun: false, request_id: '' };
   try {
-    const reply = await local.call(helper, await job.load(), signal);
+    const reply = await call(job);
     meta = reply.meta;
     if (!reply.ok) return { file, ...reply };
     return { file, meta, ok: true, result: await deliver(reply.answer) };

@@ -1,14 +1,14 @@
 import { didYouMean } from '../../../schemas/nearest.js';
 import { quote } from '../../../schemas/quote.js';
-import type { Registry } from '../../helpers/registry.js';
 
 /** What to say where no helper of this name is there, or none was named: which there are. The first line says it alone. */
-export function unknownHelper(service: string | undefined, registry: Registry): string {
-  const ids = [...registry.keys()];
-  const width = Math.max(...ids.map((id) => id.length));
-  const list = [...registry.values()].map(
-    ({ id, declaration }) => `  ${id.padEnd(width)}  ${declaration.summary}`,
-  );
+export function unknownHelper(
+  service: string | undefined,
+  helpers: readonly { id: string; summary: string }[],
+): string {
+  const ids = helpers.map(({ id }) => id);
+  const width = Math.max(0, ...ids.map((id) => id.length));
+  const list = helpers.map(({ id, summary }) => `  ${id.padEnd(width)}  ${summary}`);
   const first = service ? `there is no helper ${quote(service)}${didYouMean(service, ids)}` : 'name a helper';
   return [
     service === undefined ? 'Usage: helper-gateway call SERVICE [--parameter value …] [FILES…]' : first,
@@ -16,5 +16,6 @@ export function unknownHelper(service: string | undefined, registry: Registry): 
     ...list,
     '',
     'helper-gateway call SERVICE --help shows its parameters.',
+    'With --server URL a gateway there does the work, by the key of --key or HELPER_KEY.',
   ].join('\n');
 }

@@ -10,6 +10,8 @@ export interface Words {
   files: string[];
   out?: string;
   outDir?: string;
+  /** What was said by options that not every way of calling has. */
+  more: ReadonlyMap<string, string>;
   json: boolean;
   help: boolean;
   problems: FieldProblem[];
@@ -24,8 +26,21 @@ const booleans = /^(?:true|false|1|0)$/;
  * A value `-` stands for standard input. `--set name=value` gives a parameter any value, also one whose name the command has
  * taken itself. What is no parameter is judged with the others, by the words that HTTP has for it.
  */
-export function readWords(words: readonly string[], isBoolean: (name: string) => boolean): Words {
-  const read: Words = { values: new Map(), fromInput: [], files: [], json: false, help: false, problems: [] };
+export function readWords(
+  words: readonly string[],
+  isBoolean: (name: string) => boolean,
+  moreSettings: readonly string[] = [],
+): Words {
+  const more = new Map<string, string>();
+  const read: Words = {
+    values: new Map(),
+    fromInput: [],
+    files: [],
+    more,
+    json: false,
+    help: false,
+    problems: [],
+  };
   const left = [...words];
 
   function give(name: string, value: string, literal: boolean): void {
@@ -47,7 +62,8 @@ export function readWords(words: readonly string[], isBoolean: (name: string) =>
   }
 
   function takeSetting(name: string, value: string): void {
-    if (name === 'out') read.out = value;
+    if (moreSettings.includes(name)) more.set(name, value);
+    else if (name === 'out') read.out = value;
     else if (name === 'out-dir') read.outDir = value;
     else {
       const at = value.indexOf('=');
@@ -68,7 +84,7 @@ export function readWords(words: readonly string[], isBoolean: (name: string) =>
     }
     const value = wantedValue(name, given);
     if (value === undefined) return;
-    if (settings.has(name)) takeSetting(name, value);
+    if (settings.has(name) || moreSettings.includes(name)) takeSetting(name, value);
     else give(name, value, false);
   }
 

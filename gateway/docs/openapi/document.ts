@@ -4,6 +4,7 @@ import { failureResponses, failuresOf } from './failures.js';
 import { headers } from './headers.js';
 import { healthPaths } from './health.js';
 import { inputSchemas } from './input-schemas.js';
+import { jobPaths } from './jobs.js';
 import { createOperationIds } from './names.js';
 import { queryParameters } from './query.js';
 import { requestBody } from './request-body.js';
@@ -39,8 +40,14 @@ export function openApiDocument(registry: Registry, { version, serverUrl = '/' }
     },
     servers: [{ url: serverUrl }],
     security: byKey,
-    tags: [...new Set([...helpers.map(({ id }) => groupOf(id)), 'gateway'])].map((name) => ({ name })),
-    paths: { ...Object.fromEntries(paths), ...healthPaths(successWith) },
+    tags: [...new Set([...helpers.map(({ id }) => groupOf(id)), 'jobs', 'gateway'])].map((name) => ({
+      name,
+    })),
+    paths: {
+      ...Object.fromEntries(paths),
+      ...jobPaths([...registry.keys()], components, successWith),
+      ...healthPaths(successWith),
+    },
     components: {
       securitySchemes,
       headers,

@@ -36,6 +36,11 @@ export const headers = {
       'How the picture was come by: it was kept (`hit`), made (`miss`), or just being made for another call of the tenant (`shared`).',
     schema: { type: 'string', enum: ['hit', 'miss', 'shared'] },
   },
+  Location: { description: 'The path of what has been made.', schema: { type: 'string' } },
+  'Idempotency-Replayed': {
+    description: '`true` where the same request was answered before, with the same `Idempotency-Key`.',
+    schema: { type: 'string', const: 'true' },
+  },
   Allow: { description: 'The methods that this path takes.', schema: { type: 'string' } },
 } as const;
 

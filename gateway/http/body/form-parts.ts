@@ -5,6 +5,7 @@ import { fileType } from './file-type.js';
 import { createGrowingBuffer, type GrowingBuffer } from './growing-buffer.js';
 import type { PartListener } from './multipart-parser.js';
 import type { PartHeader } from './part-header.js';
+import { createPartNames } from './part-names.js';
 
 export interface MultipartLimits {
   /** Bytes of all files together. */
@@ -54,15 +55,15 @@ export function uploadTooLarge({ maxFileBytes, maxTextBytes }: MultipartLimits):
 
 /** More text fields than any helper has parameters. */
 const maxFields = 100;
-const maxNameBytes = 200;
 const firstTextBytes = 256;
 /** A promised length is believed up to this, and beyond when so much has come. */
 const firstFileBytes = 1024 * 1024;
 
-export interface FormParts {
+/** Gathers the parts of a body. */
+export interface Parts<T> {
   listener: PartListener;
   /** What was gathered, when all parts have come. */
-  take(): MultipartBody;
+  take(): T;
   /** Lets go of it: an error keeps alive what its stack ran through until somebody reads it, and this must not be among that. */
   drop(): void;
 }
@@ -71,11 +72,11 @@ export interface FormParts {
 export function createFormParts(
   limits: MultipartLimits,
   { fileFields, bodyBytes }: FormPartsOptions,
-): FormParts {
+): Parts<MultipartBody> {
   const { maxFileBytes, maxTextBytes } = limits;
   const gathered = new Map<string, GrowingBuffer>();
-  const seen = new Set<string>();
-  const problems: FieldProblem[] = [];
+  const names = createPartNames();
+  const { problems, tell } = names;
   const taken = { fields: 0, files: 0, text: 0, file: 0, framing: 0 };
   const files = new Map<string, { header: PartHeader; into: GrowingBuffer }>();
   let hasLostFile = false;
@@ -86,35 +87,9 @@ export function createFormParts(
     if (taken[kind] > max) throw uploadTooLarge(limits);
   };
 
-  const tell = (field: string, problem: string) => {
-    if (!problems.some((told) => told.field === field && told.problem === problem)) {
-      problems.push({ field, problem });
-    }
-  };
-
-  /** The part's name, if it is one that its content can be gathered under. */
-  function newName(bytes: string): string | undefined {
-    if (bytes.length > maxNameBytes) {
-      tell('body', `must not have names of more than ${maxNameBytes} bytes`);
-      return undefined;
-    }
-    const name = decodeName(bytes);
-    if (name === undefined) {
-      tell('body', 'must have names that are UTF-8 text');
-      return undefined;
-    }
-    if (seen.has(name)) {
-      tell(fieldName(name), 'must be given once, but is given more than once');
-      gathered.delete(name);
-      return undefined;
-    }
-    seen.add(name);
-    return name;
-  }
-
   function startFile(header: PartHeader): GrowingBuffer | undefined {
     taken.files += 1;
-    const name = newName(header.name);
+    const name = names.readOnce(header.name);
     if (name !== undefined && !fileFields.includes(name)) {
       hasLostFile = true;
       tell(fieldName(name), notAFile(fileFields));
@@ -139,7 +114,7 @@ export function createFormParts(
       const problem = `must not hold more than ${maxFields} text fields`;
       throw inputError([{ field: 'body', problem }]);
     }
-    const name = newName(header.name);
+    const name = names.readOnce(header.name);
     if (name === undefined) return undefined;
     const into = createGrowingBuffer(maxTextBytes, firstTextBytes);
     gathered.set(name, into);
@@ -160,6 +135,7 @@ export function createFormParts(
       onFraming: (bytes) => count('framing', bytes, maxFramingBytes),
     },
     take() {
+      for (const name of names.twice) gathered.delete(name);
       const fields = new Map([...gathered].map(([name, value]) => [name, value.bytes()]));
       return { fields, problems, hasLostFile, files: new Map([...files].flatMap(uploaded)) };
     },
@@ -187,14 +163,3 @@ function notAFile(fileFields: readonly string[]): string {
   const called = fileFields.length === 1 ? 'field is' : 'fields are';
   return `must not be a file; the file ${called} called ${fileFields.join(', ')}`;
 }
-
-/** The text of bytes that are one character each; undefined where they are not UTF-8. */
-function decodeName(bytes: string): string | undefined {
-  try {
-    return utf8.decode(Buffer.from(bytes, 'latin1'));
-  } catch {
-    return undefined;
-  }
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

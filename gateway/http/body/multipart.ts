@@ -1,14 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
-import { createFormParts, type MultipartBody, type MultipartLimits } from './form-parts.js';
+import { createFormParts, type MultipartBody, type MultipartLimits, type Parts } from './form-parts.js';
 import { parseHeaderValue } from './header-parameters.js';
 import { malformedMultipart } from './malformed-multipart.js';
 import { createMultipartParser } from './multipart-parser.js';
+import { readInto, type Sink } from './read-into.js';
 
 export {
   largestUpload,
   type MultipartBody,
   type MultipartLimits,
+  type Parts,
   type UploadedFile,
   uploadTooLarge,
 } from './form-parts.js';
@@ -27,58 +29,44 @@ export interface ReadMultipartOptions {
  * it is paused when the promise is rejected, with nothing kept of it, and what is left is the caller's to read and drop.
  */
 export function readMultipart(
-  request: Readable & { headers?: IncomingHttpHeaders },
+  request: PartedRequest,
   contentType: string,
   limits: MultipartLimits,
   { fileFields, signal }: ReadMultipartOptions,
 ): Promise<MultipartBody> {
-  // Stays: a client may go away after the last byte that was wanted, and an error that nobody listens to ends the process.
-  request.on('error', ignore);
-  return new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
-    if (request.destroyed || request.readableEnded) throw brokenOff();
-    const boundary = readBoundary(contentType);
-    const length = request.headers?.['content-length'];
-    const bodyBytes = length === undefined ? undefined : Number(length) - closingBytes(boundary);
-    const parts = createFormParts(limits, { fileFields, bodyBytes });
-    const parser = createMultipartParser(boundary, parts.listener);
-
-    const leave = () => {
-      request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onError);
-      signal?.removeEventListener('abort', onAbort);
-    };
-    const fail = (error: unknown) => {
-      leave();
-      parts.drop();
-      request.pause();
-      reject(error);
-    };
-    const onData = (chunk: Uint8Array) => {
-      try {
-        parser.write(chunk);
-      } catch (error) {
-        fail(error);
-      }
-    };
-    const onEnd = () => {
-      try {
-        parser.end();
-        leave();
-        resolve(parts.take());
-      } catch (error) {
-        fail(error);
-      }
-    };
-    const onClose = () => fail(brokenOff());
-    const onError = (error: Error) => fail(brokenOff(error));
-    const onAbort = () => fail(signal?.reason);
-
-    signal?.addEventListener('abort', onAbort, { once: true });
-    request.on('end', onEnd).on('close', onClose).on('error', onError).on('data', onData);
+  return readParts(request, contentType, {
+    gather: (bodyBytes) => createFormParts(limits, { fileFields, bodyBytes }),
+    signal,
   });
 }
 
-function ignore() {}
+type PartedRequest = Readable & { headers?: IncomingHttpHeaders };
+
+/** The same for parts that are gathered in another way; `gather` is told how long the body is, without what closes it. */
+export function readParts<T>(
+  request: PartedRequest,
+  contentType: string,
+  {
+    gather,
+    signal,
+  }: { gather: (bodyBytes: number | undefined) => Parts<T>; signal?: AbortSignal | undefined },
+): Promise<T> {
+  const open = (): Sink<T> => {
+    const boundary = readBoundary(contentType);
+    const length = request.headers?.['content-length'];
+    const parts = gather(length === undefined ? undefined : Number(length) - closingBytes(boundary));
+    const parser = createMultipartParser(boundary, parts.listener);
+    return {
+      write: parser.write,
+      end() {
+        parser.end();
+        return parts.take();
+      },
+      drop: parts.drop,
+    };
+  };
+  return readInto(request, open, { signal, brokenOff });
+}
 
 function brokenOff(cause?: Error) {
   return malformedMultipart('it breaks off', cause);

@@ -39,6 +39,8 @@ export interface Arrivals {
   enter(tenant: string, slow: Slow): Arrival;
   /** Counts bytes that are here already as held for a tenant's calls, whatever room there is, until what it gives is called, once. */
   hold(tenant: string, bytes: number): () => void;
+  /** Has one told, from now on, of each input that is no longer on its way, however that ended: the milliseconds that it was. */
+  watch(onLeave: (slow: Slow, ms: number) => void): void;
   /** Inputs on their way, and bytes held. */
   stats(): { arriving: number; bytes: number };
   close(): void;
@@ -64,6 +66,7 @@ interface Entry {
   bytes: number;
   pace: Pace;
   slow: Slow;
+  since: number;
   /** Whether its rate is judged yet. */
   begun: boolean;
   ending: Ending;
@@ -79,6 +82,7 @@ export function createArrivals({ most, bytes, largest, now = monotonic }: Arriva
   const entries = new Map<string, Set<Entry>>();
   const counts = new TenantSums();
   const held = new TenantSums();
+  let onLeave: ((slow: Slow, ms: number) => void) | undefined;
   const tenantBytes = Math.max(bytes / 2, largest);
   const allBytes = Math.max(bytes, tenantBytes);
   const endSlow = goRound(arriving, {
@@ -97,6 +101,7 @@ export function createArrivals({ most, bytes, largest, now = monotonic }: Arriva
   function leave(entry: Entry): void {
     if (!arriving.delete(entry)) return;
     counts.add(entry.tenant, -1);
+    onLeave?.(entry.slow, now() - entry.since);
     const of = entries.get(entry.tenant);
     of?.delete(entry);
     if (of?.size === 0) entries.delete(entry.tenant);
@@ -150,11 +155,13 @@ export function createArrivals({ most, bytes, largest, now = monotonic }: Arriva
       const refusal = makeRoom(counts, tenant, { own: most / 2 - 1, all: most - 1 });
       if (refusal) throw new GatewayError(refusal);
       const ending = new Ending();
+      const since = now();
       const entry: Entry = {
         tenant,
         bytes: 0,
-        pace: new Pace(pace, now()),
+        pace: new Pace(pace, since),
         slow,
+        since,
         begun: slow === 'request_timeout',
         ending,
       };
@@ -186,6 +193,7 @@ export function createArrivals({ most, bytes, largest, now = monotonic }: Arriva
       held.add(tenant, bytes);
       return () => held.add(tenant, -bytes);
     },
+    watch: (told) => (onLeave = told),
     stats: () => ({ arriving: counts.total, bytes: held.total }),
     close: () => clearInterval(ticks),
   };

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { hasOneHost } from './host-header.js';
 import type { Lifecycle } from './lifecycle.js';
 import { createLinger } from './linger.js';
+import { boundConnections } from './most-connections.js';
 import { createFaultAnswer, refusal, refuseSocket } from './refusal.js';
 import { originForm } from './request-target.js';
 import { takeTurns } from './take-turns.js';
@@ -40,7 +41,7 @@ export function createHttpServer(lifecycle: Lifecycle, listener: RequestListener
     serve(request, response);
   });
   server.on('request', answer);
-  server.maxConnections = 10_000;
+  boundConnections(server, 10_000);
   // A client that takes nothing of its answer for two minutes is gone.
   server.setTimeout(120_000);
   // An Expect header that is not understood is no reason to answer without a body.

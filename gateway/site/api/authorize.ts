@@ -2,9 +2,14 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { GatewayError } from '../../errors.js';
 import { bearerToken } from '../../http/bearer.js';
 import { createTries, networkOf } from '../accounts/tries.js';
-import type { SiteStage } from '../state.js';
 
 const guessedTooOften = 'Too many wrong operator tokens came from this address; wait before the next one.';
+
+/** A stage of any server that the operator asks. */
+type Authorize = (
+  ctx: { get(name: string): string; ip: string },
+  next: () => Promise<unknown>,
+) => Promise<void>;
 
 /** Wrong tokens of one address in ten minutes. */
 const wrongTokens = { tries: 30, seconds: 600 };
@@ -14,7 +19,7 @@ const wrongTokens = { tries: 30, seconds: 600 };
  * right ones never: the programs behind one proxy share its address. Where none is set nobody passes. Not the
  * session's cookie either: what a browser adds by itself must not reach an API that has no form tokens.
  */
-export function authorize(token: string | undefined): SiteStage {
+export function authorize(token: string | undefined): Authorize {
   const right = digest(token ?? '');
   const wrong = createTries(wrongTokens.tries, wrongTokens.seconds);
   return async function authorize(ctx, next) {

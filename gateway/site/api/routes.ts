@@ -67,9 +67,9 @@ function tenantRoutes(inputs: KeyInputs): ApiRoute[] {
       method: 'GET',
       path: '/api/tenants/:name',
       name: 'getTenant',
-      summary: 'Shows a tenant.',
-      data: ref('Tenant'),
-      run: ({ site, params }) => site.admin.tenant(params.name ?? ''),
+      summary: 'Shows a tenant, and what its webhooks are signed with.',
+      data: ref('SecretTenant'),
+      run: ({ site, params }) => site.admin.tenantWithSecret(params.name ?? ''),
     }),
     route({
       method: 'PATCH',
@@ -79,6 +79,16 @@ function tenantRoutes(inputs: KeyInputs): ApiRoute[] {
       body: inputs.limits,
       data: ref('Tenant'),
       run: ({ site, params, body }) => site.admin.setLimits(params.name ?? '', body, actor),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/tenants/:name/rotate-webhook-secret',
+      name: 'rotateWebhookSecret',
+      summary:
+        'Gives a tenant another webhook secret; for a day webhooks are signed with the one before as well.',
+      body: inputs.nothing,
+      data: ref('WebhookSecret'),
+      run: ({ site, params }) => site.admin.rotateWebhookSecret(params.name ?? '', actor),
     }),
   ];
 }

@@ -26,14 +26,27 @@ export function listOf(items: object) {
   return { type: 'array', items };
 }
 
+const tenant = {
+  id: string,
+  name: string,
+  created_at: time,
+  limits: shape({ rate: limit, burst: limit, monthly_quota: limit, in_flight: limit }),
+  weight: { type: 'integer', minimum: weight.minimum, maximum: weight.maximum },
+} as const;
+
 export const shapes = {
-  Tenant: shape({
-    id: string,
-    name: string,
-    created_at: time,
-    limits: shape({ rate: limit, burst: limit, monthly_quota: limit, in_flight: limit }),
-    weight: { type: 'integer', minimum: weight.minimum, maximum: weight.maximum },
-  }),
+  Tenant: shape(tenant),
+  SecretTenant: shape(
+    {
+      ...tenant,
+      webhook_secret: {
+        ...textOrNull,
+        description: 'What its webhooks are signed with; null where the gateway has no master secret.',
+      },
+      webhook_hint: { type: 'string', description: 'Where it is null: what is missing.' },
+    },
+    ['webhook_hint'],
+  ),
   Key: shape({
     id: string,
     label: textOrNull,
@@ -71,6 +84,15 @@ export const shapes = {
     signing_secret: {
       type: 'string',
       description: 'The current one; it stays in force until the next rotation.',
+    },
+  }),
+  WebhookSecret: shape({
+    tenant: string,
+    webhook_secret: { type: 'string', description: '`whsec_` and base64, as Standard Webhooks has it.' },
+    previous_until: {
+      ...timeOrNull,
+      description:
+        'Until when webhooks are signed with the secret before it as well; null where they are not.',
     },
   }),
   UsageRow: {

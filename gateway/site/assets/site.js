@@ -87,8 +87,21 @@ function tellMissingPictures() {
   }
 }
 
+/** Looks again by itself while somebody looks, and is busy with nothing else on the page. */
+function lookAgain() {
+  const wanted = document.querySelector('[data-look-again]');
+  if (!wanted) return;
+  const told = wanted.querySelector('[hidden]');
+  if (told) told.hidden = false;
+  setInterval(() => {
+    const isIdle = document.activeElement === document.body && String(getSelection()) === '';
+    if (isIdle && document.visibilityState === 'visible') location.reload();
+  }, Number(wanted.dataset.lookAgain));
+}
+
 forgetForm();
 enableCopying();
 enableTips();
 tellMissingPictures();
 sendOnce();
+lookAgain();

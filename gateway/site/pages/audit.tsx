@@ -10,6 +10,8 @@ const entriesShown = 100;
 const said: Record<AuditView['action'], string> = {
   'tenant.create': 'created the tenant',
   'tenant.limits': 'changed limits',
+  'tenant.webhook_secret': 'was shown the webhook secret',
+  'tenant.rotate_webhook_secret': 'replaced the webhook secret',
   'key.issue': 'issued a key',
   'key.rotate': 'rotated a key',
   'key.end_grace': 'ended the grace of a key',

@@ -2,6 +2,8 @@ import type { PageRoute } from '../route.js';
 import { accountPages } from './account.js';
 import { allKeysPages } from './all-keys.js';
 import { auditPages } from './audit.js';
+import { jobPages } from './job.js';
+import { jobsPages } from './jobs.js';
 import { joinPages } from './join.js';
 import { keyPages } from './key.js';
 import { limitsPages } from './limits.js';
@@ -14,6 +16,7 @@ import { signingSecretPages } from './signing-secret.js';
 import { tenantKeysPages } from './tenant-keys.js';
 import { tenantsPages } from './tenants.js';
 import { usagePages } from './usage.js';
+import { webhookPages } from './webhooks.js';
 
 /** Every page and form of the site, each with who may have it. A test walks this table for every role. */
 export const pageRoutes: readonly PageRoute[] = [
@@ -28,6 +31,9 @@ export const pageRoutes: readonly PageRoute[] = [
   ...signAddressPages,
   ...signingSecretPages,
   ...usagePages,
+  ...jobsPages,
+  ...jobPages,
+  ...webhookPages,
   ...limitsPages,
   ...memberPages,
   ...auditPages,

@@ -20,6 +20,8 @@ export function TenantFrame({ name, children }: { name: string; children: Compon
           Keys
         </NavLink>
         <NavLink href={`${base}/usage`}>Usage</NavLink>
+        <NavLink href={`${base}/jobs`}>Jobs</NavLink>
+        <NavLink href={`${base}/webhooks`}>Webhooks</NavLink>
         {visitor?.operator && (
           <>
             <NavLink href={`${base}/limits`}>Limits</NavLink>

@@ -16,7 +16,8 @@ describe('a command whose reader has gone', () => {
     await store.change(async (tx) => {
       for (let n = 0; n < 3000; n += 1) {
         const limits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
-        await tx.addTenant({ id: `ten_${n}`, name: `tenant-${n}`, created_at: 0, limits, weight: 1 });
+        const rest = { limits, weight: 1, webhook_version: 1, webhook_rotated_at: null };
+        await tx.addTenant({ id: `ten_${n}`, name: `tenant-${n}`, created_at: 0, ...rest });
       }
     });
     await store.close();

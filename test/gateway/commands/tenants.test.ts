@@ -2,6 +2,7 @@ import { expect } from 'chai';
 
 import type { OpenKeys } from '../../../gateway/commands/open.js';
 import { createKeyAdmin } from '../../../gateway/keys/admin.js';
+import { createSigningSecrets } from '../../../gateway/signing/signing-secrets.js';
 import { createSqliteDatabase, type TestDatabase } from '../databases.js';
 import { signing } from '../signing/signing.js';
 import { run } from './terminal.js';
@@ -11,9 +12,11 @@ describe('commands/tenants', () => {
   let open: OpenKeys;
   beforeEach(async () => {
     database = await createSqliteDatabase();
-    open = async () => {
+    open = async ({ signs = false } = {}) => {
       const store = await database.open();
-      const admin = createKeyAdmin({ store, signing, services: () => [] });
+      // As in life: only for a command that says so there is a master secret.
+      const own = signs ? signing : createSigningSecrets(undefined);
+      const admin = createKeyAdmin({ store, signing: own, services: () => [] });
       return { admin, services: [], close: () => store.close() };
     };
   });
@@ -60,5 +63,41 @@ describe('commands/tenants', () => {
     const { admin, close } = await open();
     expect((await admin.audit()).entries[0]?.actor).to.match(/^cli:\S+$/);
     await close();
+  });
+
+  describe('webhook-secret', () => {
+    let id: string;
+    beforeEach(async () => {
+      ({ id } = JSON.parse((await run(open, 'tenants', 'create', 'acme', '--json')).stdout).data.tenant);
+    });
+    const secret = (version: number) => signing.webhooks.current(id, version);
+
+    it('prints the secret alone', async () => {
+      const { stdout, stderr, exitCode } = await run(open, 'tenants', 'webhook-secret', 'acme');
+      expect([stdout, exitCode]).to.deep.equal([`${secret(1)}\n`, 0]);
+      expect(stderr).to.include('acme').and.not.include('whsec_');
+    });
+
+    it('makes another with --rotate, and says until when the one before signs', async () => {
+      const { stdout, stderr } = await run(open, 'tenants', 'webhook-secret', 'acme', '--rotate');
+      expect(stdout).to.equal(`${secret(2)}\n`);
+      expect(stderr).to.match(/The one before signs as well until \d{4}-/);
+      expect((await run(open, 'tenants', 'webhook-secret', 'acme')).stdout).to.equal(stdout);
+    });
+
+    it('gives JSON with --json', async () => {
+      const { stdout, stderr } = await run(open, 'tenants', 'webhook-secret', 'acme', '--json');
+      expect(stderr).to.equal('');
+      const data = { tenant: 'acme', webhook_secret: secret(1), previous_until: null };
+      expect(JSON.parse(stdout)).to.deep.equal({ ok: true, data });
+    });
+
+    it('ends with 1 for no such tenant, and without a master secret', async () => {
+      const nobody = await run(open, 'tenants', 'webhook-secret', 'globex');
+      expect(nobody).to.include({ exitCode: 1, stderr: 'Error: There is no tenant named "globex".\n' });
+      const none: OpenKeys = () => open({ signs: false });
+      const { stderr, exitCode } = await run(none, 'tenants', 'webhook-secret', 'acme');
+      expect([exitCode, stderr.includes('HELPER_SIGNING_SECRET')]).to.deep.equal([1, true]);
+    });
   });
 });

@@ -41,7 +41,8 @@ describe('database/access', () =>
     it('gives whole numbers as numbers, and not as text', async () => {
       const access = (await files().connect()).access<KeyTables>();
       const limits = { rate: 2.5, burst: null, monthly_quota: Number.MAX_SAFE_INTEGER, in_flight: 1 };
-      const row = { id: 'ten_1', name: 'acme', created_at: 1_900_000_000_123, ...limits, weight: 3 };
+      const rest = { weight: 3, webhook_version: 1, webhook_rotated_at: 1_900_000_000_124 };
+      const row = { id: 'ten_1', name: 'acme', created_at: 1_900_000_000_123, ...limits, ...rest };
       await access.run((db) => db.insertInto('tenants').values(row).execute());
       expect(await access.run((db) => db.selectFrom('tenants').selectAll().executeTakeFirst())).to.deep.equal(
         row,

@@ -11,6 +11,8 @@ function found(tenant: string, key: string): FoundSecret {
       created_at: 1,
       weight: 1,
       limits: { rate: null, burst: null, monthly_quota: null, in_flight: null },
+      webhook_version: 1,
+      webhook_rotated_at: null,
     },
     key: {
       id: key,

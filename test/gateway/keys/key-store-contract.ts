@@ -10,6 +10,8 @@ const sampleTenant: Tenant = {
   created_at: 1_900_000_000_123,
   limits: { rate: 2.5, burst: null, monthly_quota: 9_000_000_000, in_flight: null },
   weight: 3,
+  webhook_version: 2,
+  webhook_rotated_at: 1_900_000_000_200,
 };
 const sampleKey: Key = {
   id: 'key_1',

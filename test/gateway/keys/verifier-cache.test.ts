@@ -8,6 +8,7 @@ type ReadStore = Pick<KeyStore, 'find' | 'lastChange' | 'changesFrom' | 'onChang
 
 const none = { expires_at: null, created_at: 1, revoked_at: null, last_used_at: null, ended_at: null };
 const limits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
+const first = { webhook_version: 1, webhook_rotated_at: null };
 
 /** A store of some keys, ten a tenant, that counts what is asked of it. */
 function createManyKeys(count: number) {
@@ -17,7 +18,7 @@ function createManyKeys(count: number) {
     keys.map((key, at): [string, FoundSecret] => {
       const { hash, prefix, suffix } = digestOf(key);
       const id = `key_${at}`;
-      const tenant = { id: tenantOf(at), name: tenantOf(at), created_at: 1, limits, weight: 1 };
+      const tenant = { id: tenantOf(at), name: tenantOf(at), created_at: 1, limits, weight: 1, ...first };
       const secret = { ...none, id, key_id: id, hash, prefix, suffix };
       return [
         hash,

@@ -53,6 +53,18 @@ describe('stages', () => {
     expect(seen.sort()).to.deep.equal([1, 2, 3]);
   });
 
+  it('do not look for a trace where none is kept', async () => {
+    const state = Object.defineProperty({ ...call.state }, 'trace', { get: () => expect.fail('looked for') });
+    const run = from<Call>()
+      .through<object>(function first(_, next) {
+        return next({});
+      })
+      .to(function last() {
+        return answer;
+      });
+    expect(await run({ bodyBytes: 0, state })).to.equal(answer);
+  });
+
   it('end with the first that throws', async () => {
     const run = from<Call>()
       .through(async () => {

@@ -4,6 +4,7 @@ import { pageRoutes } from '../../../gateway/site/pages/routes.js';
 import type { PageRoute } from '../../../gateway/site/route.js';
 import { type BrowserLike, createBrowserLike, hiddenFields, type Page, signedIn } from './browser-like.js';
 import { join } from './join.js';
+import { sampleJob } from './sample-jobs.js';
 import { openTestSite, type TestSite } from './test-site.js';
 
 type Role = 'anonymous' | 'member of acme' | 'member of globex' | 'operator';
@@ -25,6 +26,7 @@ describe('site: every route for every role', () => {
     site = await openTestSite();
     await site.admin.createTenant('acme', 'test');
     await site.admin.createTenant('globex', 'test');
+    site.jobs.push(sampleJob((await site.admin.tenant('acme')).id));
     key = await site.admin.issueKey('acme', { label: 'of acme' }, 'test');
     browsers = {
       anonymous: createBrowserLike(site.url),
@@ -39,6 +41,7 @@ describe('site: every route for every role', () => {
     route.path
       .replace(':tenant', 'acme')
       .replace(':key', key.id)
+      .replace(':job', 'job_4fGhJ2kLm9pQ')
       .replace(':token', 'no-such-invitation')
       .replace(/:\w+/g, 'nobody');
 

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { expect } from 'chai';
 import { follow } from './arrive.js';
 import { inChromium } from './in-chromium.js';
+import { sampleItems, sampleJob } from './sample-jobs.js';
 import { sampleUsage } from './sample-usage.js';
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -25,6 +26,7 @@ describe('site: to people who cannot see the pages, or not well', function () {
       await site.admin.rotateKey(key.id, {}, 'test');
       await site.admin.revokeKey((await site.admin.issueKey(tenant, {}, 'test')).id, 'test');
       site.usage.set(id, sampleUsage(key.id, 7));
+      site.jobs.push(sampleJob(id, {}, sampleItems));
       // The page's own policy keeps axe out, so it is set aside here and only here.
       const [context, page] = await chromium.openPage({
         colorScheme,
@@ -66,6 +68,10 @@ describe('site: to people who cannot see the pages, or not well', function () {
         `${base}/keys/${key.id}/sign`,
         `${base}/keys/${key.id}/rotate-signing`,
         `${base}/usage`,
+        `${base}/jobs`,
+        `${base}/jobs/job_4fGhJ2kLm9pQ`,
+        `${base}/webhooks`,
+        `${base}/webhooks/rotate`,
         `${base}/limits`,
         `${base}/members`,
         `${base}/audit`,
@@ -90,6 +96,9 @@ describe('site: to people who cannot see the pages, or not well', function () {
       await page.goto(`${site.url}${base}/keys/${key.id}`);
       await follow(page.getByRole('button', { name: 'Show signing secret' }));
       await look('signing secret on a phone');
+      await page.goto(`${site.url}${base}/webhooks/rotate`);
+      await follow(page.getByRole('button', { name: 'Replace it' }));
+      await look('webhook secret on a phone');
       for (const path of ['/overview', base, `${base}/keys/${key.id}`, `${base}/usage`, `${base}/members`]) {
         await page.goto(site.url + path);
         await look(`${path} on a phone`);

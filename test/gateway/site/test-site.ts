@@ -10,6 +10,7 @@ import type { SiteOptions, UsageRow } from '../../../gateway/site/options.js';
 import { createSqliteDatabase, type OpenedStore, type TestDatabase } from '../databases.js';
 import './quick-passwords.js';
 import { signing } from '../signing/signing.js';
+import { jobsOf, type SampleJob } from './sample-jobs.js';
 
 export const operatorToken = 'operator-token-for-tests-of-32-characters';
 
@@ -30,6 +31,8 @@ export interface TestSite {
   operator: Credentials;
   /** What usage answers, by tenant id. */
   usage: Map<string, UsageRow[]>;
+  /** What there is of jobs, of all tenants. */
+  jobs: SampleJob[];
   /** Every log line so far. */
   logs: string[];
   /** Ends and begins the process's part, on the same database. */
@@ -51,6 +54,7 @@ export async function openTestSite(
   const operator = await createFirstOperator(connect);
   if (!operator) throw new Error('a new database has an operator');
   const usage = new Map<string, UsageRow[]>();
+  const jobs: SampleJob[] = [];
   const logs: string[] = [];
   const server: Server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -62,6 +66,7 @@ export async function openTestSite(
     signing,
     database: connect,
     usage: async (tenant) => ({ rows: usage.get(tenant) ?? [] }),
+    jobs: jobsOf(jobs),
     operatorToken,
     baseUrl: url,
     apiUrl: 'http://127.0.0.1:8080',
@@ -87,6 +92,7 @@ export async function openTestSite(
     connect,
     operator,
     usage,
+    jobs,
     logs,
     async close() {
       server.closeAllConnections();

@@ -36,6 +36,21 @@ describe('arrivals', () => {
     expect(arrivals.stats()).to.deep.equal({ arriving: 0, bytes: 0 });
   });
 
+  it('tell of each how long it was on its way, once, however that ended', () => {
+    const told: [string, number][] = [];
+    make().watch((slow, ms) => told.push([slow, ms]));
+    const [body, download] = [arrivals.enter('a', 'request_timeout'), arrivals.enter('a', 'source_timeout')];
+    now = 30;
+    body.complete();
+    now = 50;
+    body.release();
+    download.release();
+    expect(told).to.deep.equal([
+      ['request_timeout', 30],
+      ['source_timeout', 50],
+    ]);
+  });
+
   it('count what is held besides, which is never refused but leaves less room', () => {
     make({ bytes: 100, largest: 50 });
     const letGo = arrivals.hold('a', 80);

@@ -67,6 +67,7 @@ describe('site/api/openapi', () => {
         ['post', '/api/tenants', '/api/tenants', { name: 'globex' }],
         ['get', '/api/tenants/{name}', '/api/tenants/acme'],
         ['patch', '/api/tenants/{name}', '/api/tenants/acme', { rate: 5 }],
+        ['post', '/api/tenants/{name}/rotate-webhook-secret', '/api/tenants/acme/rotate-webhook-secret', {}],
         ['post', '/api/tenants/{name}/keys', '/api/tenants/acme/keys', {}],
         ['get', '/api/tenants/{name}/keys', '/api/tenants/acme/keys'],
         ['get', '/api/keys/{id}', `/api/keys/${issued.id}`],

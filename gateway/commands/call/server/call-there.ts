@@ -1,0 +1,148 @@
+import { pino } from 'pino';
+import { loadConfig } from '../../../config.js';
+import { GatewayError, inputError } from '../../../errors.js';
+import { toGatewayError } from '../../../http/read-error.js';
+import { jobsOf } from '../jobs.js';
+import { failedCode, interruptedCode, makeCalls, usageCode } from '../make-calls.js';
+import { printOne, type Screen } from '../print.js';
+import { createInput, type Input } from '../read-file.js';
+import { unknownHelper } from '../unknown-helper.js';
+import { readWords, type Words } from '../words.js';
+import { serverReply, toRequest } from './request.js';
+import { findServedHelper, type ServedHelper } from './served-helper.js';
+import { createServerClient, type ServerClient } from './server-client.js';
+import { createServerJobs } from './server-jobs.js';
+
+/** What says where the gateway is; these are options of this way of calling alone. */
+const ownSettings = ['server', 'key'];
+/** Bytes that a file is read to: what a gateway takes, it says itself. */
+const mostBytes = 1024 ** 3;
+
+export interface ThereSurroundings {
+  /** The API key where the words name none. */
+  key: string | undefined;
+  input: Input;
+  screen: Screen;
+  signal: AbortSignal;
+}
+
+/** Calls a helper of a gateway elsewhere, by the words of a command line. */
+export async function callThere(words: string[]): Promise<void> {
+  const interrupted = new AbortController();
+  process.once('SIGINT', () => interrupted.abort());
+  process.exitCode = await runThere(words, {
+    key: loadConfig(process.env).clientKey,
+    input: createInput(process.stdin, mostBytes),
+    screen: process,
+    signal: interrupted.signal,
+  });
+}
+
+/** Does what the words say and gives the exit code, as `runCall` does: of one call by that call, of many files by jobs. */
+export async function runThere(words: readonly string[], around: ThereSurroundings): Promise<number> {
+  // The helper's name may stand anywhere among what is no option; which options are booleans is not known before.
+  const first = readWords(words, () => false, ownSettings);
+  const isJson = words.includes('--json');
+  try {
+    const client = clientOf(first, around);
+    const [service] = serviceIn(words);
+    const { helper, others } = await findServedHelper(client, service ?? '');
+    if (service === undefined && first.help) {
+      around.screen.stdout.write(`${unknownHelper(undefined, others)}\n`);
+      return 0;
+    }
+    if (service === undefined || helper === undefined) return unknown(service, others, around.screen, isJson);
+    const booleans = new Set(helper.parameters.flatMap(({ name, isBoolean }) => (isBoolean ? [name] : [])));
+    const rest = words.filter((_, at) => at !== serviceIn(words)[1]);
+    const read = readWords(rest, (name) => booleans.has(name), ownSettings);
+    if (read.help) {
+      around.screen.stdout.write(`${describe(helper)}\n`);
+      return 0;
+    }
+    return await call(helper, read, client, around);
+  } catch (error) {
+    if (around.signal.aborted) return interruptedCode;
+    const meta = { service: null, dryrun: false, request_id: '' };
+    printOne({ meta, ok: false, error: toGatewayError(error) }, around.screen, isJson);
+    return failedCode;
+  }
+}
+
+async function call(
+  helper: ServedHelper,
+  words: Words,
+  client: ServerClient,
+  { input, screen, signal }: ThereSurroundings,
+): Promise<number> {
+  const jobs = jobsOf(
+    words,
+    { files: helper.files.map((file) => ({ ...file, kind: 'bytes', required: false })) },
+    input,
+  );
+  const each = { service: helper.id, words, jobs, screen, signal, logger: pino({ level: 'silent' }) };
+  if (jobs.length === 1) {
+    return makeCalls({
+      ...each,
+      most: 1,
+      call: async (job) => serverReply(await client.send(`/${helper.id}`, toRequest(await job.load()))),
+    });
+  }
+  const run = createServerJobs({ client, helper, jobs, signal });
+  try {
+    await run.begun;
+    return await makeCalls({ ...each, most: jobs.length, call: (job) => run.reply(job) });
+  } finally {
+    await run.close();
+  }
+}
+
+function clientOf({ more, problems }: Words, { key, signal }: ThereSurroundings): ServerClient {
+  const server = more.get('server') ?? '';
+  if (!/^https?:\/\/[^\s]+$/.test(server) || !URL.canParse(server)) {
+    const own = problems.filter(({ field }) => field === 'server');
+    const problem = 'must be the address of a gateway, such as http://127.0.0.1:8080';
+    throw inputError(own.length > 0 ? own : [{ field: 'server', problem }]);
+  }
+  return createServerClient({ url: server, key: more.get('key') ?? key, signal });
+}
+
+/** The first word that is no option and no option's value, and where it stands. */
+function serviceIn(words: readonly string[]): [service: string | undefined, at: number] {
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at] as string;
+    if (/^--(?:server|key)$/.test(word)) at += 1;
+    else if (!word.startsWith('-')) return [word, at];
+  }
+  return [undefined, -1];
+}
+
+function unknown(
+  service: string | undefined,
+  helpers: readonly { id: string; summary: string }[],
+  { stdout, stderr }: Screen,
+  isJson: boolean,
+): number {
+  const text = unknownHelper(service, helpers);
+  if (isJson) {
+    const error = new GatewayError('not_found', { message: text.split('\n', 1)[0] as string });
+    stdout.write(`${JSON.stringify({ ok: false, error: { code: error.code, message: error.message } })}\n`);
+  } else stderr.write(`Error: ${text}\n`);
+  return usageCode;
+}
+
+function describe({ id, summary, parameters, files }: ServedHelper): string {
+  const rows = [
+    ...files.map(({ field }) => [`--${field} FILE`, 'a file, or "-" for standard input']),
+    ...parameters
+      .filter(({ name }) => !files.some(({ field }) => field === name))
+      .map(({ name, description, isBoolean }) => [isBoolean ? `--${name}` : `--${name} VALUE`, description]),
+  ];
+  const width = Math.max(0, ...rows.map(([flag = '']) => flag.length));
+  return [
+    `Usage: helper-gateway call --server URL --key KEY ${id} [--parameter value …]${files.length > 0 ? ' [FILES…]' : ''}`,
+    '',
+    summary,
+    '',
+    ...rows.map(([flag = '', what]) => `  ${flag.padEnd(width)}  ${what}`.trimEnd()),
+  ].join('\n');
+}

@@ -1,0 +1,200 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FileBytes } from '../../../../pool/task.js';
+import { GatewayError, inputError } from '../../../errors.js';
+import type { GivenInput } from '../../../local/given-input.js';
+import type { Reply } from '../../../local/local-helpers.js';
+import type { Job } from '../jobs.js';
+import { serverReply } from './request.js';
+import type { ServedHelper } from './served-helper.js';
+import type { ServerClient } from './server-client.js';
+
+/** Many calls that a gateway makes as jobs. */
+export interface ServerJobs {
+  /** Resolves when the gateway has taken the first of them; rejects where it takes none, for what is said of all then. */
+  readonly begun: Promise<void>;
+  /** What came of one. Rejects where it could not be sent, or is not to be had any more. */
+  reply(job: Job): Promise<Reply>;
+  /** Cancels what is still to be done, where the calls were given up. */
+  close(): Promise<void>;
+}
+
+export interface ServerJobsOptions {
+  client: ServerClient;
+  helper: ServedHelper;
+  jobs: readonly Job[];
+  signal: AbortSignal;
+}
+
+/** Files of one request at most, and their bytes: so much is held in memory, and so much is sent again where a connection breaks. */
+const batchFiles = 500;
+const batchBytes = 16 * 1024 ** 2;
+/** Milliseconds between two looks at a job, at first and at last. */
+const firstLookMs = 100;
+const lastLookMs = 2_000;
+const itemsAPage = 1_000;
+/** Results on their way at a time. */
+const mostDownloads = 4;
+
+interface Loaded {
+  job: Job;
+  file: FileBytes;
+}
+
+/** Sends the calls in batches, in their order, and brings each result as soon as it is there. */
+export function createServerJobs({ client, helper, jobs, signal }: ServerJobsOptions): ServerJobs {
+  const replies = new Map(jobs.map((job) => [job, deferred<Reply>()]));
+  // Whoever asks for one later must not find that nobody had listened.
+  for (const { promise } of replies.values()) promise.catch(() => undefined);
+  const open = new Set<string>();
+  const [field = 'file'] = helper.files.map((file) => file.field);
+  const downloads = createSlots(mostDownloads);
+  const running: Promise<void>[] = [];
+  let values: GivenInput['query'];
+  /** What stands beside each call's own file, such as a logo: it is sent once. */
+  let shared: [string, FileBytes][] = [];
+
+  const begun = deferred<void>();
+  begun.promise.catch(() => undefined);
+  const sending = sendAll().then(begun.resolve, (error) => {
+    begun.reject(error);
+    for (const { reject } of replies.values()) reject(error);
+  });
+
+  async function sendAll(): Promise<void> {
+    let batch: Loaded[] = [];
+    let bytes = 0;
+    for (const job of jobs) {
+      const loaded = await load(job);
+      if (!loaded) continue;
+      if (batch.length > 0 && bytes + loaded.file.bytes.byteLength > batchBytes) {
+        await send(batch);
+        [batch, bytes] = [[], 0];
+      }
+      batch.push(loaded);
+      bytes += loaded.file.bytes.byteLength;
+      if (batch.length === batchFiles) {
+        await send(batch);
+        [batch, bytes] = [[], 0];
+      }
+    }
+    if (batch.length > 0) await send(batch);
+  }
+
+  /** A file that cannot be read costs the others nothing. */
+  async function load(job: Job): Promise<Loaded | undefined> {
+    const given = await job.load().catch((error) => {
+      replies.get(job)?.reject(error);
+      return undefined;
+    });
+    if (!given) return undefined;
+    if (given.query && given.query.problems.length > 0) throw inputError([...given.query.problems]);
+    values = given.query;
+    const { uploads = new Map() } = given;
+    shared = [...uploads].filter(([name]) => name !== field);
+    const file = uploads.get(field);
+    return file && { job, file };
+  }
+
+  async function send(batch: readonly Loaded[]): Promise<void> {
+    signal.throwIfAborted();
+    const body = () => {
+      const form = new FormData();
+      form.append('service', helper.id);
+      for (const [name, value] of values?.values ?? []) form.append(name, value);
+      for (const [name, file] of shared) appendFile(form, name, file);
+      for (const { file } of batch) appendFile(form, field, file);
+      return form;
+    };
+    // Sent again after a connection broke, it is the same job.
+    const headers = { 'idempotency-key': randomUUID() };
+    const { id } = await client.data('/jobs', { method: 'POST', headers, body, lingers: true });
+    begun.resolve();
+    open.add(String(id));
+    running.push(
+      follow(
+        String(id),
+        batch.map(({ job }) => job),
+      ).catch((error) => {
+        for (const { job } of batch) replies.get(job)?.reject(error);
+      }),
+    );
+  }
+
+  async function follow(id: string, calls: readonly Job[]): Promise<void> {
+    const told = new Set<number>();
+    for (let wait = firstLookMs; told.size < calls.length; wait = Math.min(lastLookMs, wait * 1.5)) {
+      await sleep(wait, undefined, { signal });
+      for await (const { index, state } of itemsOf(id)) {
+        if (told.has(index) || state === 'waiting' || state === 'running') continue;
+        told.add(index);
+        const job = calls[index];
+        if (job) void downloads(() => bring(id, index, state)).then(...settle(job));
+      }
+    }
+    open.delete(id);
+  }
+
+  function settle(job: Job): [(reply: Reply) => void, (error: unknown) => void] {
+    const reply = replies.get(job);
+    return [(value) => reply?.resolve(value), (error) => reply?.reject(error)];
+  }
+
+  async function* itemsOf(id: string): AsyncIterable<{ index: number; state: string }> {
+    let after = '';
+    for (;;) {
+      const page = await client.data(`/jobs/${id}?limit=${itemsAPage}${after}`);
+      yield* page.items as { index: number; state: string }[];
+      if (typeof page.next !== 'number') return;
+      after = `&after=${page.next}`;
+    }
+  }
+
+  async function bring(id: string, index: number, state: string): Promise<Reply> {
+    if (state === 'cancelled')
+      throw new GatewayError('conflict', { message: 'The job was cancelled before this file.' });
+    return serverReply(await client.send(`/jobs/${id}/items/${index}`));
+  }
+
+  return {
+    begun: begun.promise,
+    reply: (job) => (replies.get(job) as { promise: Promise<Reply> }).promise,
+    async close() {
+      await sending;
+      await Promise.all(running);
+      if (!signal.aborted) return;
+      await Promise.all([...open].map((id) => client.cancel(`/jobs/${id}`)));
+    },
+  };
+}
+
+function appendFile(form: FormData, field: string, { bytes, type, name }: FileBytes): void {
+  form.append(field, new Blob([bytes as BlobPart], { type }), name ?? field);
+}
+
+/** Lets so many of what it is given run at a time. */
+function createSlots(most: number): <T>(work: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = [];
+  let taken = 0;
+  return async (work) => {
+    if (taken >= most) await new Promise<void>((resolve) => waiting.push(resolve));
+    else taken += 1;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else taken -= 1;
+    }
+  };
+}
+
+function deferred<T>() {
+  let resolve!: (value: T) => void;
+  let reject!: (error: unknown) => void;
+  const promise = new Promise<T>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  return { promise, resolve, reject };
+}

@@ -1,0 +1,46 @@
+import type { Logger } from 'pino';
+import type { Config } from '../config.js';
+import type { Gateway } from '../gateway.js';
+import type { Member } from '../processes/member.js';
+import type { Ports } from '../processes/messages.js';
+import { reserveStdout } from './reserve-stdout.js';
+import { closeOnSignal, reloadOnHangup } from './signals.js';
+
+/** What a command runs until it is told to stop. */
+export interface LongRun<Running> {
+  start(config: Config, logger: Logger, member: Member | undefined): Promise<Running>;
+  /** What is told of the start as JSON, and to people. */
+  describe(running: Running, config: Config): object;
+  greeting(running: Running, config: Config): string;
+  /** What other processes of this host are to listen on too. */
+  ports(running: Running): Ports;
+}
+
+/** Starts it by the environment, prints what was started, and ends it in order when a signal says so. */
+export async function runUntilTold<Running extends Pick<Gateway, 'drain' | 'close' | 'reload'>>(
+  json: boolean,
+  run: LongRun<Running>,
+): Promise<void> {
+  // Only here and below: help, and each other command, is there before these are loaded.
+  const { loadConfig } = await import('../config.js');
+  const { openJsonLog, openLog } = await import('./open-log.js');
+  const { joinProcesses } = await import('../processes/member.js');
+  const member = joinProcesses();
+  const given = loadConfig(process.env);
+  const config = member?.settle(given) ?? given;
+  const { logLevel, processes } = config;
+  const logger = json ? openJsonLog(logLevel) : await openLog(logLevel, process.stdout);
+  // Programs read what is printed with --json; plugins print what they like, on any thread.
+  const stdout = json ? reserveStdout() : process.stdout;
+  const starting = run.start(config, logger, member);
+  reloadOnHangup(starting, logger, member?.signals);
+  const running = await starting;
+  // First, for whoever reads the next line may send a signal at once.
+  closeOnSignal(running, logger, member?.signals);
+  const said = json
+    ? JSON.stringify({ ok: true, data: run.describe(running, config) })
+    : run.greeting(running, config);
+  const text = `${said}\n`;
+  if (member) member.ready({ text, processes, logLevel, json, ports: run.ports(running) });
+  else stdout.write(text);
+}

@@ -1,0 +1,137 @@
+import { DatabaseError } from '../database/database-error.js';
+import { GatewayError } from '../errors.js';
+import { noSuchItem, noSuchJob } from './gone.js';
+import { heldBytes } from './held-bytes.js';
+import { toItemError } from './item-error.js';
+import { createJobId } from './job-id.js';
+import type { ItemAnswer, JobRequest, Jobs } from './jobs.js';
+import type { Item, Job } from './model.js';
+import { putFiles } from './put-files.js';
+import { inputsName, type ResultStore, resultName } from './results/result-store.js';
+import type { Created, JobStore } from './store/job-store.js';
+import { itemView, jobView } from './views.js';
+
+export interface JobsParts {
+  store: Pick<JobStore, 'create' | 'openBytes' | 'job' | 'jobs' | 'items' | 'item' | 'cancel'>;
+  results: Pick<ResultStore, 'put' | 'get' | 'removeAll'>;
+  /** How long a job is kept after its end. */
+  ttlSeconds: number;
+  /** What a tenant's jobs may take that have not ended; the first of them may always be made. */
+  maxOpenBytes: number;
+  /** Called when a tenant has a new job. */
+  onCreated?: (tenantId: string) => void;
+  /** Why no job can be made here, asked each time; any can by default. */
+  refusal?: () => GatewayError | undefined;
+}
+
+const id = /^job_[0-9A-Za-z]{1,40}$/;
+
+/** Jobs over their stores. Files are put before the job is made: what works on it finds them, whoever is killed in between. */
+export function createJobs(parts: JobsParts): Jobs {
+  const { store, results, ttlSeconds, maxOpenBytes, onCreated, refusal } = parts;
+  const view = (job: Job) => jobView(job, ttlSeconds);
+
+  function requireOpen(): void {
+    const error = refusal?.();
+    if (error) throw error;
+  }
+
+  async function find(tenantId: string, job: string): Promise<Job> {
+    // What cannot be an id is not looked up: PostgreSQL refuses some of it.
+    const found = id.test(job) ? await store.job(tenantId, job) : undefined;
+    if (!found) throw noSuchJob();
+    return found;
+  }
+
+  /** Not to the byte: what comes at the same moment may pass together. */
+  async function requireRoom(tenantId: string, bytes: number): Promise<void> {
+    const held = await store.openBytes(tenantId);
+    if (held === 0 || held + bytes <= maxOpenBytes) return;
+    const message = 'Too much of your jobs has not been worked on yet; ask again when some of it has ended.';
+    throw new GatewayError('tenant_busy', { message, retryAfter: 10 });
+  }
+
+  async function make(job: string, request: JobRequest): Promise<Created> {
+    const { tenantId, keyId, service, webhookUrl, inputs, idempotency } = request;
+    const hasFiles = request.sharedFiles.size > 0 || request.files.length > 0;
+    const forget = async () => (hasFiles ? results.removeAll(job).catch(() => undefined) : undefined);
+    const forgetAndThrow = async (error: unknown) => {
+      await forget();
+      throw error;
+    };
+    const bytes = heldBytes(request);
+    await requireRoom(tenantId, bytes);
+    await putFiles(job, request, results).catch(forgetAndThrow);
+    const made = {
+      id: job,
+      tenant_id: tenantId,
+      key_id: keyId,
+      service,
+      webhook_url: webhookUrl ?? null,
+      bytes,
+    };
+    const asked = { ...made, ...(idempotency ? { idempotency } : {}) };
+    const created = await store.create(asked, inputs).catch(async (error) => {
+      if (!(error instanceof DatabaseError)) return forgetAndThrow(error);
+      // Its connection may be lost when all is done: the job is there then, or will be, and needs its files. Else they are swept.
+      const found = await store.job(tenantId, job).catch(() => undefined);
+      if (!found) throw error;
+      return { outcome: 'created' as const, job: found };
+    });
+    if (created.outcome !== 'created') await forget();
+    return created;
+  }
+
+  return {
+    requireOpen,
+    async create(request) {
+      requireOpen();
+      const job = createJobId();
+      const created = await make(job, request);
+      if (created.outcome === 'conflict') {
+        const message = 'This Idempotency-Key was used for another request. Send another one with this.';
+        throw new GatewayError('conflict', { message });
+      }
+      if (created.outcome === 'created') onCreated?.(request.tenantId);
+      return { job: view(created.job), replayed: created.outcome === 'replayed' };
+    },
+
+    async job(tenantId, job) {
+      return view(await find(tenantId, job));
+    },
+
+    async list(tenantId, page) {
+      const { rows, next } = await store.jobs(tenantId, page);
+      return { jobs: rows.map(view), next };
+    },
+
+    async items(tenantId, job, page) {
+      await find(tenantId, job);
+      const { rows, next } = await store.items(job, page);
+      return { items: rows.map(itemView), next };
+    },
+
+    async answer(tenantId, job, index) {
+      const { service, total } = await find(tenantId, job);
+      const item = index < total ? await store.item({ job, index }) : undefined;
+      if (!item) throw noSuchItem();
+      return { service, ...(await answerOf(item)) };
+    },
+
+    async cancel(tenantId, job) {
+      const cancelled = id.test(job) ? await store.cancel(tenantId, job) : undefined;
+      if (!cancelled) throw noSuchJob();
+      if (cancelled.finished_at !== null) await results.removeAll(inputsName(job)).catch(() => undefined);
+      return view(cancelled);
+    },
+  };
+
+  async function answerOf({ job, index, state, result, error }: Item): Promise<ItemAnswer> {
+    if (state === 'failed') return { state, error: toItemError(error) };
+    if (state !== 'done') return { state };
+    const bytes = await results.get(resultName(job, index));
+    // The job was being forgotten meanwhile.
+    if (!result || !bytes) throw noSuchJob();
+    return { state, result, bytes };
+  }
+}

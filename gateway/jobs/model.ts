@@ -1,0 +1,94 @@
+import type { AnswerHeaders } from '../../pool/answer-headers.js';
+
+/** How many items a job may have. */
+export const mostItems = 10_000;
+
+/** What becomes of an item: it waits, is worked on, and ends once. */
+export type ItemState = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled';
+
+/** Those of a job follow from its items: `failed` where none of them was done, `cancelled` where it was called off before its end. */
+export type JobState = ItemState;
+
+/** Names one item. */
+export interface ItemRef {
+  job: string;
+  /** From 0. */
+  index: number;
+}
+
+/** Work for one helper, of which each item is a call. Times are ms since 1970. */
+export interface Job {
+  /** `job_…`. */
+  id: string;
+  tenant_id: string;
+  /** The key that made it: its scopes, its end and its usage are the items'. */
+  key_id: string;
+  service: string;
+  /** Called when the job has ended. */
+  webhook_url: string | null;
+  created_at: number;
+  cancelled_at: number | null;
+  finished_at: number | null;
+  total: number;
+  /** Items that have begun, whatever became of them. */
+  started: number;
+  done: number;
+  failed: number;
+  cancelled: number;
+}
+
+/** A file that came with an item; its bytes lie in the result store. */
+export interface ItemFile {
+  field: string;
+  /** Media type, as whoever sent it says. */
+  type: string;
+  name?: string;
+  bytes: number;
+  /** Every item of the job has it; it lies there once. */
+  shared?: true;
+}
+
+/** What an item is given: text in JSON, or the fields that all items of its job share; and files. */
+export interface ItemInput {
+  /** The item's own object, as it was written. */
+  json?: string;
+  /** Names and values of a form. */
+  fields?: readonly (readonly [string, string])[];
+  files: readonly ItemFile[];
+}
+
+/** What an item has come to. Bytes of a result lie in the result store. */
+export type ItemEnd =
+  | { state: 'done'; result: ItemResult }
+  | { state: 'failed'; error: ItemError }
+  | { state: 'cancelled' };
+
+/** A result as the helper's answer would be: `data` of an envelope where `kind` is `json`. */
+export interface ItemResult {
+  kind: 'json' | 'bytes';
+  type: string;
+  bytes: number;
+  headers?: AnswerHeaders;
+  dryrun: boolean;
+}
+
+/** An error as the envelope would have it. */
+export interface ItemError {
+  code: string;
+  message: string;
+  details?: readonly { field: string; problem: string }[];
+}
+
+/** An item as it is now. */
+export interface Item extends ItemRef {
+  state: ItemState;
+  result?: ItemResult;
+  error?: ItemError;
+}
+
+/** The state of a job, by its counts. */
+export function jobState({ total, started, done, failed, cancelled, cancelled_at }: Job): JobState {
+  if (done + failed + cancelled < total) return started > 0 ? 'running' : 'waiting';
+  if (cancelled_at !== null && cancelled > 0) return 'cancelled';
+  return done > 0 ? 'done' : 'failed';
+}

@@ -1,0 +1,151 @@
+import type { Logger } from 'pino';
+import type { Pool } from '../../pool/pool.js';
+import type { Closers } from '../closers.js';
+import type { Config } from '../config.js';
+import type { Database } from '../database/database.js';
+import { GatewayError } from '../errors.js';
+import type { LiveRegistry } from '../helpers/live-registry.js';
+import { limitsByDefault } from '../limits/tenant-limits.js';
+import type { Metrics } from '../metrics/metrics.js';
+import type { SigningSecrets } from '../signing/signing-secrets.js';
+import { createJobs } from './create-jobs.js';
+import type { Jobs } from './jobs.js';
+import type { Job } from './model.js';
+import { openJobQueue, type QueueTuning } from './queue/open-queue.js';
+import { openResults } from './results/open-results.js';
+import { inputsName } from './results/result-store.js';
+import { judgeSharedStore, type SharedStoreTables } from './results/shared-store.js';
+import { type Chores, createChores } from './runner/chores.js';
+import { type Forgetting, forgetJobs } from './runner/forget-jobs.js';
+import type { ItemParts } from './runner/item-stages.js';
+import { createPatience } from './runner/patience.js';
+import { createRunner, type Runner } from './runner/runner.js';
+import { createStoreWatch } from './runner/store-watch.js';
+import type { JobStats } from './store/job-store.js';
+import { createJobStore } from './store/sql-store.js';
+import type { JobTables } from './store/tables.js';
+import { openWebhooks, type Webhooks } from './webhooks/open-webhooks.js';
+
+export interface JobsOptions {
+  config: Config;
+  logger: Logger;
+  closers: Closers;
+  database: Database;
+  registry: Pick<LiveRegistry, 'get'>;
+  /** What items are worked on with. */
+  work: Pick<ItemParts, 'files' | 'bodyLimits' | 'imageLimits' | 'inline'> & {
+    pool: Pick<Pool, 'turn' | 'handBack'>;
+  };
+  keys: ItemParts['keys'];
+  limiter: ItemParts['limiter'];
+  reuse: ItemParts['reuse'];
+  tracing?: ItemParts['tracing'];
+  /** What signs webhooks. */
+  signing: Pick<SigningSecrets, 'webhooks'>;
+  /** Whether this process works on items itself, when no call wants a thread. */
+  works: boolean;
+  tuning?: JobTuning | undefined;
+}
+
+/** For tests: what is else the same everywhere. */
+export interface JobTuning {
+  queue?: QueueTuning;
+  /** Milliseconds between two looks for what waits. */
+  pollMs?: number;
+}
+
+type JobMetrics = Pick<Metrics, 'observeItem' | 'observeWebhook'>;
+
+/** A process's part in jobs. */
+export interface OpenedJobs {
+  jobs: Jobs;
+  webhooks: Webhooks;
+  stats(): Promise<JobStats>;
+  /** Begins to work on them, and to tell these of it. */
+  start(metrics: JobMetrics): void;
+  /** Takes no more, lets what runs end, and hands back the rest. Twice is once. */
+  stop(): Promise<void>;
+}
+
+/** Opens it by the configuration; what is opened is left to `closers`. */
+export async function openJobs(options: JobsOptions): Promise<OpenedJobs> {
+  const { config, logger, closers, database, tuning = {} } = options;
+  const ttlSeconds = config.jobTtlSeconds;
+  const store = createJobStore(database.access<JobTables>());
+  const results = closers.own(await openResults(config));
+  const queue = closers.own(await openJobQueue(config, database, logger, tuning.queue));
+  const patience = createPatience({ logger });
+  const watch = createStoreWatch(
+    () => judgeSharedStore(database.access<SharedStoreTables>(), results, Date.now() - ttlSeconds * 1_000),
+    logger,
+  );
+  let metrics: JobMetrics | undefined;
+  const webhooks = openWebhooks({
+    ...options,
+    access: database.access(),
+    secrets: options.signing.webhooks,
+    observe: (outcome) => metrics?.observeWebhook(outcome),
+  });
+  let runner: Runner | undefined;
+  let chores: Chores | undefined;
+  let forgetting: Forgetting | undefined;
+  let stopping: Promise<void> | undefined;
+
+  /** What an item was given is of no use behind its end. What is left here goes with the job. */
+  function tidy(ended: readonly Job[]): void {
+    for (const { id } of ended) results.removeAll(inputsName(id)).catch(() => undefined);
+    webhooks.wake();
+  }
+
+  async function stopAll(): Promise<void> {
+    await runner?.close();
+    patience.stop();
+    await Promise.all([chores?.close(), forgetting?.close()]);
+  }
+
+  function stop(): Promise<void> {
+    stopping ??= stopAll();
+    return stopping;
+  }
+
+  closers.add(stop);
+  return {
+    jobs: createJobs({
+      store,
+      results,
+      ttlSeconds,
+      maxOpenBytes: config.maxOpenJobBytes,
+      onCreated: () => chores?.wake(),
+      refusal() {
+        const message = watch.message();
+        return message === undefined ? undefined : new GatewayError('keys_unavailable', { message });
+      },
+    }),
+    stats: () => store.stats(),
+    webhooks,
+    start(told) {
+      metrics = told;
+      if (options.works) {
+        runner = createRunner({
+          ...options,
+          ...options.work,
+          ...{ store, queue, results, patience, observeItem: told.observeItem },
+          onJobsEnded: tidy,
+          limits: limitsByDefault(config),
+          threads: config.poolThreads,
+        });
+      }
+      chores = createChores({
+        ...{ store, queue, patience, logger },
+        ...(tuning.pollMs === undefined ? {} : { pollMs: tuning.pollMs }),
+        seesFiles: watch.look,
+        onOpen: (tenants) => runner?.open(tenants),
+      });
+      forgetting = forgetJobs({
+        ...{ store, results, patience, logger, ttlSeconds },
+        seesFiles: watch.look,
+      });
+    },
+    stop,
+  };
+}

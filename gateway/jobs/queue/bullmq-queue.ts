@@ -1,0 +1,211 @@
+import { randomUUID } from 'node:crypto';
+import type { IQueueBackend, JobJson, MinimalJob } from 'bullmq';
+import { slices } from '../../database/slices.js';
+import type { ItemRef } from '../model.js';
+import type { JobQueue, Lease } from './job-queue.js';
+import { classifyQueueFault } from './queue-error.js';
+
+/** A backend of BullMQ that is open: on Redis, or on PostgreSQL. */
+export interface BullmqBackend {
+  /** Of no queue in particular: those of the tenants share its connections, and are nothing but names. */
+  root: IQueueBackend;
+  leaseMs: number;
+  /** How many commands of one call may be under way. */
+  lanes: number;
+  /** Is told of what a command has failed with. */
+  onFault?(error: unknown): void;
+  close(): Promise<void>;
+}
+
+/** BullMQ's own number is 10,000, for those who listen to a queue. Nobody does here, and every tenant has as many. */
+const keptEvents = 100;
+/** What one command adds: neither Redis nor the event loop is held for long. */
+const addedAtOnce = 500;
+/** BullMQ's codes of an item that is gone, without a lock, not active, or locked by another. */
+const lostCodes = new Set<unknown>([-1, -2, -3, -6]);
+
+/** What BullMQ has to be told where a backend is opened; it holds for all tenants. */
+export function backendOptions(leaseMs: number) {
+  return {
+    lockDuration: leaseMs,
+    // What is held by nobody is found by two looks, no closer to each other than this.
+    stalledInterval: Math.ceil(leaseMs / 5),
+    // How often an item may be lost with its process is judged where its attempts are counted.
+    maxStalledCount: 1_000_000_000,
+  };
+}
+
+/**
+ * BullMQ's queues, one a tenant, without its workers: these would have a connection, timers and a loop each, where a process here
+ * chooses among thousands of tenants.
+ */
+export function createBullmqQueue(backend: BullmqBackend, prefix: string): JobQueue {
+  const { root, leaseMs, lanes } = backend;
+  const underWay = new Set<Promise<unknown>>();
+  let closed = false;
+
+  const queueOf = (tenant: string): IQueueBackend => root.forQueue(tenant, prefix);
+
+  /** BullMQ leaves what is asked of a closed connection open for ever. */
+  async function run<T>(work: () => Promise<T>): Promise<T> {
+    if (closed) throw classifyQueueFault(new Error('the queue is closed'));
+    const running = work();
+    underWay.add(running);
+    try {
+      return await running;
+    } catch (error) {
+      backend.onFault?.(error);
+      throw classifyQueueFault(error);
+    } finally {
+      underWay.delete(running);
+    }
+  }
+
+  async function takeOne(queue: IQueueBackend, tenant: string, token: string): Promise<Lease | undefined> {
+    const [item, id] = await queue.moveToActive(token);
+    return item ? { tenant, ...refOf(id), token } : undefined;
+  }
+
+  async function take(tenant: string, most: number): Promise<Lease[]> {
+    const queue = queueOf(tenant);
+    const token = randomUUID();
+    const first = most > 0 ? await takeOne(queue, tenant, token) : undefined;
+    if (!first) return [];
+    const taken = [first];
+    let wanted = most - 1;
+    async function takeMore(): Promise<void> {
+      while (wanted > 0) {
+        wanted -= 1;
+        const lease = await takeOne(queue, tenant, token);
+        if (lease) taken.push(lease);
+        else wanted = 0;
+      }
+    }
+    // What was taken is given, whatever came of the others.
+    await Promise.allSettled(Array.from({ length: Math.min(lanes, wanted) }, takeMore));
+    return taken;
+  }
+
+  async function extend(leases: readonly Lease[]): Promise<Lease[]> {
+    const lost = await Promise.all(
+      [...byTenant(leases)].map(async ([tenant, held]) => {
+        const tokens = held.map(({ token }) => token);
+        const gone = new Set(await queueOf(tenant).extendLocks(held.map(idOf), tokens, leaseMs));
+        return held.filter((lease) => gone.has(idOf(lease)));
+      }),
+    );
+    return lost.flat();
+  }
+
+  return {
+    leaseMs,
+
+    add: (tenant, items) =>
+      run(async () => {
+        const queue = queueOf(tenant);
+        await queue.setQueueMeta({ 'opts.maxLenEvents': keptEvents });
+        for (const part of slices(items, addedAtOnce)) await queue.addJobs(part.map(entryOf));
+      }),
+
+    take: (tenant, most) => run(() => take(tenant, most)),
+    extend: (leases) => run(() => extend(leases)),
+
+    done: (leases) =>
+      run(() =>
+        inLanes(leases, lanes, ({ tenant, token, ...item }) =>
+          unlessLost(queueOf(tenant).moveToCompleted(finished(item), null, true, token, false)),
+        ),
+      ),
+
+    release: (leases, delayMs = 0) =>
+      run(async () => {
+        // Each goes before those that were put in front before it.
+        for (const lease of leases.toReversed()) {
+          const queue = queueOf(lease.tenant);
+          const { token } = lease;
+          await unlessLost(
+            delayMs > 0
+              ? queue.moveToDelayed(idOf(lease), Date.now(), delayMs, token, { skipAttempt: true })
+              : queue.retryJob(idOf(lease), true, token),
+          );
+        }
+      }),
+
+    recover: (tenant) =>
+      run(async () => {
+        await queueOf(tenant).moveStalledJobsToWait();
+      }),
+
+    async close() {
+      closed = true;
+      await Promise.allSettled(underWay);
+      await backend.close();
+    },
+  };
+}
+
+/** BullMQ takes no colon in the id of a job. */
+function idOf({ job, index }: ItemRef): string {
+  return `${job}.${index}`;
+}
+
+function refOf(id: string): ItemRef {
+  const dot = id.lastIndexOf('.');
+  return { job: id.slice(0, dot), index: Number(id.slice(dot + 1)) };
+}
+
+/** The id says all; what is found under the same id again is left as it is. */
+function entryOf(item: ItemRef): { job: JobJson; jobId: string } {
+  const id = idOf(item);
+  return {
+    jobId: id,
+    job: {
+      id,
+      name: 'item',
+      data: '{}',
+      opts: {},
+      progress: 0,
+      attemptsMade: 0,
+      attemptsStarted: 0,
+      stalledCounter: 0,
+      timestamp: Date.now(),
+      failedReason: '',
+      returnvalue: 'null',
+    },
+  };
+}
+
+/** As much of BullMQ's job as its end needs. */
+function finished(item: ItemRef): MinimalJob {
+  return { id: idOf(item), opts: {} } as MinimalJob;
+}
+
+async function unlessLost(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && lostCodes.has(error.code))) throw error;
+  }
+}
+
+function byTenant(leases: readonly Lease[]): Map<string, Lease[]> {
+  const tenants = new Map<string, Lease[]>();
+  for (const lease of leases) {
+    const held = tenants.get(lease.tenant);
+    if (held) held.push(lease);
+    else tenants.set(lease.tenant, [lease]);
+  }
+  return tenants;
+}
+
+async function inLanes<T>(
+  items: readonly T[],
+  lanes: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const left = items.values();
+  async function lane(): Promise<void> {
+    for (const item of left) await work(item);
+  }
+  await Promise.all(Array.from({ length: Math.min(lanes, items.length) }, lane));
+}

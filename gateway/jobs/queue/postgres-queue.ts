@@ -1,0 +1,139 @@
+import pg from 'pg';
+import type { Logger } from 'pino';
+import { reasonOf } from '../../database/database-error.js';
+import { backendOptions, createBullmqQueue } from './bullmq-queue.js';
+import { defaultLeaseMs, type JobQueue } from './job-queue.js';
+
+export interface PostgresQueueOptions {
+  /** `postgres://user:password@host:port/database`. */
+  url: string;
+  logger: Pick<Logger, 'debug'>;
+  leaseMs?: number;
+}
+
+/** Beside those of the database itself. */
+const connections = 3;
+const statementTimeoutMs = 5_000;
+/** BullMQ needs as much. */
+const oldestVersion = 13;
+/** Another process may be at it: all tables of a new database take a second or two. */
+const migrationTimeoutMs = 60_000;
+
+/**
+ * A queue on PostgreSQL, over a few connections for all tenants. BullMQ's tables have a schema of their own, named after the first one
+ * of the search path. They are brought up to date here, before anybody asks: BullMQ itself would not stop asking.
+ */
+export async function openPostgresQueue(options: PostgresQueueOptions): Promise<JobQueue> {
+  const { url, logger, leaseMs = defaultLeaseMs } = options;
+  try {
+    const schema = await prepare(url);
+    const { PostgresConnection, PostgresQueueBackend } = await import('bullmq');
+    const connection = new PostgresConnection({
+      ...poolOptions(url, schema),
+      schema,
+      skipVersionCheck: true,
+    });
+    connection.on('error', (error) => logger.debug({ err: error }, 'connection of the queue lost'));
+    const root = new PostgresQueueBackend(connection, 'all', {
+      connection: connection.pool,
+      ...backendOptions(leaseMs),
+    });
+    try {
+      await root.waitUntilReady();
+    } catch (error) {
+      await root.close();
+      throw error;
+    }
+    return createBullmqQueue({ root, leaseMs, lanes: connections, close: () => root.close() }, '');
+  } catch (error) {
+    throw new Error(`PostgreSQL cannot be used for jobs: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** The name of the schema of jobs beside one of a gateway. */
+export function jobSchema(own: string): string {
+  return own === 'public' ? 'helper_gateway_jobs' : `${own}_jobs`;
+}
+
+/** Makes BullMQ's tables or brings them up to date, which several processes may do at a time; gives their schema. */
+async function prepare(url: string): Promise<string> {
+  return withClient(url, async (client) => {
+    await withClient(url, (other) => refusePooler(client, other));
+    const { rows } = await client.query<{ schema: string | null; version: string }>(
+      `select current_schema() as schema, current_setting('server_version_num') as version`,
+    );
+    const [row] = rows;
+    if (!row?.schema) throw new Error('The search_path of this PostgreSQL user names no schema.');
+    if (Number(row.version) < oldestVersion * 10_000) {
+      throw new Error(`It is older than version ${oldestVersion}. Update it, or set REDIS_URL.`);
+    }
+    const schema = jobSchema(row.schema);
+    await migrate(client, schema);
+    return schema;
+  });
+}
+
+async function migrate(client: pg.Client, schema: string): Promise<void> {
+  const bullmq = await import('bullmq');
+  // What it thinks of a version goes to the console.
+  const quietly = { skipVersionCheck: true };
+  const version = await bullmq.assertSchemaCompatibility(client, schema, quietly).catch((error) => {
+    if (error instanceof bullmq.SchemaMigrationRequiredError) return 0;
+    throw error;
+  });
+  // Asked first, since to make a schema takes a right that a gateway need not have for ever.
+  if (version < bullmq.LATEST_SCHEMA_VERSION) await bullmq.runMigrations(client, schema, quietly);
+}
+
+async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 3_000,
+    query_timeout: migrationTimeoutMs,
+    application_name: 'helper-gateway-jobs',
+  });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** One that hands connections on after each transaction would hand on a search path too, to those who know nothing of it. */
+export async function refusePooler(one: pg.Client, other: pg.Client): Promise<void> {
+  const ask = 'select pg_backend_pid() as pid';
+  const [first, second] = [(await one.query(ask)).rows[0].pid, (await other.query(ask)).rows[0].pid];
+  // Both are open, so they are two to the server too, unless somebody between makes one of them.
+  if (first === second) {
+    throw new Error(
+      'A pooler in transaction mode is between. Name the server itself, or a pooler in session mode.',
+    );
+  }
+}
+
+function poolOptions(url: string, schema: string) {
+  // BullMQ sets the search path by the same option, and what stands in a url would go before it.
+  const bare = new URL(url);
+  const given = bare.searchParams.get('options');
+  bare.searchParams.delete('options');
+  return {
+    connectionString: bare.href,
+    ...(given === null ? {} : { options: given }),
+    // Once more: a pooler in session mode drops the option, or is told to.
+    verify(client: pg.Client, verified: (error?: Error) => void) {
+      // Without a listener, a connection lost at the wrong moment would end the process.
+      client.on('error', () => {});
+      client.query(`set search_path to "${schema}"`, verified);
+    },
+    max: connections,
+    connectionTimeoutMillis: 3_000,
+    statement_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: 10_000,
+    // For a server that has vanished without a word.
+    query_timeout: statementTimeoutMs + 1_000,
+    keepAlive: true,
+    application_name: 'helper-gateway-jobs',
+  };
+}

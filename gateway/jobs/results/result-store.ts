@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import { GatewayError } from '../../errors.js';
+import type { ItemFile, ItemRef } from '../model.js';
+
+/**
+ * Keeps bytes under names of `A-Z a-z 0-9 _ -`, parted by `/`. What is put is there whole or not at all, and may be put again. Opening
+ * one touches nothing; each method rejects with a `ResultStoreError` where the store does not answer.
+ */
+export interface ResultStore {
+  /** Tells one store from another: processes that have the same see each other's files. */
+  id(): Promise<string>;
+  put(name: string, bytes: Uint8Array): Promise<void>;
+  /** Undefined where there is none of this name. */
+  get(name: string): Promise<Buffer | undefined>;
+  /** Removes everything whose name begins with `prefix/`; what is not there is no error. */
+  removeAll(prefix: string): Promise<void>;
+  /** The first parts of all names, each once, in no order. */
+  prefixes(): AsyncIterable<string>;
+  close(): Promise<void>;
+}
+
+/** The store cannot be used now; the cause says why. What was asked may be asked again. */
+export class ResultStoreError extends GatewayError {
+  constructor(cause: unknown) {
+    super('keys_unavailable', {
+      message: 'The store of files and results does not answer at the moment.',
+      cause,
+    });
+    this.name = 'ResultStoreError';
+  }
+}
+
+/** A name's parts. What is no name is a bug of ours: nothing that came from outside may lead out of a store. */
+export function nameParts(name: string): string[] {
+  const parts = name.split('/');
+  if (!parts.every((part) => /^[\w-]{1,200}$/.test(part)))
+    throw new TypeError('not a name in a result store');
+  return parts;
+}
+
+/** What begins the names of a job's files, its items' and those that they share. */
+export function inputsName(job: string): string {
+  return `${job}/in`;
+}
+
+/** Where a file of an item lies. Its field may have any name: a client chose it. */
+export function inputName(
+  { job, index }: ItemRef,
+  { field, shared }: Pick<ItemFile, 'field' | 'shared'>,
+): string {
+  const name = /^[A-Za-z_][\w-]{0,63}$/.test(field)
+    ? field
+    : `-${createHash('sha256').update(field).digest('hex')}`;
+  return `${inputsName(job)}/${shared ? 'all' : index}/${name}`;
+}
+
+/** Where an item's result lies. */
+export function resultName(job: string, index: number): string {
+  return `${job}/out/${index}`;
+}

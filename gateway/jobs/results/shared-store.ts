@@ -1,0 +1,76 @@
+import type { Transaction } from 'kysely';
+import type { Access } from '../../database/access.js';
+import type { Job } from '../model.js';
+import type { ResultStore } from './result-store.js';
+
+/** Where the bytes of all jobs of the database lie. */
+export type SharedStoreTables = {
+  job_result_store: { one: 1; store: string };
+  jobs: Pick<Job, 'id' | 'finished_at'>;
+};
+
+/** Whether this process sees the bytes of the jobs that others make; else why not, for whoever runs it. */
+export type SharedStore = { shared: true } | { shared: false; message: string };
+
+const apart =
+  'The files of the jobs in this database lie where this gateway does not see them. Set HELPER_RESULTS_URL to the same s3://bucket on every host, or HELPER_DATA_DIR to one folder for all. Where that has been changed, wait until the last job has expired.';
+const away =
+  'The store of files and results does not answer, so no jobs are taken. See HELPER_RESULTS_URL, or without it HELPER_DATA_DIR.';
+
+/**
+ * Two hosts with one database, each with a data folder of its own, would take each other's jobs and find none of their files. So the
+ * database remembers whose store its jobs use, and a process with another may neither make nor take any; when no job is left that was
+ * kept past `keptSince` (ms since 1970), the next one's store takes its place. To be asked before each job is made and now and
+ * then by who takes them, since the place may have changed.
+ */
+export async function judgeSharedStore(
+  access: Access<SharedStoreTables>,
+  results: Pick<ResultStore, 'id'>,
+  keptSince: number,
+): Promise<SharedStore> {
+  let store: string;
+  try {
+    store = await results.id();
+  } catch {
+    return { shared: false, message: away };
+  }
+  const known = await access.run((db) =>
+    db.selectFrom('job_result_store').select('store').executeTakeFirst(),
+  );
+  if (known?.store === store) return { shared: true };
+  const shared = await access.change((trx) => claim(trx, { kind: access.kind, store, keptSince }));
+  return shared ? { shared } : { shared, message: apart };
+}
+
+interface Claim {
+  kind: Access<SharedStoreTables>['kind'];
+  store: string;
+  keptSince: number;
+}
+
+/** One after the other: who comes second finds what the first has left. */
+async function claim(
+  trx: Transaction<SharedStoreTables>,
+  { kind, store, keptSince }: Claim,
+): Promise<boolean> {
+  await trx
+    .insertInto('job_result_store')
+    .values({ one: 1, store })
+    .onConflict((conflict) => conflict.column('one').doNothing())
+    .execute();
+  const row = await trx
+    .selectFrom('job_result_store')
+    .select('store')
+    .$if(kind === 'postgres', (query) => query.forUpdate())
+    .executeTakeFirstOrThrow();
+  if (row.store === store) return true;
+  const kept = await trx
+    .selectFrom('jobs')
+    .select('id')
+    .where((eb) => eb.or([eb('finished_at', 'is', null), eb('finished_at', '>=', keptSince)]))
+    .limit(1)
+    .executeTakeFirst();
+  if (kept) return false;
+  await trx.updateTable('job_result_store').set({ store }).execute();
+  return true;
+}

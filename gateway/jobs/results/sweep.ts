@@ -1,0 +1,37 @@
+import { isJobBefore } from '../job-id.js';
+import type { JobStore } from '../store/job-store.js';
+import type { ResultStore } from './result-store.js';
+
+/** Jobs that are asked for at a time. */
+const aPiece = 500;
+
+/**
+ * Removes the files of jobs that never were, or are no more: whoever made or removed one was killed between its files and its rows. Jobs
+ * of after `madeBefore` (ms since 1970) may still be being made, and what is no job's is nobody's to remove. Gives how many it were.
+ */
+export async function sweepResults(
+  results: Pick<ResultStore, 'prefixes' | 'removeAll'>,
+  jobs: Pick<JobStore, 'known'>,
+  madeBefore: number,
+): Promise<number> {
+  let removed = 0;
+  async function judge(ids: readonly string[]): Promise<void> {
+    const known = new Set(await jobs.known(ids));
+    for (const id of ids) {
+      if (known.has(id)) continue;
+      await results.removeAll(id);
+      removed += 1;
+    }
+  }
+
+  let piece: string[] = [];
+  for await (const id of results.prefixes()) {
+    if (!isJobBefore(id, madeBefore)) continue;
+    piece.push(id);
+    if (piece.length < aPiece) continue;
+    await judge(piece);
+    piece = [];
+  }
+  await judge(piece);
+  return removed;
+}

@@ -1,0 +1,111 @@
+import type { Logger } from 'pino';
+import type { JobQueue } from '../queue/job-queue.js';
+import type { JobStore } from '../store/job-store.js';
+import type { Patience } from './patience.js';
+
+export interface ChoreParts {
+  store: Pick<JobStore, 'unqueued' | 'queued' | 'openTenants'>;
+  queue: Pick<JobQueue, 'add' | 'recover'>;
+  patience: Patience;
+  logger: Pick<Logger, 'error'>;
+  /** Whether this process sees the files of jobs: it takes none and forgets none else. */
+  seesFiles: () => Promise<boolean>;
+  /** Told of tenants with items that wait. */
+  onOpen: (tenants: readonly string[]) => void;
+  /** Milliseconds between two looks; default 1000. */
+  pollMs?: number;
+}
+
+/** What any process does for all jobs, now and then. */
+export interface Chores {
+  /** Looks at once: there is a new job. */
+  wake(): void;
+  close(): Promise<void>;
+}
+
+/** Items that are handed to the queue at a time. */
+const slice = 500;
+/** A job that has not moved for this long is handed to the queue again, which may have lost it. */
+const idleMs = 120_000;
+const recoverMs = 5_000;
+/** Looks without anything open after which they are further apart, and how far. */
+const idleLooks = 60;
+const idleFactor = 3;
+
+/**
+ * Hands new items to the queue, finds tenants that have any, and puts back what killed processes held. Every process does so; what two
+ * do at once is done once.
+ */
+export function createChores(parts: ChoreParts): Chores {
+  const { store, queue, patience, logger, seesFiles, onOpen, pollMs = 1_000 } = parts;
+  let closed = false;
+  let woken = false;
+  let wakeUp: (() => void) | undefined;
+  let last: readonly string[] = [];
+  let quiet = 0;
+  let recoverAt = 0;
+
+  async function handOver(): Promise<void> {
+    for (;;) {
+      const groups = await store.unqueued({ most: slice, idleMs });
+      if (groups.length === 0 || closed) return;
+      for (const { tenant, items } of groups) {
+        await queue.add(tenant, items);
+        await store.queued(items);
+        if (await seesFiles()) onOpen([tenant]);
+      }
+    }
+  }
+
+  async function find(): Promise<void> {
+    if (!(await seesFiles())) return;
+    const open = await store.openTenants();
+    // Of those that were open a moment ago the queue may hold what was called off: it is taken out by whoever takes it.
+    const tenants = [...new Set([...open, ...last])];
+    last = open;
+    quiet = tenants.length > 0 ? 0 : quiet + 1;
+    onOpen(tenants);
+    if (tenants.length === 0 || performance.now() < recoverAt) return;
+    recoverAt = performance.now() + recoverMs;
+    for (const tenant of tenants) await queue.recover(tenant);
+  }
+
+  async function pause(): Promise<void> {
+    if (woken || closed) return;
+    const usual = quiet > idleLooks ? pollMs * idleFactor : pollMs;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, usual * (0.75 + Math.random() / 2)).unref();
+      wakeUp = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  async function run(): Promise<void> {
+    while (!closed) {
+      woken = false;
+      for (const chore of [handOver, find]) {
+        if (closed) return;
+        await patience
+          .run(chore)
+          .catch((error) => closed || logger.error({ err: error }, 'a chore of jobs failed'));
+      }
+      await pause();
+    }
+  }
+
+  const running = run();
+  return {
+    wake() {
+      woken = true;
+      quiet = 0;
+      wakeUp?.();
+    },
+    async close() {
+      closed = true;
+      wakeUp?.();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,182 @@
+import type { JobQueue, Lease } from '../queue/job-queue.js';
+import type { JobStore, StartedItem } from '../store/job-store.js';
+import type { Leases } from './leases.js';
+import type { Patience } from './patience.js';
+import { restOf } from './retries.js';
+import { type Share, TenantShares } from './tenant-shares.js';
+
+export interface IntakeParts {
+  queue: Pick<JobQueue, 'take' | 'done' | 'release'>;
+  store: Pick<JobStore, 'start' | 'open' | 'handBack'>;
+  leases: Leases;
+  patience: Patience;
+  threads: number;
+  /** Called with each item that is to be worked on, under this lease; `ended` is to be called when it has been seen to its end. */
+  onItem: (item: StartedItem, lease: Lease, share: Share) => void;
+}
+
+/** Takes items as they can be worked on. */
+export interface Intake {
+  /** Says that a tenant may have items that wait. */
+  open(tenant: string): void;
+  /** Leaves a tenant alone until it is opened again. */
+  rest(tenant: string): void;
+  weigh(tenant: string, weight: number): void;
+  /** An item has been worked on, with so many bytes of result: another may be. */
+  worked(bytes?: number): void;
+  /** It has been seen to its end. */
+  ended(): void;
+  /** Takes no more; resolves when what was being taken has been handed on or back. */
+  close(): Promise<void>;
+}
+
+/** Work that is taken ahead for each thread, in milliseconds, and items of it: long ones are taken late, short ones many at a time. */
+const aheadMs = 100;
+const leastAhead = 2;
+const mostAhead = 16;
+/** Items in hand at most, those besides that have been worked on and wait to be written. */
+const mostUnwritten = 128;
+/** Bytes of results that may come of what is taken ahead: where they are to be written may be slow, or away. */
+const mostBytes = 64 * 2 ** 20;
+
+/** What is looked through at a time where nothing was found that is still to be done: a job of ten thousand items may have been called off. */
+const lookedThrough = 500;
+
+/** Takes items of the tenants that are open, each its share, as many as can soon be worked on. */
+export function createIntake({ queue, store, leases, patience, threads, onItem }: IntakeParts): Intake {
+  const shares = new TenantShares();
+  /** Tenants that were opened since their items were asked for last: what was not there then may be now. */
+  const anew = new Set<string>();
+  let working = 0;
+  /** What an item's result is likely to hold. */
+  let typicalBytes = 0;
+  let inHand = 0;
+  let taking: Promise<void> | undefined;
+  let again = false;
+  let closing = false;
+
+  function room(): number {
+    const ahead = Math.round(aheadMs / Math.max(1, shares.typical));
+    const inTime = threads * Math.min(mostAhead, Math.max(leastAhead, ahead));
+    const most = Math.min(inTime, Math.max(threads, Math.floor(mostBytes / Math.max(1, typicalBytes))));
+    const free = Math.min(most - working, mostUnwritten - inHand);
+    // A few at a time cost as much to take as one.
+    return free * 4 >= most || working === 0 ? Math.max(0, free) : 0;
+  }
+
+  function look(): void {
+    again = true;
+    taking ??= takeAll().finally(() => {
+      taking = undefined;
+      if (again && !closing) look();
+    });
+  }
+
+  async function takeAll(): Promise<void> {
+    while (again && !closing) {
+      again = false;
+      const plan = new Map<string, Share[]>();
+      for (let left = room(); left > 0; left -= 1) {
+        const share = shares.next();
+        if (!share) break;
+        plan.set(share.tenant, [...(plan.get(share.tenant) ?? []), share]);
+      }
+      await Promise.all([...plan].map(([tenant, planned]) => takeFrom(tenant, planned)));
+    }
+  }
+
+  async function takeFrom(tenant: string, planned: readonly Share[]): Promise<void> {
+    anew.delete(tenant);
+    let used = 0;
+    try {
+      const leased = await patience.run(() => queue.take(tenant, planned.length));
+      if (leased.length < planned.length && !anew.has(tenant)) shares.close(tenant);
+      if (leased.length > 0) {
+        again = true;
+        const begun = await begin(leased);
+        if (begun.length === 0) await dropEnded(tenant);
+        for (const [lease, item] of begun) {
+          working += 1;
+          inHand += 1;
+          onItem(item, lease, planned[used] as Share);
+          used += 1;
+        }
+      }
+    } catch {
+      // It has been told, and what was leased comes back when its lease runs out.
+      shares.close(tenant);
+    } finally {
+      for (const share of planned.slice(used)) share.settle(0);
+    }
+  }
+
+  /** Takes out what has ended of the tenant's next items, at most so many as do not keep the other tenants waiting. */
+  async function dropEnded(tenant: string): Promise<void> {
+    if (closing) return;
+    const leased = await patience.run(() => queue.take(tenant, lookedThrough));
+    const open = new Set((await patience.run(() => store.open(leased))).map(nameOf));
+    await patience.run(() => queue.release(leased.filter((lease) => open.has(nameOf(lease)))));
+    await patience.run(() => queue.done(leased.filter((lease) => !open.has(nameOf(lease)))));
+  }
+
+  /** Starts what was leased, but for what has ended, or is to be left alone for a while. */
+  async function begin(leased: readonly Lease[]): Promise<[Lease, StartedItem][]> {
+    for (const lease of leased) leases.hold(lease);
+    const started: [Lease, StartedItem][] = [];
+    try {
+      if (closing) await queue.release(leased);
+      else {
+        const items = await patience.run(() => store.start(leased));
+        const byRef = new Map(items.map((item) => [nameOf(item), item]));
+        const ended = leased.filter((lease) => !byRef.has(nameOf(lease)));
+        if (ended.length > 0) await patience.run(() => queue.done(ended));
+        for (const lease of leased) {
+          const item = byRef.get(nameOf(lease));
+          if (item && !(await leave(lease, item))) started.push([lease, item]);
+        }
+      }
+    } finally {
+      const kept = new Set(started.map(([lease]) => lease));
+      for (const lease of leased) if (!kept.has(lease)) leases.drop(lease);
+    }
+    return started;
+  }
+
+  /** Whether an item goes back: the end has begun, or it is put off. */
+  async function leave(lease: Lease, item: StartedItem): Promise<boolean> {
+    const restMs = closing ? 0 : restOf(item.attempt);
+    if (!closing && restMs === 0) return false;
+    await patience.run(() => store.handBack([item], { counted: restMs > 0 }));
+    await patience.run(() => queue.release([lease], restMs));
+    return true;
+  }
+
+  return {
+    open(tenant) {
+      anew.add(tenant);
+      shares.open(tenant);
+      look();
+    },
+    rest(tenant) {
+      shares.close(tenant);
+    },
+    weigh: (tenant, weight) => shares.weigh(tenant, weight),
+    worked(bytes = 0) {
+      working -= 1;
+      typicalBytes = typicalBytes * 0.9 + bytes * 0.1;
+      look();
+    },
+    ended() {
+      inHand -= 1;
+      look();
+    },
+    async close() {
+      closing = true;
+      await taking;
+    },
+  };
+}
+
+function nameOf({ job, index }: Pick<Lease, 'job' | 'index'>): string {
+  return `${job} ${index}`;
+}

@@ -1,0 +1,73 @@
+import type { Answer } from '../../../pool/answer.js';
+import type { ImageLimits } from '../../../pool/image/engine.js';
+import type { Pool } from '../../../pool/pool.js';
+import type { Now } from '../../after.js';
+import type { Helper } from '../../helpers/registry.js';
+import type { MultipartLimits } from '../../http/body/multipart.js';
+import type { TenantLimits } from '../../keys/model.js';
+import type { KeyVerifier } from '../../keys/verifier.js';
+import type { Limiter } from '../../limits/limiter.js';
+import { createLimitsOf, type EffectiveLimits } from '../../limits/tenant-limits.js';
+import { fetchSource } from '../../pipeline/fetch-source.js';
+import { limit } from '../../pipeline/limit.js';
+import { type ReuseParts, reuse } from '../../pipeline/reuse.js';
+import { runHelper } from '../../pipeline/run-helper.js';
+import type { RunOptions } from '../../pipeline/run-here.js';
+import { from } from '../../pipeline/stage.js';
+import { traceLast } from '../../pipeline/trace-stage.js';
+import { validate } from '../../pipeline/validate.js';
+import type { SourceFiles } from '../../source/source-files.js';
+import type { Tracing } from '../../tracing/tracing.js';
+import type { ResultStore } from '../results/result-store.js';
+import type { ItemCall } from './item-call.js';
+import { readItem } from './read-item.js';
+import { requireKey } from './require-key.js';
+import { turnBehind } from './turn-behind.js';
+
+/** What the items' stages are made of: the same as any call's. */
+export interface ItemParts {
+  keys: Pick<KeyVerifier, 'verifyById'>;
+  limiter: Pick<Limiter, 'take'>;
+  /** What a tenant may use for which nothing else is set. */
+  limits: EffectiveLimits;
+  pool: Pick<Pool, 'turn'>;
+  results: Pick<ResultStore, 'get'>;
+  files: SourceFiles;
+  bodyLimits: MultipartLimits;
+  imageLimits: ImageLimits;
+  inline: RunOptions;
+  reuse: ReuseParts;
+  /** Absent where items are not followed. */
+  tracing?: Tracing | undefined;
+}
+
+/** Runs an item through the stages of its helper. */
+export type ItemWay = (call: ItemCall) => Now<Answer>;
+
+/** The stages of the items of each helper: a call's, but for what HTTP brings. Made once a version of the helper. */
+export function createItemWays(parts: ItemParts): (helper: Helper) => ItemWay {
+  const limitsOf = withoutRate(createLimitsOf(parts.limits));
+  const ways = new WeakMap<Helper, ItemWay>();
+
+  function wayOf(helper: Helper): ItemWay {
+    return from<ItemCall>(parts.tracing)
+      .through(requireKey(parts.keys))
+      .through(limit(helper, parts.limiter, limitsOf))
+      .through(turnBehind(helper, parts.pool))
+      .through(readItem(helper, parts.results, parts.bodyLimits))
+      .through(validate(helper))
+      .through(fetchSource(helper, parts.files, parts.imageLimits))
+      .to(reuse(helper, parts.reuse, traceLast(parts.tracing, runHelper(helper, parts.inline))));
+  }
+
+  return (helper) => {
+    const way = ways.get(helper) ?? wayOf(helper);
+    ways.set(helper, way);
+    return way;
+  };
+}
+
+/** The rate was kept when the job was made: what bounds how fast its items run is the pool. */
+function withoutRate(limitsOf: (own: TenantLimits) => EffectiveLimits) {
+  return (own: TenantLimits): EffectiveLimits => ({ ...limitsOf(own), rate: 0 });
+}

@@ -1,0 +1,48 @@
+import type { ErrorCode, GatewayError } from '../../errors.js';
+
+/** That an item is to be worked on again. */
+export interface Retry {
+  /** Whether this attempt was one: of what passes by itself nobody counts how often it was met. */
+  counted: boolean;
+  delayMs: number;
+}
+
+/** Of a state of ours that passes, and of which the item is no cause. */
+const passing: ReadonlySet<ErrorCode> = new Set(['busy', 'tenant_busy', 'shutting_down', 'keys_unavailable']);
+const passesInMs = 2_000;
+
+/** Attempts at an item that fails by a fault here, and the pause after the first; each further one takes four times as long. */
+const mostAttempts = 3;
+const firstPauseMs = 1_000;
+
+/**
+ * Whether to try again what ended with this error: only where the fault was ours. What the input, the helper's word or a remote server
+ * was the cause of is an answer, and what ran out of its time would do so again.
+ */
+export function retryOf({ code }: Pick<GatewayError, 'code'>, attempt: number): Retry | undefined {
+  if (passing.has(code)) return { counted: false, delayMs: passesInMs };
+  if (code !== 'internal' || attempt >= mostAttempts) return undefined;
+  return { counted: true, delayMs: firstPauseMs * 4 ** (attempt - 1) };
+}
+
+/** Starts after which an item is given up that never came to an end: each of them may have ended its process. */
+const mostStarts = 20;
+/** The start from which every second one is put off instead, by as long again each time. */
+const doubtfulFrom = 5;
+const putOffMs = 10_000;
+
+/** Whether an item was lost with its process too often. */
+export function isPoison(attempt: number): boolean {
+  return attempt > mostStarts;
+}
+
+/**
+ * How long to leave an item alone that was lost this often: what ends processes is not to end all of them one after the other. That
+ * counts as an attempt, so that whoever takes it next knows that it has been left alone. Never as long for two: those that were lost
+ * together, of which but one was the cause, come back apart.
+ */
+export function restOf(attempt: number, random = Math.random): number {
+  const starts = attempt - doubtfulFrom;
+  if (starts < 0 || starts % 2 === 1 || isPoison(attempt)) return 0;
+  return Math.round(putOffMs * (starts / 2 + 1) * (0.5 + random()));
+}

@@ -1,0 +1,158 @@
+import { performance } from 'node:perf_hooks';
+import type { Logger } from 'pino';
+import type { Pool } from '../../../pool/pool.js';
+import type { LiveRegistry } from '../../helpers/live-registry.js';
+import type { Job } from '../model.js';
+import type { JobQueue, Lease } from '../queue/job-queue.js';
+import type { ResultStore } from '../results/result-store.js';
+import type { EndedItem, JobStore, StartedItem } from '../store/job-store.js';
+import { createGroups } from './in-groups.js';
+import { createIntake } from './intake.js';
+import { createItemCall, type ItemCall } from './item-call.js';
+import { createItemLog, type ItemObserver } from './item-log.js';
+import { createItemWays, type ItemParts } from './item-stages.js';
+import { createLeases } from './leases.js';
+import type { Patience } from './patience.js';
+import type { Retry } from './retries.js';
+import type { Share } from './tenant-shares.js';
+import { createItemWork } from './work-item.js';
+
+export interface RunnerParts extends ItemParts {
+  store: Pick<JobStore, 'start' | 'open' | 'handBack' | 'finish'>;
+  queue: Pick<JobQueue, 'take' | 'extend' | 'done' | 'release' | 'leaseMs'>;
+  results: Pick<ResultStore, 'get' | 'put'>;
+  pool: Pick<Pool, 'turn' | 'handBack'>;
+  registry: Pick<LiveRegistry, 'get'>;
+  /** Threads of the pool: as many items run at a time. */
+  threads: number;
+  patience: Patience;
+  logger: Logger;
+  observeItem?: ItemObserver | undefined;
+  /** Told of jobs that have come to their end here. */
+  onJobsEnded?: (ended: readonly Job[]) => void;
+}
+
+/** Works on the items of jobs. */
+export interface Runner {
+  /** Says that these tenants may have items that wait. */
+  open(tenants: readonly string[]): void;
+  /** Items in hand. */
+  size(): number;
+  /** Takes no more, lets what runs end, hands the rest back: another process has it at once. */
+  close(): Promise<void>;
+}
+
+interface GivenBack {
+  lease: Lease;
+  item: StartedItem;
+  retry: Retry;
+}
+
+/** Items that are ended, or handed back, in one transaction. */
+const together = 64;
+
+/** How long a close waits for what is away: what it could not write is taken again by another. */
+const closeMs = 4_000;
+
+/** Makes it; it takes nothing before it is told of tenants. */
+export function createRunner(parts: RunnerParts): Runner {
+  const { store, queue, pool, patience, logger } = parts;
+  const log = createItemLog(logger, parts.observeItem);
+  const work = createItemWork({ ...parts, wayOf: createItemWays(parts) });
+  const leases = createLeases(queue);
+  const inHand = new Map<ItemCall, Promise<void>>();
+  let closing = false;
+
+  const intake = createIntake({
+    ...parts,
+    leases,
+    onItem(item, lease, share) {
+      const call = createItemCall(item, parts.tracing);
+      const began = performance.now();
+      const waitMs = Math.max(0, Date.now() - item.created_at);
+      const ended = see(call, lease, share, { began, waitMs })
+        .catch((error) => {
+          logger.error(
+            { err: error, job: item.job, index: item.index },
+            'the end of an item could not be written; it is worked on again when its lease has run out',
+          );
+        })
+        .finally(() => {
+          inHand.delete(call);
+          leases.drop(lease);
+          intake.ended();
+        });
+      inHand.set(call, ended);
+    },
+  });
+
+  const finish = createGroups<EndedItem>(async (all) => {
+    const ended = await store.finish(all);
+    for (const job of ended) log.jobEnded(job);
+    if (ended.length > 0) parts.onJobsEnded?.(ended);
+  }, together);
+  const done = createGroups<Lease>((all) => queue.done(all), together);
+  const giveBack = createGroups<GivenBack>(async (all) => {
+    for (const counted of [true, false]) {
+      const part = all.filter(({ retry }) => retry.counted === counted);
+      if (part.length > 0)
+        await store.handBack(
+          part.map(({ item }) => item),
+          { counted },
+        );
+    }
+    for (const delayMs of new Set(all.map(({ retry }) => retry.delayMs))) {
+      const part = all.filter(({ retry }) => retry.delayMs === delayMs);
+      await queue.release(
+        part.map(({ lease }) => lease),
+        delayMs,
+      );
+    }
+  }, together);
+
+  /** Sees an item to its end, or back into the queue. */
+  async function see(
+    call: ItemCall,
+    lease: Lease,
+    share: Share,
+    { began, waitMs }: { began: number; waitMs: number },
+  ): Promise<void> {
+    const worked = await work(call);
+    const { caller } = call.state;
+    if (caller) intake.weigh(share.tenant, caller.tenant.weight);
+    share.settle(worked.spent);
+    intake.worked('ended' in worked ? worked.ended.usage?.bytesOut : 0);
+    if ('again' in worked) {
+      // At the end another has it at once, however long this one would have left it alone.
+      const again = closing && !worked.again.counted ? { ...worked.again, delayMs: 0 } : worked.again;
+      // What keeps this one from running keeps the tenant's next from it, too.
+      if (!again.counted) intake.rest(share.tenant);
+      log.again(call, again);
+      await patience.run(() => giveBack({ lease, item: call.item, retry: again }));
+      return;
+    }
+    await patience.run(() => finish(worked.ended));
+    log.ended(call, { ms: performance.now() - began, waitMs });
+    // One that is left in the queue is found to have ended when it is taken again.
+    await patience.run(() => done(lease)).catch(() => undefined);
+  }
+
+  return {
+    open(tenants) {
+      if (!closing) for (const tenant of tenants) intake.open(tenant);
+    },
+    size: () => inHand.size,
+    async close() {
+      closing = true;
+      const timer = setTimeout(patience.stop, closeMs).unref();
+      const taken = intake.close();
+      pool.handBack();
+      // What runs goes on to its end; what is still on its way there is another's to do.
+      for (const { watch, state } of inHand.keys()) if (!watch.isInPool) state.gone.end();
+      await taken;
+      await Promise.all(inHand.values());
+      clearTimeout(timer);
+      leases.close();
+    },
+  };
+}

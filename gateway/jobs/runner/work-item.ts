@@ -1,0 +1,106 @@
+import { performance } from 'node:perf_hooks';
+import { type Answer, toBytes } from '../../../pool/answer.js';
+import { GatewayError } from '../../errors.js';
+import type { LiveRegistry } from '../../helpers/live-registry.js';
+import { toGatewayError } from '../../http/read-error.js';
+import { underWay } from '../../pipeline/under-way.js';
+import type { Tracing } from '../../tracing/tracing.js';
+import type { ItemError, ItemResult } from '../model.js';
+import { type ResultStore, resultName } from '../results/result-store.js';
+import type { EndedItem } from '../store/job-store.js';
+import type { ItemCall } from './item-call.js';
+import type { ItemWay } from './item-stages.js';
+import type { Patience } from './patience.js';
+import { isPoison, type Retry, retryOf } from './retries.js';
+
+/** What has become of an item: its end, or that it is to be worked on again. */
+export type Worked = { ended: EndedItem } | { again: Retry };
+
+export interface WorkItemParts {
+  registry: Pick<LiveRegistry, 'get'>;
+  wayOf: (helper: NonNullable<ReturnType<LiveRegistry['get']>>) => ItemWay;
+  results: Pick<ResultStore, 'put'>;
+  patience: Patience;
+  tracing?: Tracing | undefined;
+}
+
+/** Works on items: runs each through its helper's stages and puts what comes of it to the results. It never rejects. */
+export function createItemWork({ registry, wayOf, results, patience, tracing }: WorkItemParts) {
+  async function answer(call: ItemCall): Promise<Answer> {
+    const { item, state } = call;
+    if (isPoison(item.attempt)) {
+      throw new GatewayError('internal', {
+        cause: new Error(`lost with its process ${item.attempt - 1} times`),
+      });
+    }
+    const helper = registry.get(item.of.service);
+    if (!helper) {
+      throw new GatewayError('not_found', { message: `There is no helper ${item.of.service} any more.` });
+    }
+    state.helper = helper;
+    return underWay(helper, () => wayOf(helper)(call));
+  }
+
+  /** Follows the item with a trace of its own: the request that made its job has ended long ago. */
+  function beginTrace({ item: { job, index, attempt, of }, state }: ItemCall): void {
+    const trace = tracing?.item({ service: of.service, tenant: of.tenant_id, job, index, attempt });
+    if (trace) state.trace = trace;
+  }
+
+  return async function workItem(call: ItemCall): Promise<Worked & { spent: number }> {
+    beginTrace(call);
+    const worked = await work(call);
+    const { code, fault, trace } = call.state;
+    trace?.end({ ...(code === undefined ? {} : { code }), isFault: fault !== undefined });
+    return worked;
+  };
+
+  async function work(call: ItemCall): Promise<Worked & { spent: number }> {
+    const { item, state, watch } = call;
+    const began = performance.now();
+    // While it waited in the pool, it kept nobody from anything; what takes no time at all is worth a millisecond.
+    const spent = () => Math.max(1, performance.now() - began - watch.ms + state.taskMs);
+    try {
+      const { bytes, result } = resultOf(await answer(call), state.dryrun);
+      const cost = spent();
+      await patience.run(() => results.put(resultName(item.job, item.index), bytes));
+      return {
+        ended: ended(call, { state: 'done', result }, { status: 200, bytesOut: bytes.length }),
+        spent: cost,
+      };
+    } catch (thrown) {
+      const error = toGatewayError(thrown);
+      // It was given up here, and is another's to do.
+      if (state.gone.ended) return { again: { counted: false, delayMs: 0 }, spent: spent() };
+      state.code = error.code;
+      if (error.isFault) state.fault = error.cause ?? error;
+      const again = retryOf(error, item.attempt);
+      if (again) return { again, spent: spent() };
+      const failed = { state: 'failed', error: toItemError(error) } as const;
+      return { ended: ended(call, failed, { status: error.status, bytesOut: 0 }), spent: spent() };
+    }
+  }
+}
+
+function ended(
+  { item: { job, index, of }, state: { bytesIn, taskMs } }: ItemCall,
+  end: EndedItem['end'],
+  { status, bytesOut }: { status: number; bytesOut: number },
+): EndedItem {
+  const { tenant_id: tenant, key_id: key, service } = of;
+  return { job, index, end, usage: { tenant, key, service, status, bytesIn, bytesOut, cpuMs: taskMs } };
+}
+
+function resultOf(answer: Answer, dryrun: boolean): { bytes: Uint8Array; result: ItemResult } {
+  const made = toBytes(answer);
+  const { kind, bytes } = made;
+  const type = made.kind === 'json' ? 'application/json' : made.type;
+  // How this one was come by says nothing of what is kept of it.
+  const { 'x-cache': _, ...headers } = (made.kind === 'json' ? undefined : made.headers) ?? {};
+  const own = Object.keys(headers).length > 0 ? { headers } : {};
+  return { bytes, result: { kind, type, bytes: bytes.length, ...own, dryrun } };
+}
+
+function toItemError({ code, message, details }: GatewayError): ItemError {
+  return details ? { code, message, details } : { code, message };
+}

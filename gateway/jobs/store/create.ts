@@ -1,0 +1,98 @@
+import { sql, type Transaction } from 'kysely';
+import type { Access, DatabaseKind } from '../../database/access.js';
+import { givenRows } from '../../database/given-rows.js';
+import { rowsAPiece } from '../../database/rows-a-piece.js';
+import type { ItemInput } from '../model.js';
+import type { Created, NewJob } from './job-store.js';
+import { type Fields, inputText, jobColumns } from './rows.js';
+import type { JobTables } from './tables.js';
+
+/** Characters of input that one statement is given, beyond its last row: what a thread is handed at a time. */
+const charactersAPiece = 1_000_000;
+
+/** Makes a job and its items in one transaction, or finds the one that its idempotency key has made. */
+export async function createJob(
+  { change, kind }: Access<JobTables>,
+  job: NewJob,
+  inputs: readonly ItemInput[],
+  now: number,
+): Promise<Created> {
+  const shared = sharedFields(inputs);
+  for (;;) {
+    const created = await change(async (trx): Promise<Created | undefined> => {
+      const row = await insertJob(trx, job, { total: inputs.length, shared, now });
+      if (!row) return findReplayed(trx, job);
+      for (const rows of pieces(job.id, inputs, shared)) await insertItems(trx, kind, rows);
+      return { outcome: 'created', job: row };
+    });
+    // The other job was forgotten between the two statements: the key is free now.
+    if (created) return created;
+  }
+}
+
+async function insertJob(
+  trx: Transaction<JobTables>,
+  { idempotency, bytes = 0, ...job }: NewJob,
+  { total, shared, now }: { total: number; shared: Fields | undefined; now: number },
+) {
+  const { id, tenant_id, key_id, service, webhook_url } = job;
+  return trx
+    .insertInto('jobs')
+    .values({
+      ...{ id, tenant_id, key_id, service, webhook_url, total, bytes },
+      idempotency_key: idempotency?.key ?? null,
+      idempotency_digest: idempotency?.digest ?? null,
+      fields: shared ? JSON.stringify(shared) : null,
+      ...{ created_at: now, moved_at: now, cancelled_at: null, finished_at: null },
+      ...{ unqueued: total, started: 0, running: 0, done: 0, failed: 0, cancelled: 0 },
+    })
+    .onConflict((conflict) => conflict.columns(['tenant_id', 'idempotency_key']).doNothing())
+    .returning(jobColumns)
+    .executeTakeFirst();
+}
+
+async function findReplayed(
+  trx: Transaction<JobTables>,
+  { tenant_id, idempotency }: NewJob,
+): Promise<Created | undefined> {
+  const found = await trx
+    .selectFrom('jobs')
+    .select([...jobColumns, 'idempotency_digest'])
+    .where('tenant_id', '=', tenant_id)
+    .where('idempotency_key', '=', idempotency?.key ?? '')
+    .executeTakeFirst();
+  if (!found) return undefined;
+  const { idempotency_digest, ...job } = found;
+  return idempotency_digest === idempotency?.digest ? { outcome: 'replayed', job } : { outcome: 'conflict' };
+}
+
+/** Fields that are one and the same list in every input: they are kept once, and not ten thousand times. */
+function sharedFields(inputs: readonly ItemInput[]): Fields | undefined {
+  const fields = inputs[0]?.fields;
+  return inputs.every((input) => input.fields === fields) ? fields : undefined;
+}
+
+type Row = [job: string, index: number, input: string];
+
+/** Rows for one statement after the other, made only when they are asked for. */
+function* pieces(job: string, inputs: readonly ItemInput[], shared: Fields | undefined): Generator<Row[]> {
+  let rows: Row[] = [];
+  let characters = 0;
+  for (const [index, input] of inputs.entries()) {
+    const text = inputText(input, shared);
+    rows.push([job, index, text]);
+    characters += text.length;
+    if (rows.length < rowsAPiece && characters < charactersAPiece) continue;
+    yield rows;
+    rows = [];
+    characters = 0;
+  }
+  if (rows.length > 0) yield rows;
+}
+
+async function insertItems(trx: Transaction<JobTables>, kind: DatabaseKind, rows: Row[]): Promise<void> {
+  await sql`
+    insert into job_items (job_id, idx, state, queued, attempts, input)
+    select value ->> 0, cast(value ->> 1 as integer), 'waiting', 0, 0, value ->> 2 from ${givenRows(kind, rows)}
+  `.execute(trx);
+}

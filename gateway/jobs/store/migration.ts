@@ -1,0 +1,61 @@
+import { type Kysely, sql } from 'kysely';
+import type { DatabaseKind } from '../../database/access.js';
+
+/** Makes the tables of jobs and their items, and of where their bytes lie. */
+export async function createJobTables(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
+  const text = kind === 'postgres' ? sql`text collate "C"` : 'text';
+  await db.schema
+    .createTable('jobs')
+    .addColumn('id', text, (column) => column.primaryKey())
+    .addColumn('tenant_id', text, (column) => column.notNull())
+    .addColumn('key_id', text, (column) => column.notNull())
+    .addColumn('service', 'text', (column) => column.notNull())
+    .addColumn('webhook_url', 'text')
+    .addColumn('idempotency_key', text)
+    .addColumn('idempotency_digest', 'text')
+    .addColumn('bytes', 'bigint', (column) => column.notNull())
+    .addColumn('fields', 'text')
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('moved_at', 'bigint', (column) => column.notNull())
+    .addColumn('cancelled_at', 'bigint')
+    .addColumn('finished_at', 'bigint')
+    .addColumn('total', 'integer', (column) => column.notNull())
+    .addColumn('unqueued', 'integer', (column) => column.notNull())
+    .addColumn('started', 'integer', (column) => column.notNull())
+    .addColumn('running', 'integer', (column) => column.notNull())
+    .addColumn('done', 'integer', (column) => column.notNull())
+    .addColumn('failed', 'integer', (column) => column.notNull())
+    .addColumn('cancelled', 'integer', (column) => column.notNull())
+    .execute();
+  await db.schema
+    .createIndex('jobs_idempotency')
+    .unique()
+    .on('jobs')
+    .columns(['tenant_id', 'idempotency_key'])
+    .execute();
+  await db.schema.createIndex('jobs_of_tenant').on('jobs').columns(['tenant_id', 'id']).execute();
+  await sql`create index jobs_open on jobs (tenant_id, id, bytes) where finished_at is null`.execute(db);
+  await sql`create index jobs_ended on jobs (finished_at, id) where finished_at is not null`.execute(db);
+  await db.schema
+    .createTable('job_items')
+    .addColumn('job_id', text, (column) => column.notNull().references('jobs.id').onDelete('cascade'))
+    .addColumn('idx', 'integer', (column) => column.notNull())
+    .addColumn('state', 'text', (column) => column.notNull())
+    .addColumn('queued', 'integer', (column) => column.notNull())
+    .addColumn('attempts', 'integer', (column) => column.notNull())
+    .addColumn('input', 'text', (column) => column.notNull())
+    .addColumn('ended', 'text')
+    .addPrimaryKeyConstraint('job_items_key', ['job_id', 'idx'])
+    .execute();
+  // What is to be done is found here, however much has been done; a state that changes on the way leaves it as it is.
+  await sql`create index job_items_open on job_items (job_id, idx) where ended is null`.execute(db);
+  await createSharedStoreTable(db);
+}
+
+async function createSharedStoreTable(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('job_result_store')
+    .addColumn('one', 'integer', (column) => column.primaryKey().check(sql`one = 1`))
+    .addColumn('store', 'text', (column) => column.notNull())
+    .execute();
+}

@@ -1,0 +1,35 @@
+import { sql, type Transaction } from 'kysely';
+import type { Job } from '../model.js';
+import { jobColumns } from './rows.js';
+import type { JobRow, JobTables } from './tables.js';
+
+/** What is added to a job's counts. */
+export type Counts = Partial<
+  Pick<JobRow, 'unqueued' | 'started' | 'running' | 'done' | 'failed' | 'cancelled'>
+>;
+
+/**
+ * Adds to a job's counts, and ends it with its last item. Gives the job as it is then; undefined where there is none of this id.
+ * Counts are changed here alone, so that one transaction after the other sees them whole.
+ */
+export async function moveJob(
+  trx: Transaction<JobTables>,
+  id: string,
+  counts: Counts,
+  now: number,
+): Promise<Job | undefined> {
+  const { done = 0, failed = 0, cancelled = 0 } = counts;
+  const added = Object.entries(counts).map(([name, count]) => [name, sql`${sql.ref(name)} + ${count}`]);
+  return trx
+    .updateTable('jobs')
+    .set({
+      ...Object.fromEntries(added),
+      moved_at: now,
+      finished_at: sql`case when finished_at is null
+        and done + failed + cancelled + ${done + failed + cancelled} >= total
+        then cast(${now} as bigint) else finished_at end`,
+    })
+    .where('id', '=', id)
+    .returning(jobColumns)
+    .executeTakeFirst();
+}

@@ -1,0 +1,118 @@
+import { sql } from 'kysely';
+import type { Access } from '../../database/access.js';
+import type { JobStats, JobStore, Page } from './job-store.js';
+import { itemColumns, itemOf, jobColumns } from './rows.js';
+import type { JobTables } from './tables.js';
+
+/** What may be asked about jobs: one statement each, of which none reads the items of all. */
+export function createReads({
+  run,
+}: Access<JobTables>): Pick<
+  JobStore,
+  'job' | 'jobs' | 'items' | 'item' | 'openBytes' | 'openTenants' | 'expired' | 'known' | 'stats'
+> {
+  return {
+    job: (tenant, id) =>
+      run((db) =>
+        db
+          .selectFrom('jobs')
+          .select(jobColumns)
+          .where('id', '=', id)
+          .where('tenant_id', '=', tenant)
+          .executeTakeFirst(),
+      ),
+    async jobs(tenant, { limit, after }) {
+      const rows = await run((db) =>
+        db
+          .selectFrom('jobs')
+          .select(jobColumns)
+          .where('tenant_id', '=', tenant)
+          .$if(after !== undefined, (query) => query.where('id', '<', after ?? ''))
+          .orderBy('id', 'desc')
+          .limit(limit + 1)
+          .execute(),
+      );
+      return pageOf(rows, limit, ({ id }) => id);
+    },
+    async items(job, { limit, after = -1 }) {
+      const rows = await run((db) =>
+        db
+          .selectFrom('job_items')
+          .select(itemColumns)
+          .where('job_id', '=', job)
+          .where('idx', '>', after)
+          .orderBy('idx')
+          .limit(limit + 1)
+          .execute(),
+      );
+      return pageOf(rows.map(itemOf), limit, ({ index }) => index);
+    },
+    async item({ job, index }) {
+      const row = await run((db) =>
+        db
+          .selectFrom('job_items')
+          .select(itemColumns)
+          .where('job_id', '=', job)
+          .where('idx', '=', index)
+          .executeTakeFirst(),
+      );
+      return row && itemOf(row);
+    },
+    async openBytes(tenant) {
+      const row = await run((db) =>
+        db
+          .selectFrom('jobs')
+          .select(sql<number>`cast(coalesce(sum(bytes), 0) as bigint)`.as('bytes'))
+          .where('tenant_id', '=', tenant)
+          .where('finished_at', 'is', null)
+          .executeTakeFirstOrThrow(),
+      );
+      return row.bytes;
+    },
+    async openTenants() {
+      const rows = await run((db) =>
+        db.selectFrom('jobs').select('tenant_id').distinct().where('finished_at', 'is', null).execute(),
+      );
+      return rows.map(({ tenant_id }) => tenant_id);
+    },
+    expired: (endedBefore, most) =>
+      run((db) =>
+        db
+          .selectFrom('jobs')
+          .select(['id', 'tenant_id'])
+          .where('finished_at', 'is not', null)
+          .where('finished_at', '<', endedBefore)
+          .orderBy('finished_at')
+          .orderBy('id')
+          .limit(most)
+          .execute(),
+      ),
+    async known(ids) {
+      if (ids.length === 0) return [];
+      const rows = await run((db) => db.selectFrom('jobs').select('id').where('id', 'in', ids).execute());
+      return rows.map(({ id }) => id);
+    },
+    async stats() {
+      const waiting = sql`total - done - failed - cancelled - running`;
+      const row = await run((db) =>
+        db
+          .selectFrom('jobs')
+          .select([
+            sql<number>`cast(coalesce(sum(${waiting}), 0) as bigint)`.as('waiting'),
+            sql<number>`cast(coalesce(sum(running), 0) as bigint)`.as('running'),
+            sql<number | null>`min(case when ${waiting} > 0 then created_at end)`.as('oldestWaitingAt'),
+          ])
+          .where('finished_at', 'is', null)
+          .executeTakeFirstOrThrow(),
+      );
+      return row satisfies JobStats;
+    },
+  };
+}
+
+/** A page of rows, of which one more was read than it holds. */
+function pageOf<T, Next>(rows: T[], limit: number, nextOf: (last: T) => Next): Page<T, Next> {
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return { rows: page, next: rows.length > limit && last !== undefined ? nextOf(last) : null };
+}

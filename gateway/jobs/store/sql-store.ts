@@ -1,0 +1,48 @@
+import type { Access } from '../../database/access.js';
+import { rowsAPiece } from '../../database/rows-a-piece.js';
+import { slices } from '../../database/slices.js';
+import { handBackItems, startItems } from './begin-items.js';
+import { cancelJob } from './cancel.js';
+import { createJob } from './create.js';
+import { finishItems } from './finish.js';
+import type { JobStore } from './job-store.js';
+import { readOpen } from './open-items.js';
+import { forgetQueued, markQueued, readUnqueued } from './outbox.js';
+import { createReads } from './reads.js';
+import { removeJob } from './remove.js';
+import type { JobTables } from './tables.js';
+
+/** Jobs in the gateway's database. Many items are worked on in one transaction after the other, so that nobody waits long for one. */
+export function createJobStore(
+  access: Access<JobTables>,
+  { now = Date.now }: { now?: () => number } = {},
+): JobStore {
+  /** Each slice is a transaction. */
+  async function inSlices<T, R>(items: readonly T[], work: (slice: T[]) => Promise<R[]>): Promise<R[]> {
+    const results: R[] = [];
+    for (const slice of slices(items, rowsAPiece)) results.push(...(await work(slice)));
+    return results;
+  }
+
+  return {
+    ...createReads(access),
+    create: (job, inputs) => createJob(access, job, inputs, now()),
+    cancel: (tenant, id) => cancelJob(access, { tenant, id }, now()),
+    async unqueued({ most, idleMs }) {
+      await forgetQueued(access, now() - idleMs, now());
+      return readUnqueued(access, most);
+    },
+    async queued(items) {
+      for (const slice of slices(items, rowsAPiece)) await markQueued(access, slice, now());
+    },
+    open: (items) => inSlices(items, (slice) => readOpen(access, slice)),
+    start: (items) => inSlices(items, (slice) => startItems(access, slice, now())),
+    async handBack(items, { counted } = { counted: false }) {
+      for (const slice of slices(items, rowsAPiece)) {
+        await handBackItems(access, slice, { counted, now: now() });
+      }
+    },
+    finish: (items) => inSlices(items, (slice) => finishItems(access, slice, now())),
+    remove: (job) => removeJob(access, job),
+  };
+}

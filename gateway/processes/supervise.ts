@@ -1,0 +1,159 @@
+import cluster, { type Worker } from 'node:cluster';
+import { isatty } from 'node:tty';
+import type { Logger } from 'pino';
+import { createBackOff } from './back-off.js';
+import { closeWith } from './close-with.js';
+import { createExchange, tellMember } from './exchange.js';
+import { type Place, placeVariable, type Ready, type ToPrimary } from './messages.js';
+
+export interface SuperviseOptions {
+  /** Opens the log, the first time that there is something to tell. */
+  openLog(how: Pick<Ready, 'logLevel' | 'json'>): Promise<Pick<Logger, 'error'>>;
+}
+
+/** npm passes on a Ctrl-C that the terminal has sent too: that is one signal and not two. */
+const echoMs = 500;
+
+interface Slot {
+  number: number;
+  worker: Worker;
+  startedAt: number;
+  /** What it said once it served. */
+  ready: Ready | undefined;
+  waitAfter: (livedMs: number) => number;
+}
+
+/**
+ * Runs this very command in processes of their own, and starts another one where one ends that was not told to: what crashes in
+ * native code takes its process along, and no thread can be kept from that. The first starts alone, as it may have to make the
+ * database; what it has to say is written once, when all serve. A process that cannot start the first time ends all of them.
+ *
+ * It loads next to nothing, so that it costs little and has nothing that could fail. Should it be killed, each process ends by
+ * itself at once: its channel is closed then.
+ */
+export function supervise({ openLog }: SuperviseOptions): void {
+  // One process accepts its connections itself; several get them in turn, or the first to wake would take most.
+  const several = Number(process.env.HELPER_PROCESSES) > 1;
+  cluster.schedulingPolicy = several ? cluster.SCHED_RR : cluster.SCHED_NONE;
+  const slots = new Map<number, Slot>();
+  const waiting = new Set<NodeJS.Timeout>();
+  let first: Ready | undefined;
+  let phase: 'starting' | 'serving' | 'stopping' = 'starting';
+  let stoppingSince = 0;
+  let exitCode = 0;
+  let endAs = () => process.exit(exitCode);
+
+  const living = () => [...slots.values()].filter(({ worker }) => !worker.isDead());
+  const exchange = createExchange((than) =>
+    living()
+      .filter(({ worker, ready }) => ready && worker !== than)
+      .map(({ worker }) => worker),
+  );
+
+  function start(number: number): void {
+    const alone = living().length === 0;
+    const place: Place = { number, ports: first?.ports, alone };
+    const worker = cluster.fork({ [placeVariable]: JSON.stringify(place) });
+    closeWith(worker);
+    const waitAfter = slots.get(number)?.waitAfter ?? createBackOff();
+    const slot: Slot = { number, worker, startedAt: performance.now(), ready: undefined, waitAfter };
+    slots.set(number, slot);
+    worker.on('message', (message: ToPrimary) => {
+      if (message.kind === 'ready') becomeReady(slot, message);
+      else exchange.take(worker, message);
+    });
+    worker.on('exit', (code, signal) => ended(slot, code, signal as NodeJS.Signals | null));
+  }
+
+  function becomeReady(slot: Slot, ready: Ready): void {
+    slot.ready = ready;
+    if (phase !== 'starting') return;
+    if (!first) {
+      first = ready;
+      for (let number = 2; number <= ready.processes; number += 1) start(number);
+    }
+    if ([...slots.values()].some((each) => !each.ready)) return;
+    phase = 'serving';
+    // First, for whoever reads the next line may send a signal at once. Before, a signal ends all by itself.
+    process.on('SIGTERM', stop);
+    process.on('SIGINT', stop);
+    process.stdout.write(first.text);
+  }
+
+  function ended(slot: Slot, code: number | null, signal: NodeJS.Signals | null): void {
+    if (phase === 'starting') failed(code, signal);
+    else if (phase === 'serving') restart(slot, { code, signal });
+    else {
+      if (slot.ready && code !== 0) exitCode = 1;
+      if (living().length === 0) endAs();
+    }
+  }
+
+  function restart(slot: Slot, end: { code: number | null; signal: NodeJS.Signals | null }): void {
+    const wait = slot.waitAfter(performance.now() - slot.startedAt);
+    void tellEnd({ process: slot.number, ended_pid: slot.worker.process.pid, ...end, restart_ms: wait });
+    const timer = setTimeout(() => {
+      waiting.delete(timer);
+      start(slot.number);
+    }, wait);
+    waiting.add(timer);
+  }
+
+  /** Why is told by the process itself, unless it was not asked. */
+  function failed(code: number | null, signal: NodeJS.Signals | null): void {
+    if (signal) process.stderr.write(`helper-gateway: it was ended by ${signal} while it started\n`);
+    killAll();
+    process.exit(code ?? 1);
+  }
+
+  async function tellEnd(what: object): Promise<void> {
+    if (!first) return;
+    const logger = await openLog(first);
+    logger.error(what, 'a process ended that was not told to; another one is started');
+  }
+
+  function killAll(): void {
+    for (const { worker } of living()) worker.process.kill('SIGKILL');
+  }
+
+  function stop(signal: NodeJS.Signals): void {
+    if (phase === 'stopping') {
+      if (performance.now() - stoppingSince <= echoMs) return;
+      killAll();
+      process.exit(1);
+    }
+    phase = 'stopping';
+    stoppingSince = performance.now();
+    for (const timer of waiting) clearTimeout(timer);
+    for (const { ready, worker } of living()) {
+      // One that has not begun to serve has nothing to finish.
+      if (ready) tellMember(worker, { kind: 'signal', signal });
+      else worker.process.kill('SIGKILL');
+    }
+    if (living().length === 0) endAs();
+  }
+
+  function passHangups(): void {
+    if (process.platform === 'win32') return;
+    const terminal = [0, 1, 2].find((fd) => isatty(fd));
+    const onHangup = () => {
+      const isGone = terminal !== undefined && !isatty(terminal);
+      if (!isGone || phase !== 'serving') {
+        for (const { worker } of living()) tellMember(worker, { kind: 'signal', signal: 'SIGHUP' });
+        if (!isGone) return;
+      }
+      // By the signal's own way: Node cannot put a terminal back that is gone, and would abort.
+      endAs = () => {
+        process.off('SIGHUP', onHangup);
+        process.kill(process.pid, 'SIGHUP');
+        return undefined as never;
+      };
+      if (phase === 'serving') stop('SIGHUP');
+      else if (phase === 'starting') endAs();
+    };
+    process.on('SIGHUP', onHangup);
+  }
+
+  passHangups();
+  start(1);
+}

@@ -1,0 +1,116 @@
+import { performance } from 'node:perf_hooks';
+import type { Logger } from 'pino';
+import type { WorkerReport } from '../pool/task.js';
+import { type Closers, openTogether } from './closers.js';
+import type { Config } from './config.js';
+import { openCore } from './core.js';
+import type { Environment } from './helpers/helper-config.js';
+import type { LiveRegistry } from './helpers/live-registry.js';
+import { createDepartures } from './http/flow/departures.js';
+import { closeServer } from './http/server/close-server.js';
+import { createLifecycle, type Lifecycle } from './http/server/lifecycle.js';
+import { listen } from './http/server/listen.js';
+import { createHttpServer } from './http/server/server.js';
+import { type JobTuning, openJobs } from './jobs/open-jobs.js';
+import { createMetrics, type Metrics } from './metrics/metrics.js';
+import { loadForFirstCalls } from './pipeline/first-calls.js';
+import { createReadiness } from './pipeline/health.js';
+import type { Member } from './processes/member.js';
+import { shareChanges, shareMetrics } from './processes/share.js';
+import { createWorkerApp } from './worker-app.js';
+
+/** A process that works on jobs and takes no calls. */
+export interface Worker {
+  /** Where it answers those who watch it; undefined where no port was asked for. */
+  url: string | undefined;
+  registry: LiveRegistry;
+  engine: WorkerReport;
+  /** As `Gateway.reload` says. */
+  reload(changed?: Iterable<string>): Promise<void>;
+  /** Takes no more and hands back what has not begun: nobody sends anything here that would have to be waited for. */
+  drain(): Promise<void>;
+  /** Takes no more, finishes what runs, hands the rest back, frees everything. */
+  close(): Promise<void>;
+}
+
+export interface WorkerOptions {
+  /** Where plugins' own configuration is set. */
+  env?: Environment;
+  /** This process's place among several of this host. */
+  member?: Member | undefined;
+  /** For tests. */
+  jobs?: JobTuning;
+}
+
+/**
+ * Builds a worker from the configuration of the gateways whose jobs it takes, and starts it. Throws, with everything closed again,
+ * where a part cannot start; the message says what to change.
+ */
+export async function startWorker(
+  config: Config,
+  logger: Logger,
+  options: WorkerOptions = {},
+): Promise<Worker> {
+  return openTogether((closers) => compose(config, logger, options, closers));
+}
+
+async function compose(
+  config: Config,
+  logger: Logger,
+  { env = process.env, member, jobs: tuning }: WorkerOptions,
+  closers: Closers,
+): Promise<Worker> {
+  const started = performance.now();
+  const counts = member?.counts(config.processes, logger);
+  const core = await openCore({ config, logger, closers, env, counts });
+  const { work, registry, engine, store, keys } = core;
+  const jobs = await openJobs({ ...core, config, logger, closers, works: true, tuning });
+  const metrics = shareMetrics(
+    createMetrics({ ...work, keysAvailable: keys.available, readJobs: jobs.stats }),
+    member,
+  );
+  closers.add(shareChanges(store, keys, member));
+  const lifecycle = createLifecycle();
+  const url = await serveWatchers({ config, logger, closers, lifecycle, core, metrics });
+  logger.debug({ url, ms: Math.round(performance.now() - started) }, 'working');
+  void loadForFirstCalls({ pool: work.pool, logger });
+  jobs.start(metrics);
+
+  return {
+    url,
+    registry,
+    engine,
+    reload: core.reload,
+    async drain() {
+      lifecycle.enter('draining');
+      await jobs.stop();
+    },
+    async close() {
+      lifecycle.enter('closing');
+      await closers.close();
+    },
+  };
+}
+
+interface Watched {
+  config: Config;
+  logger: Logger;
+  closers: Closers;
+  lifecycle: Lifecycle;
+  core: Awaited<ReturnType<typeof openCore>>;
+  metrics: Metrics;
+}
+
+/** Listens for those who watch it, where a port is set for that. */
+async function serveWatchers(watched: Watched): Promise<string | undefined> {
+  const { config, logger, closers, lifecycle, core, metrics } = watched;
+  const { host, workPort: port, operatorToken, outputBytes } = config;
+  if (port === undefined) return undefined;
+  const { work, engine, keys, usage } = core;
+  const departures = closers.own(createDepartures({ bytes: outputBytes, onRoom: () => undefined }));
+  const readiness = createReadiness({ phase: lifecycle.phase, engine, keys, pool: work.pool });
+  const app = createWorkerApp({ readiness, metrics, usage, departures, operatorToken, logger });
+  const server = createHttpServer(lifecycle, app.callback());
+  closers.add(() => closeServer(server, 5_000));
+  return listen(server, { host, port, variable: 'HELPER_WORK_PORT' });
+}

@@ -1,0 +1,81 @@
+import { FairQueue, type Stop } from './fair-queue.js';
+import { type Job, refusalOf } from './group.js';
+import { type Chosen, isFree, Parked } from './parked.js';
+import { noMoreWork, type PoolError } from './pool-error.js';
+
+/** Tasks that wait for a thread, in the order in which their tenants come: shared by time, and by weight. */
+export class Waiting {
+  readonly #queue: FairQueue<Job>;
+  readonly #parked = new Parked();
+  readonly #estimateOf: (job: Job) => number;
+  #closed = false;
+
+  /** `estimateOf` gives the charge until a task's real time is known; `stopOf` is as `FairQueue` says. */
+  constructor(estimateOf: (job: Job) => number, stopOf?: (tenant: string) => Stop | undefined) {
+    this.#estimateOf = estimateOf;
+    this.#queue = new FairQueue(stopOf);
+  }
+
+  get size(): number {
+    return this.#queue.size + this.#parked.size;
+  }
+
+  push(job: Job): void {
+    const { tenant, weight } = job.asker;
+    this.#queue.push(tenant, job, weight);
+  }
+
+  /** Takes the next task that a thread can run now; undefined where there is none. */
+  take(): Chosen | undefined {
+    for (;;) {
+      const next = this.#parked.takeFree() ?? this.#choose();
+      if (!next || isFree(next.job)) return next;
+      // Every group has a thread for each task that may run; but for this one's none has taken the place of one that ended.
+      this.#parked.add(next);
+    }
+  }
+
+  #choose(): Chosen | undefined {
+    const next = this.#queue.shift(this.#estimateOf);
+    if (!next) return undefined;
+    const { tenant, item: job } = next;
+    const estimate = this.#estimateOf(job);
+    return { job, settle: (spent) => this.#queue.settle(tenant, estimate, spent) };
+  }
+
+  /** Takes out a task that waits; false where it does not. */
+  remove(job: Job): boolean {
+    if (this.#queue.remove(job.asker.tenant, job)) return true;
+    const chosen = this.#parked.take(job);
+    chosen?.settle(0);
+    return chosen !== undefined;
+  }
+
+  /** Why a task may not wait here; undefined where it may. */
+  refusalOf(job: Job): PoolError | undefined {
+    return refusalOf(job) ?? (this.#closed ? noMoreWork() : undefined);
+  }
+
+  /** Every task that waits for what cannot be had; what is removed meanwhile is passed over. */
+  *refused(): Iterable<[job: Job, refusal: PoolError]> {
+    for (const job of this.#all()) {
+      const refusal = this.refusalOf(job);
+      if (refusal) yield [job, refusal];
+    }
+  }
+
+  *#all(): Iterable<Job> {
+    for (const [, job] of this.#queue.items()) yield job;
+    for (const { job } of this.#parked.all()) yield job;
+  }
+
+  /** From now on nothing may wait here. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** Says that a tenant that might not start may do so now. */
+  look(tenant: string): void {
+    this.#queue.look(tenant);
+  }
+}

@@ -1,0 +1,205 @@
+import { isUtf8 } from 'node:buffer';
+import { mostLevels } from './json-scan.js';
+import { endOfEscape, endOfLiteral, endOfNumber, isDigit, type TokenEnd } from './json-tokens.js';
+
+/** A value that has ended. */
+export interface WalkedValue {
+  /** Objects and lists around it. */
+  depth: number;
+  /** Whether it is an element of a list, and no member of an object. */
+  inList: boolean;
+  /** Its first byte, and the one behind its last. */
+  start: number;
+  end: number;
+  /** Of a value of depth 2: names in it, at any depth. */
+  names: number;
+}
+
+/** Told of the outermost two levels only: what is deeper is part of a value of theirs. */
+export interface WalkListener {
+  /** A name of the outermost object, with its quotes. */
+  onName(start: number, end: number): void;
+  onValue(value: WalkedValue): void;
+}
+
+/** Why bytes are no JSON that is taken; the message continues "must …". */
+export class JsonFault extends Error {
+  /** Whether it is JSON, and the value that is being read is not taken. */
+  readonly isOfValue: boolean;
+
+  constructor(message: string, { isOfValue = false } = {}) {
+    super(message);
+    this.isOfValue = isOfValue;
+  }
+}
+
+/** Levels in all: those of an input, in a list, in an object. */
+const mostOpen = mostLevels + 2;
+
+type Expected = 'value' | 'value or ]' | 'name' | 'name or }' | 'colon' | 'more' | 'end';
+
+const quote = 0x22;
+const comma = 0x2c;
+const backslash = 0x5c;
+const openList = 0x5b;
+const closeList = 0x5d;
+const openObject = 0x7b;
+const closeObject = 0x7d;
+
+/**
+ * Judges JSON text (RFC 8259, in UTF-8) a stretch at a time and tells where its outer values stand, making nothing of them: so a
+ * body of many megabytes keeps nobody waiting, and what is taken out of it stays as it was written. Throws a `JsonFault`. Own
+ * code because `JSON.parse` cannot be interrupted, and packages that can make an object or an event of every value.
+ */
+export class JsonWalk {
+  readonly #bytes: Uint8Array;
+  readonly #listener: WalkListener;
+  #at: number;
+  #expects: Expected = 'value';
+  /** Where what is open began, the outermost first. */
+  readonly #open: { start: number; isList: boolean }[] = [];
+  #string: { start: number; isName: boolean } | undefined;
+  #names = 0;
+
+  constructor(bytes: Uint8Array, listener: WalkListener) {
+    this.#bytes = bytes;
+    this.#listener = listener;
+    // A byte order mark.
+    this.#at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+  }
+
+  /** Walks over about this many bytes; false once all have been walked over. */
+  step(most: number): boolean {
+    const until = Math.min(this.#at + most, this.#bytes.length);
+    while (this.#at < until) {
+      if (this.#string) this.#goThroughString(until);
+      else this.#takeToken();
+    }
+    if (this.#at < this.#bytes.length) return true;
+    if (this.#expects !== 'end') throw new JsonFault('be JSON that is complete: it breaks off');
+    return false;
+  }
+
+  #takeToken(): void {
+    const byte = this.#bytes[this.#at] as number;
+    if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) this.#at += 1;
+    else if (this.#expects === 'more') this.#takeSeparator(byte);
+    else if (this.#expects === 'colon') this.#takeColon(byte);
+    else if (this.#expects === 'name' || this.#expects === 'name or }') this.#takeName(byte);
+    else if (this.#expects === 'end') this.#fail();
+    else this.#takeValue(byte);
+  }
+
+  #takeValue(byte: number): void {
+    if (byte === closeList && this.#expects === 'value or ]') this.#close();
+    else if (byte === openObject || byte === openList) this.#openAt(byte === openList);
+    else if (byte === quote) this.#beginString(false);
+    else if (byte === 0x2d || isDigit(byte)) this.#takePlain(endOfNumber(this.#bytes, this.#at));
+    else this.#takePlain(endOfLiteral(this.#bytes, this.#at));
+  }
+
+  #openAt(isList: boolean): void {
+    if (this.#open.length === mostOpen) {
+      throw new JsonFault(`not be nested more than ${mostLevels} levels deep`, { isOfValue: true });
+    }
+    this.#open.push({ start: this.#at, isList });
+    this.#expects = isList ? 'value or ]' : 'name or }';
+    this.#at += 1;
+  }
+
+  #close(): void {
+    const { start } = this.#open.pop() as { start: number };
+    this.#at += 1;
+    this.#ended(start);
+  }
+
+  #takeSeparator(byte: number): void {
+    const { isList } = this.#open.at(-1) as { isList: boolean };
+    if (byte === (isList ? closeList : closeObject)) {
+      this.#close();
+      return;
+    }
+    if (byte !== comma) this.#fail();
+    this.#expects = isList ? 'value' : 'name';
+    this.#at += 1;
+  }
+
+  #takeName(byte: number): void {
+    if (byte === closeObject && this.#expects === 'name or }') this.#close();
+    else if (byte === quote) this.#beginString(true);
+    else this.#fail();
+  }
+
+  #takeColon(byte: number): void {
+    if (byte !== 0x3a) this.#fail();
+    this.#expects = 'value';
+    this.#at += 1;
+  }
+
+  #beginString(isName: boolean): void {
+    this.#string = { start: this.#at, isName };
+    this.#at += 1;
+  }
+
+  #goThroughString(until: number): void {
+    const bytes = this.#bytes;
+    const from = this.#at;
+    let at = from;
+    let isAscii = true;
+    // A character is not cut.
+    while (at < until || isContinuation(bytes[at])) {
+      const byte = bytes[at] as number;
+      if (byte === quote) break;
+      if (byte < 0x20) this.#fail(at);
+      if (byte > 0x7f) isAscii = false;
+      at = byte === backslash ? this.#endOf(endOfEscape(bytes, at)) : at + 1;
+    }
+    if (!isAscii && !isUtf8(bytes.subarray(from, at))) throw new JsonFault('be UTF-8 text');
+    this.#at = at;
+    if (at < until && bytes[at] === quote) this.#endString();
+  }
+
+  #endString(): void {
+    const { start, isName } = this.#string as { start: number; isName: boolean };
+    this.#string = undefined;
+    this.#at += 1;
+    if (!isName) {
+      this.#ended(start);
+      return;
+    }
+    this.#names += 1;
+    if (this.#open.length === 1) {
+      this.#listener.onName(start, this.#at);
+      this.#names = 0;
+    }
+    this.#expects = 'colon';
+  }
+
+  #takePlain(found: TokenEnd): void {
+    const start = this.#at;
+    this.#at = this.#endOf(found);
+    this.#ended(start);
+  }
+
+  #endOf(found: TokenEnd): number {
+    return 'end' in found ? found.end : this.#fail(found.wrong);
+  }
+
+  #ended(start: number): void {
+    const depth = this.#open.length;
+    this.#expects = depth === 0 ? 'end' : 'more';
+    if (depth > 2) return;
+    const inList = this.#open.at(-1)?.isList === true;
+    this.#listener.onValue({ depth, inList, start, end: this.#at, names: this.#names });
+    if (depth === 2) this.#names = 0;
+  }
+
+  #fail(at = this.#at): never {
+    if (at >= this.#bytes.length) throw new JsonFault('be JSON that is complete: it breaks off');
+    throw new JsonFault(`be JSON: what stands at byte ${at} cannot stand there`);
+  }
+}
+
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80;
+}

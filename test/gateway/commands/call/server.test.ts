@@ -1,0 +1,176 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { createInput } from '../../../../gateway/commands/call/read-file.js';
+import { runThere } from '../../../../gateway/commands/call/server/call-there.js';
+import { namesServer } from '../../../../gateway/commands/call/server/names-server.js';
+import { startTestGateway, type TestGateway } from '../../harness.js';
+
+const examplePicture = fileURLToPath(new URL('../../../../../plugins/media/example.jpg', import.meta.url));
+
+describe('call --server', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'call-server-'));
+  let api: TestGateway;
+
+  before(async () => {
+    api = await startTestGateway({ HELPER_RATE: '0' });
+  });
+  after(async () => {
+    await api.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function run(
+    words: string[],
+    {
+      key = api.key as string | null,
+      stdin = '',
+      server = api.url,
+      signal = new AbortController().signal,
+    } = {},
+  ) {
+    const out: Uint8Array[] = [];
+    let stderr = '';
+    const code = await runThere(['--server', server, ...words], {
+      key: key ?? undefined,
+      input: createInput(Readable.from([Buffer.from(stdin)]), 1e6),
+      screen: {
+        stdout: { write: (data) => out.push(Buffer.from(data as string)) },
+        stderr: { write: (text) => (stderr += text) },
+      },
+      signal,
+    });
+    const bytes = Buffer.concat(out);
+    return { code, bytes, stdout: bytes.toString(), stderr };
+  }
+
+  it('is meant where --server is an option, and no value', () => {
+    expect(namesServer(['text/x', '--server', 'http://h'])).to.equal(true);
+    expect(namesServer(['--server=http://h'])).to.equal(true);
+    expect(namesServer(['text/x', '--set', '--server=1'])).to.equal(false);
+    expect(namesServer(['text/x', '--', '--server'])).to.equal(false);
+  });
+
+  it('answers as a call here does: data, bytes, errors, standard input', async () => {
+    expect(await run(['text/remove-stopwords', '--text', 'the cat'])).to.include({
+      code: 0,
+      stdout: '{"text":" cat"}\n',
+    });
+    expect((await run(['text/remove-stopwords', '--text', '-'], { stdin: 'the cat' })).stdout).to.equal(
+      '{"text":" cat"}\n',
+    );
+    expect(
+      JSON.parse((await run(['text/diff-two-strings', '--a', '', '--b', 'x', '--patch', '--json'])).stdout)
+        .data.diff,
+    ).to.match(/^--- /);
+    const { code, stderr } = await run(['media/add-border', '--width', 'abc', '--widht', '3']);
+    expect(code).to.equal(1);
+    expect(stderr).to.include('width must be').and.to.include('widht is not a parameter');
+    const out = join(folder, 'one.webp');
+    expect((await run(['media/add-border', '--format', 'webp', '--out', out, examplePicture])).code).to.equal(
+      0,
+    );
+    expect(readFileSync(out).subarray(8, 12).toString()).to.equal('WEBP');
+  });
+
+  it('makes jobs of many files, each told and written by itself', async () => {
+    const files = Array.from({ length: 5 }, (_, at) => {
+      const file = join(folder, `p${at}.jpg`);
+      writeFileSync(file, at === 3 ? 'no picture' : readFileSync(examplePicture));
+      return file;
+    });
+    const into = join(folder, 'bordered');
+    const { code, stdout } = await run([
+      'media/add-border',
+      '--format',
+      'jpg',
+      ...files,
+      join(folder, 'none.jpg'),
+      '--out-dir',
+      into,
+    ]);
+    expect(code).to.equal(1);
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines).to.have.length(6);
+    expect(lines.find(({ file }) => file === files[3]).error.code).to.equal('bad_image');
+    expect(lines.find(({ file }) => file.endsWith('none.jpg')).error.details[0].problem).to.include(
+      'there is no file',
+    );
+    expect(readdirSync(into).sort()).to.deep.equal(['p0.jpg', 'p1.jpg', 'p2.jpg', 'p4.jpg']);
+  });
+
+  it('sends a file that is for all once, with each job', async () => {
+    const into = join(folder, 'marked');
+    const files = ['m1.jpg', 'm2.jpg'].map((name) => join(folder, name));
+    for (const file of files) writeFileSync(file, readFileSync(examplePicture));
+    const { code, stderr } = await run([
+      'media/add-watermark',
+      '--mark',
+      examplePicture,
+      '--format',
+      'jpg',
+      ...files,
+      '--out-dir',
+      into,
+    ]);
+    expect([code, stderr]).to.deep.equal([0, '']);
+    expect(readdirSync(into).sort()).to.deep.equal(['m1.jpg', 'm2.jpg']);
+  });
+
+  it('cancels the job that was being made when it was given up, and tells of no failure', async () => {
+    const stopping = new AbortController();
+    const seen: string[] = [];
+    const server = createServer((request, response) => {
+      seen.push(`${request.method} ${request.url}`);
+      if (request.url === '/openapi.json') response.writeHead(404).end();
+      else if (request.method === 'DELETE') response.end('{}');
+      else
+        request.resume().on('end', () => {
+          stopping.abort();
+          setImmediate(() => response.end('{"ok":true,"data":{"id":"job_1"},"meta":{}}'));
+        });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const { code, stdout, stderr } = await run(['a/b', examplePicture, examplePicture, '--out-dir', folder], {
+      server: `http://127.0.0.1:${port}`,
+      signal: stopping.signal,
+    });
+    server.closeAllConnections();
+    server.close();
+    expect(seen).to.deep.equal(['GET /openapi.json', 'POST /jobs', 'DELETE /jobs/job_1']);
+    expect([code, stdout, stderr]).to.deep.equal([130, '', '']);
+  });
+
+  it('tells once what holds for all, and ends with 1; with 2 where there is no such helper', async () => {
+    const many = await run(
+      ['media/add-border', examplePicture, examplePicture, '--out-dir', join(folder, 'none')],
+      { key: null },
+    );
+    expect(many.code).to.equal(1);
+    expect(many.stderr.match(/key_missing/g)).to.have.length(1);
+    expect(existsSync(join(folder, 'none'))).to.equal(false);
+    const unknown = await run(['media/add-boarder']);
+    expect(unknown.code).to.equal(2);
+    expect(unknown.stderr).to.include('did you mean "media/add-border"');
+    expect((await run(['text/remove-stopwords'], { server: 'ftp://x' })).stderr).to.include('server must be');
+    expect((await run(['text/remove-stopwords'], { server: 'http://127.0.0.1:9' })).stderr).to.include(
+      'No gateway can be reached',
+    );
+  });
+
+  it('lists helpers, and the parameters of one', async () => {
+    expect((await run(['--help'])).stdout).to.include('media/add-border');
+    const { code, stdout } = await run(['media/add-watermark', '--help']);
+    expect(code).to.equal(0);
+    expect(stdout).to.include('--opacity VALUE').and.to.include('--mark FILE');
+  });
+});

@@ -1,0 +1,166 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Router from '@koa/router';
+import Koa from 'koa';
+import { pino } from 'pino';
+import { openDatabase } from '../../../../gateway/database/open-database.js';
+import { HelperShelf } from '../../../../gateway/helpers/live-registry.js';
+import { loadRegistry } from '../../../../gateway/helpers/load-registry.js';
+import { builtinPlugins } from '../../../../gateway/helpers/package-paths.js';
+import { createArrivals } from '../../../../gateway/http/flow/arrivals.js';
+import { createDepartures } from '../../../../gateway/http/flow/departures.js';
+import { jobRoutes, jobsPath } from '../../../../gateway/jobs/api/routes.js';
+import { createJobs, type JobsParts } from '../../../../gateway/jobs/create-jobs.js';
+import type { JobStore } from '../../../../gateway/jobs/store/job-store.js';
+import { createJobStore } from '../../../../gateway/jobs/store/sql-store.js';
+import type { JobTables } from '../../../../gateway/jobs/store/tables.js';
+import type { KeyVerdict } from '../../../../gateway/keys/verifier.js';
+import type { Limiter } from '../../../../gateway/limits/limiter.js';
+import { migrations } from '../../../../gateway/migrations.js';
+import { dispatch } from '../../../../gateway/pipeline/dispatch.js';
+import { observe } from '../../../../gateway/pipeline/observe.js';
+import { respond } from '../../../../gateway/pipeline/respond.js';
+import { unrouted } from '../../../../gateway/pipeline/route.js';
+import type { CallState } from '../../../../gateway/pipeline/state.js';
+import { tellNoMore } from '../../../../gateway/pipeline/tell-fault.js';
+import { createSource } from '../../../../gateway/source/fetch.js';
+import { createVocabulary } from '../../../../schemas/vocabulary/vocabulary.js';
+import { fixture } from '../../../fixtures.js';
+import type { Answer, CallInit } from '../../harness.js';
+
+/** Bounds that a test can pass quickly. */
+export const bounds = { maxJobBytes: 400_000, maxFileBytes: 20_000, maxTextBytes: 8_000 };
+
+/** The API of jobs alone, over a real database: nothing works on the jobs but the test. */
+export interface JobApi {
+  url: string;
+  store: JobStore;
+  /** What lies in the result store. */
+  stored: Map<string, Uint8Array>;
+  /** Tenants that were told of as having a new job. */
+  woken: string[];
+  /** Lines of the log, and codes in the metrics. */
+  log: Record<string, unknown>[];
+  codes: string[];
+  /** Bytes that are held for calls. */
+  held(): number;
+  /** What a test may break. */
+  broken: Partial<JobsParts> & { put?: (name: string) => void; take?: Limiter['take'] };
+  /** `key` is the tenant's name, and behind a `!` the key's scopes; by default `acme`. */
+  call(path: string, init?: CallInit): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+export async function startJobApi({ maxOpenBytes = 1e9 } = {}): Promise<JobApi> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'helper-gateway-'));
+  const database = await openDatabase({ dataDir }, { migrations, create: true });
+  const store = createJobStore(database.access<JobTables>());
+  const broken: JobApi['broken'] = {};
+  const stored = new Map<string, Uint8Array>();
+  const [woken, codes, log]: [string[], string[], Record<string, unknown>[]] = [[], [], []];
+  const results: JobsParts['results'] = {
+    async put(name, bytes) {
+      broken.put?.(name);
+      stored.set(name, Uint8Array.from(bytes));
+    },
+    async get(name) {
+      const bytes = stored.get(name);
+      return bytes && Buffer.from(bytes);
+    },
+    async removeAll(prefix) {
+      for (const name of stored.keys()) if (name.startsWith(`${prefix}/`)) stored.delete(name);
+    },
+  };
+  const jobs = createJobs({
+    store: { ...store, create: (...given) => (broken.store?.create ?? store.create)(...given) },
+    results,
+    ttlSeconds: 3600,
+    maxOpenBytes: maxOpenBytes,
+    onCreated: (tenant) => void woken.push(tenant),
+    refusal: () => broken.refusal?.(),
+  });
+  const folders = [builtinPlugins, fixture('plugins/openapi'), fixture('plugins/files')];
+  const registry = new HelperShelf(await loadRegistry(folders, createVocabulary()));
+  const arrivals = createArrivals({ most: 100, bytes: 2_000_000, largest: 1_000_000 });
+  const source = createSource({ origins: ['http://127.0.0.1:9100'], timeoutMs: 1000, maxBytes: 1000 });
+  const headers = { ratelimit: '"rate";r=1;t=1' };
+  const limiter: Limiter = {
+    take: (tenant) => broken.take?.(tenant) ?? { allowed: true, headers, settle: () => undefined },
+    close: () => undefined,
+  };
+  const routes = jobRoutes({
+    jobs,
+    registry,
+    webhooks: source,
+    keys: { verify: async (key) => verdictOf(key) },
+    limiter,
+    limitsOf: () => ({ rate: 0, burst: 0, monthlyQuota: 5, inFlight: null }) as never,
+    arrivals,
+    bodyLimits: bounds,
+    maxJobBytes: bounds.maxJobBytes,
+  });
+  const departures = createDepartures({ bytes: 1_000_000, onRoom: () => undefined });
+  const app = new Koa<CallState>();
+  const logger = pino({ level: 'info' }, { write: (line) => void log.push(JSON.parse(line)) });
+  const metrics = { observe: ({ code }: { code: string }) => void codes.push(code) };
+  app.use(observe({ logger, metrics, usage: { record: () => codes.push('counted as a call') } }));
+  app.use(respond(departures, tellNoMore));
+  app.use(
+    dispatch(registry, () => {
+      const router = new Router<CallState>({ sensitive: true, strict: true });
+      for (const { path, method, handle } of routes) router.register(path, [method], handle);
+      return router;
+    }),
+  );
+  app.use(unrouted(registry, [{ path: jobsPath }]));
+  app.on('error', () => undefined);
+  const server = createServer(app.callback());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    ...{ url, store, stored, woken, log, codes, broken },
+    held: () => arrivals.stats().bytes,
+    call: (path, init) => call(url, path, init),
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await source.close();
+      arrivals.close();
+      departures.close();
+      await database.close();
+      await rm(dataDir, { recursive: true });
+    },
+  };
+}
+
+function verdictOf(key: string): KeyVerdict {
+  const [name = '', scopes] = key.split('!');
+  const limits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
+  return {
+    state: 'active',
+    tenant: { id: `ten_${name}`, name, weight: 1, limits },
+    key: { id: `key_${name}`, scopes: scopes ? scopes.split(',') : null },
+  } as KeyVerdict;
+}
+
+async function call(base: string, path: string, { key = 'acme', body, headers, ...rest }: CallInit = {}) {
+  const isObject = typeof body === 'object' && Object.getPrototypeOf(body) === Object.prototype;
+  const response = await fetch(`${base}${path}`, {
+    ...(body === undefined
+      ? {}
+      : { method: 'POST', body: isObject ? JSON.stringify(body) : (body as BodyInit) }),
+    headers: {
+      ...(isObject ? { 'content-type': 'application/json' } : {}),
+      ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+      ...(headers as Record<string, string>),
+    },
+    ...rest,
+  });
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') && bytes.length > 0;
+  const json = isJson ? JSON.parse(new TextDecoder().decode(bytes)) : undefined;
+  return { status: response.status, headers: response.headers, bytes, json };
+}

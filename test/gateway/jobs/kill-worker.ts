@@ -1,0 +1,12 @@
+/** Works on jobs, with leases and looks so short that a test need not wait for them, and says when it does; ended by `kill -9`. */
+import { writeSync } from 'node:fs';
+import { pino } from 'pino';
+import { loadConfig } from '../../../gateway/config.js';
+import { startWorker } from '../../../gateway/worker.js';
+
+const [prefix = ''] = process.argv.slice(2);
+const logger = pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }));
+await startWorker(loadConfig(process.env), logger, {
+  jobs: { queue: { leaseMs: 600, prefix }, pollMs: 50 },
+});
+writeSync(1, 'working\n');

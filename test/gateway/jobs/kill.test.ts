@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import type { Database } from '../../../gateway/database/database.js';
+import { createJobId } from '../../../gateway/jobs/job-id.js';
+import { createJobStore } from '../../../gateway/jobs/store/sql-store.js';
+import type { JobTables } from '../../../gateway/jobs/store/tables.js';
+import type { DeliveryTables } from '../../../gateway/jobs/webhooks/tables.js';
+import { createKeyAdmin } from '../../../gateway/keys/admin.js';
+import { createKeyStore } from '../../../gateway/keys/sql-store.js';
+import type { UsageTables } from '../../../gateway/usage/tables.js';
+import { fixture } from '../../fixtures.js';
+import { until } from '../../until.js';
+import { startChild } from '../child.js';
+import {
+  createPostgresDatabase,
+  createSqliteDatabase,
+  requirePostgres,
+  type TestDatabase,
+} from '../databases.js';
+import { forget, REDIS_URL } from '../limits/redis-servers.js';
+import { signing } from '../signing/signing.js';
+import { requireRedis } from './queue/queues.js';
+
+const kills = Number(process.env.TEST_JOB_KILLS ?? 2);
+const itemsOfJob = 24;
+const worker = fileURLToPath(new URL('./kill-worker.js', import.meta.url));
+
+const backends = [
+  { name: 'SQLite', create: createSqliteDatabase, hasRedis: false, require: () => {} },
+  { name: 'PostgreSQL', create: createPostgresDatabase, hasRedis: false, require: requirePostgres },
+  {
+    name: 'Redis and PostgreSQL',
+    create: createPostgresDatabase,
+    hasRedis: true,
+    async require(this: Mocha.Context) {
+      await requirePostgres.call(this);
+      await requireRedis.call(this);
+    },
+  },
+];
+
+for (const { name, create, hasRedis, require } of backends) {
+  describe(`jobs whose workers are killed, with ${name}`, () => {
+    let place: TestDatabase;
+    let database: Database;
+    let folder: string;
+    let prefix: string;
+    before(require);
+    beforeEach(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'helper-gateway-jobs-'));
+      prefix = `test:${randomBytes(6).toString('hex')}`;
+      place = await create();
+      database = await place.connect();
+    });
+    afterEach(async () => {
+      await place.drop();
+      if (hasRedis) await forget(REDIS_URL, prefix);
+      await rm(folder, { recursive: true });
+    });
+
+    function environment(): NodeJS.ProcessEnv {
+      return {
+        PATH: process.env.PATH,
+        HELPER_DATA_DIR: place.kind === 'sqlite' ? place.location : folder,
+        ...(place.kind === 'postgres' ? { DATABASE_URL: place.location } : {}),
+        ...(hasRedis ? { REDIS_URL } : {}),
+        HELPER_PLUGINS: fixture('plugins/pool'),
+        HELPER_POOL_THREADS: '1',
+        HELPER_IMAGE_ENGINE: 'jimp',
+      };
+    }
+
+    it(`end each item once, whenever that is: ${kills} times`, async function () {
+      this.timeout(60_000 + kills * 20_000);
+      const store = createJobStore(database.access<JobTables>());
+      const admin = createKeyAdmin({
+        store: createKeyStore(database.access()),
+        signing,
+        services: () => ['sleep'],
+      });
+      const tenant = await admin.createTenant('acme', 'test');
+      const key = await admin.issueKey('acme', {}, 'test');
+      const made: string[] = [];
+      const inputs = Array.from({ length: itemsOfJob }, (_, at) => ({
+        json: JSON.stringify(at % 8 === 7 ? { ms: 'wrong' } : { ms: 5 + (at % 4) * 10 }),
+        files: [],
+      }));
+
+      async function make(): Promise<void> {
+        const id = createJobId();
+        await store.create(
+          {
+            ...{ id, tenant_id: tenant.id, key_id: key.id, service: 'sleep' },
+            webhook_url: 'https://webhooks.invalid/told',
+          },
+          inputs,
+        );
+        made.push(id);
+      }
+
+      async function hasEnded(): Promise<boolean> {
+        const job = await store.job(tenant.id, made.at(-1) as string);
+        return job?.finished_at !== null;
+      }
+
+      function start() {
+        return startChild(process.execPath, [worker, prefix], { env: environment() });
+      }
+
+      await make();
+      for (let killed = 0; killed < kills; killed += 1) {
+        if (await hasEnded()) await make();
+        const child = start();
+        await child.until(() => child.stdout().includes('working'));
+        await sleep(Math.random() * 400);
+        child.process.kill('SIGKILL');
+        await child.ended;
+      }
+      const last = start();
+      await until(hasEnded);
+      last.process.kill('SIGTERM');
+      await last.ended;
+
+      const wrong = inputs.filter((_, at) => at % 8 === 7).length;
+      for (const id of made) {
+        expect(await store.job(tenant.id, id)).to.include({
+          done: itemsOfJob - wrong,
+          failed: wrong,
+          cancelled: 0,
+        });
+      }
+      const usage = await database
+        .access<UsageTables>()
+        .run((db) => db.selectFrom('usage_daily').selectAll().execute());
+      const sum = (of: 'calls' | 'errors_client') => usage.reduce((all, row) => all + Number(row[of]), 0);
+      expect(sum('calls')).to.equal(made.length * itemsOfJob);
+      expect(sum('errors_client')).to.equal(made.length * wrong);
+      const told = await database
+        .access<DeliveryTables>()
+        .run((db) => db.selectFrom('webhook_deliveries').select('payload').execute());
+      expect(told.map(({ payload }) => JSON.parse(payload).data.id).sort()).to.deep.equal([...made].sort());
+    });
+  });
+}

@@ -1,0 +1,125 @@
+import pg from 'pg';
+import type { JobQueue } from '../../../../gateway/jobs/queue/job-queue.js';
+import { jobSchema, openPostgresQueue } from '../../../../gateway/jobs/queue/postgres-queue.js';
+import { openRedisQueue } from '../../../../gateway/jobs/queue/redis-queue.js';
+import { createSqliteQueue } from '../../../../gateway/jobs/queue/sqlite-queue.js';
+import { skipWithout } from '../../../needs.js';
+import { connect, createPostgresDatabase, createSqliteDatabase, requirePostgres } from '../../databases.js';
+import { answers, forget, freshPrefix, REDIS_URL, withClient } from '../../limits/redis-servers.js';
+
+/** Where queues keep their items; also for another process. */
+export interface QueueAddress {
+  kind: 'sqlite' | 'redis' | 'postgres';
+  /** A data folder, a prefix, or a url. */
+  location: string;
+}
+
+/** An empty place for one test. */
+export interface QueuePlace extends QueueAddress {
+  /** One more process's view of it; closed by `drop` at the latest. */
+  open(options?: { leaseMs?: number }): Promise<JobQueue>;
+  /** How much lies there: rows, or keys. What BullMQ keeps of events counts where it is much. */
+  left(): Promise<number>;
+  drop(): Promise<void>;
+}
+
+/** The kinds of places; `require` skips what follows where one cannot be had. */
+export const queuePlaces = [
+  { name: 'SQLite', require: () => {}, create: createSqlitePlace },
+  { name: 'Redis', require: requireRedis, create: createRedisPlace },
+  { name: 'PostgreSQL', require: requirePostgres, create: createPostgresPlace },
+];
+
+const logger = { debug() {}, info() {}, warn() {} };
+const muchOfEvents = 1_000;
+
+export async function openQueue(
+  { kind, location }: QueueAddress,
+  options: { leaseMs?: number } = {},
+): Promise<JobQueue> {
+  if (kind === 'redis') return openRedisQueue({ url: REDIS_URL, prefix: location, logger, ...options });
+  if (kind === 'postgres') return openPostgresQueue({ url: location, logger, ...options });
+  const database = await connect({ kind, location });
+  const queue = createSqliteQueue(database.access(), options);
+  return {
+    ...queue,
+    async close() {
+      await queue.close();
+      await database.close();
+    },
+  };
+}
+
+export async function requireRedis(this: Mocha.Context): Promise<void> {
+  if (!(await answers(REDIS_URL))) skipWithout(this, `Redis (TEST_REDIS_URL, else ${REDIS_URL})`);
+}
+
+async function createSqlitePlace(): Promise<QueuePlace> {
+  const database = await createSqliteDatabase();
+  const access = (await database.connect()).access<{ job_queue: { place: number } }>();
+  const left = () => access.run((db) => db.selectFrom('job_queue').select('place').execute());
+  return queuePlace(
+    { kind: 'sqlite', location: database.location },
+    async () => (await left()).length,
+    database.drop,
+  );
+}
+
+async function createRedisPlace(): Promise<QueuePlace> {
+  const prefix = freshPrefix();
+  async function left(): Promise<number> {
+    return withClient(REDIS_URL, async (client) => {
+      let count = 0;
+      for (const key of await client.keys(`${prefix}*`)) {
+        // One that is there for a moment after each look for lost leases.
+        if (key.endsWith(':stalled-check')) continue;
+        count += key.endsWith(':events') ? Math.floor((await client.xlen(key)) / muchOfEvents) : 1;
+      }
+      return count;
+    });
+  }
+  const location = prefix.slice(0, -1);
+  return queuePlace({ kind: 'redis', location }, left, () => forget(REDIS_URL, prefix));
+}
+
+async function createPostgresPlace(): Promise<QueuePlace> {
+  const { location, drop } = await createPostgresDatabase();
+  const schema = jobSchema(new URL(location).searchParams.get('options')?.split('=')[1] ?? '');
+  async function left(): Promise<number> {
+    const client = new pg.Client({ connectionString: location });
+    await client.connect();
+    try {
+      const tables = await client.query('select tablename from pg_tables where schemaname = $1', [schema]);
+      let count = 0;
+      for (const { tablename } of tables.rows) {
+        const { rows } = await client.query(`select count(*)::int as n from ${schema}.${tablename}`);
+        count += tablename === 'event' ? Math.floor(rows[0].n / muchOfEvents) : rows[0].n;
+      }
+      return count;
+    } finally {
+      await client.end();
+    }
+  }
+  return queuePlace({ kind: 'postgres', location }, left, drop);
+}
+
+function queuePlace(
+  address: QueueAddress,
+  left: () => Promise<number>,
+  drop: () => Promise<void>,
+): QueuePlace {
+  const opened: JobQueue[] = [];
+  return {
+    ...address,
+    left,
+    async open(options) {
+      const queue = await openQueue(address, options);
+      opened.push(queue);
+      return queue;
+    },
+    async drop() {
+      for (const queue of opened) await queue.close();
+      await drop();
+    },
+  };
+}

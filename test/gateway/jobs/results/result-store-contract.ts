@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import { expect } from 'chai';
+import type { ResultStore } from '../../../../gateway/jobs/results/result-store.js';
+import { rejection } from '../../keys/key-store-contract.js';
+
+async function all<T>(given: AsyncIterable<T>): Promise<T[]> {
+  const items: T[] = [];
+  for await (const item of given) items.push(item);
+  return items;
+}
+
+/** What every store of results does; `open` gives one more view of the same, which is empty before the first test. */
+export function resultStoreTests(open: () => ResultStore): void {
+  let store: ResultStore;
+  beforeEach(() => {
+    store = open();
+  });
+  afterEach(() => store.close());
+
+  it('gives back what was put, also to another process', async () => {
+    const other = open();
+    for (const size of [0, 1, 20_000, 3_000_000]) {
+      const bytes = randomBytes(size);
+      await store.put('job_a/out/0', bytes);
+      expect((await other.get('job_a/out/0'))?.equals(bytes)).to.equal(true);
+    }
+    expect(await other.id()).to.equal(await store.id());
+    await other.close();
+    await store.removeAll('job_a');
+  });
+
+  it('has nothing under a name that was not put', async () => {
+    await store.put('job_a/in/1/file', Buffer.from('x'));
+    expect(await store.get('job_a/in/1/logo')).to.equal(undefined);
+    expect(await store.get('job_b/in/1/file')).to.equal(undefined);
+    await store.removeAll('job_a');
+  });
+
+  it('removes what lies below a prefix, and nothing beside it', async () => {
+    const names = ['job_a/in/0/file', 'job_a/in/1/file', 'job_a/out/0', 'job_ab/out/0'];
+    for (const name of names) await store.put(name, Buffer.from(name));
+    await store.removeAll('job_a/in');
+    const left = await Promise.all(names.map((name) => store.get(name)));
+    expect(left.map((bytes) => bytes?.toString())).to.deep.equal([undefined, undefined, ...names.slice(2)]);
+    expect((await all(store.prefixes())).sort()).to.deep.equal(['job_a', 'job_ab']);
+    await Promise.all([store.removeAll('job_a'), store.removeAll('job_a')]);
+    await store.removeAll('job_none');
+    expect(await store.get('job_a/out/0')).to.equal(undefined);
+    expect(await all(store.prefixes())).to.deep.equal(['job_ab']);
+    await store.removeAll('job_ab');
+  });
+
+  it('takes many at a time, and lists and removes more than a page of them', async () => {
+    const jobs = Array.from({ length: 12 }, (_, index) => `job_${index}`);
+    const names = jobs.flatMap((job) => [`${job}/out/0`, `job_many/out/${job}`]);
+    await Promise.all(names.map((name) => store.put(name, Buffer.from(name))));
+    expect((await all(store.prefixes())).sort()).to.deep.equal([...jobs, 'job_many'].sort());
+    expect((await store.get('job_many/out/job_11'))?.toString()).to.equal('job_many/out/job_11');
+    for (const job of ['job_many', ...jobs]) await store.removeAll(job);
+    expect(await all(store.prefixes())).to.deep.equal([]);
+  });
+
+  it('takes no name that could lead elsewhere', async () => {
+    const names = [
+      '',
+      '..',
+      '../a',
+      'a/../b',
+      '/a',
+      'a//b',
+      'a/',
+      'a/.',
+      'a\\b',
+      'a b',
+      'a\0',
+      'ä',
+      'a?b',
+      'a%2e',
+    ];
+    for (const name of [...names, 'x'.repeat(300)]) {
+      expect(await rejection(store.put(name, Buffer.alloc(1))), name).to.be.instanceOf(TypeError);
+      expect(await rejection(store.get(name)), name).to.be.instanceOf(TypeError);
+      expect(await rejection(store.removeAll(name)), name).to.be.instanceOf(TypeError);
+    }
+  });
+}

@@ -1,0 +1,131 @@
+import { pino } from 'pino';
+import type { Helper } from '../../../../gateway/helpers/registry.js';
+import { createPatience } from '../../../../gateway/jobs/runner/patience.js';
+import { createRunner, type Runner } from '../../../../gateway/jobs/runner/runner.js';
+import { jsonAnswer } from '../../../../pool/answer.js';
+import type { Pool } from '../../../../pool/pool.js';
+import { PoolError } from '../../../../pool/pool-error.js';
+import type { Task, TaskOutcome } from '../../../../pool/task.js';
+import { createMemoryJobs, type MemoryJobs } from './memory-jobs.js';
+
+/** A task that runs in the pool of a test until it is told how it ended. */
+export interface RunningTask {
+  tenant: string;
+  input: Record<string, unknown>;
+  /** Ends it after so many milliseconds, as the pool would have measured them; with so many bytes, or JSON. */
+  end(ms?: number, bytes?: number): void;
+  fail(error: unknown): void;
+}
+
+export interface RunnerWorld {
+  jobs: MemoryJobs;
+  runner: Runner;
+  /** Tasks that run, oldest first. */
+  running: RunningTask[];
+  results: Map<string, Uint8Array>;
+  log: Record<string, unknown>[];
+  helpers: Map<string, Helper>;
+}
+
+/** A runner over items in memory and a pool of which every task runs until the test ends it. */
+export function createRunnerWorld({
+  threads = 2,
+  weights = {},
+}: {
+  threads?: number;
+  weights?: Record<string, number>;
+} = {}): RunnerWorld {
+  const jobs = createMemoryJobs();
+  const running: RunningTask[] = [];
+  const results = new Map<string, Uint8Array>();
+  const log: Record<string, unknown>[] = [];
+  const logger = pino({ level: 'info' }, { write: (line) => void log.push(JSON.parse(line)) });
+  const helpers = new Map([['work', helper('work')]]);
+  let closed = false;
+  const pool = {
+    turn: (asker) => ({
+      expect: async () => undefined,
+      standBack() {},
+      leave() {},
+      run: (task: Task) =>
+        new Promise<TaskOutcome>((resolve, reject) => {
+          if (closed) return reject(new PoolError('shutting_down', 'closed'));
+          const { input } = task as Extract<Task, { kind: 'call' }>;
+          const gone = () => running.splice(running.indexOf(one), 1);
+          const one: RunningTask = {
+            tenant: asker.tenant,
+            input,
+            end(ms = 10, bytes = 0) {
+              gone();
+              const type = 'application/octet-stream';
+              const made = { kind: 'bytes', type, bytes: new Uint8Array(bytes) };
+              const value = bytes > 0 ? made : jsonAnswer({ done: true });
+              resolve({ ok: true, value, ms } as unknown as TaskOutcome);
+            },
+            fail(error) {
+              gone();
+              reject(error);
+            },
+          };
+          running.push(one);
+        }),
+    }),
+    handBack() {
+      closed = true;
+    },
+  } as Pick<Pool, 'turn' | 'handBack'>;
+  const runner = createRunner({
+    store: jobs.store,
+    queue: jobs.queue,
+    pool,
+    results: {
+      get: async () => undefined,
+      put: async (name, bytes) => void results.set(name, bytes),
+    },
+    registry: helpers,
+    threads,
+    patience: createPatience({ logger, firstMs: 1, longestMs: 5 }),
+    logger,
+    keys: {
+      verifyById: (id) => {
+        const tenant = id.slice('key_'.length);
+        const limits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
+        return {
+          state: 'active',
+          tenant: { id: tenant, name: tenant, limits, weight: weights[tenant] ?? 1 },
+          key: { id, label: null, scopes: null },
+        };
+      },
+    },
+    limiter: { take: () => ({ allowed: true, headers: {}, settle() {} }) },
+    limits: { rate: 0, burst: 0, monthlyQuota: null, inFlight: null },
+    files: {} as never,
+    bodyLimits: { maxTextBytes: 1e6, maxFileBytes: 1e6 },
+    imageLimits: { maxPixels: 1e6, maxFrames: 10 },
+    inline: {
+      timeoutMs: 1_000,
+      maxJsonBytes: 1e6,
+      logger,
+      helpers: { partsOf: () => ({ config: {} }) },
+    } as never,
+    reuse: { configOf: () => ({}) } as never,
+  });
+  return { jobs, runner, running, results, log, helpers };
+}
+
+function helper(id: string): Helper {
+  return {
+    id,
+    file: `${id}.mjs`,
+    url: `file:///${id}.mjs`,
+    declaration: { runs: 'pool', files: [], config: [], input: {}, cache: false } as never,
+    parameters: {
+      coerce: (_: string, value: string) => value,
+      check: (input: Record<string, unknown>) => ({
+        input,
+        problems: input.wrong ? [{ field: 'wrong', problem: 'is wrong' }] : [],
+      }),
+      files: [],
+    } as never,
+  };
+}

@@ -1,0 +1,167 @@
+import { expect } from 'chai';
+import { PoolError } from '../../../../pool/pool-error.js';
+import { until } from '../../../until.js';
+import { createRunnerWorld, type RunnerWorld } from './runner-world.js';
+
+const ended = (world: RunnerWorld) =>
+  world.jobs.ended.map(({ end }) => (end.state === 'failed' ? end.error.code : end.state));
+
+/** Ends whatever runs until so many items have ended. */
+async function serve(world: RunnerWorld, count: number, { ms = 10, bytes = 0 } = {}) {
+  await until(() => {
+    for (const task of [...world.running]) task.end(ms, bytes);
+    return world.jobs.ended.length >= count;
+  });
+}
+
+describe('jobs/runner', () => {
+  let world: RunnerWorld;
+  afterEach(async () => {
+    world.jobs.away = false;
+    let closed = false;
+    void world.runner.close().then(() => (closed = true));
+    await until(() => {
+      for (const task of [...world.running]) task.end();
+      return closed;
+    });
+  });
+
+  it('ends each item with its result, its call in the usage and a line in the log', async () => {
+    world = createRunnerWorld();
+    world.jobs.add('a', 3);
+    world.runner.open(['a']);
+    await serve(world, 3);
+    expect(ended(world)).to.deep.equal(['done', 'done', 'done']);
+    expect(world.jobs.ended[0]?.usage).to.include({
+      tenant: 'a',
+      key: 'key_a',
+      service: 'work',
+      status: 200,
+    });
+    expect([...world.results.keys()]).to.deep.equal(['a/out/0', 'a/out/1', 'a/out/2']);
+    await until(() => world.log.filter(({ msg }) => msg === 'item').length === 3);
+    expect(world.log[0]).to.include({ job: 'a', service: 'work', tenant: 'a', key: 'key_a' });
+  });
+
+  it('fails an item that is not valid alone, and one whose helper is gone by its name', async () => {
+    world = createRunnerWorld();
+    world.jobs.add('a', 1, { wrong: true });
+    world.jobs.add('a', 1, {}, 'text/gone');
+    world.jobs.add('a', 1);
+    world.runner.open(['a']);
+    await serve(world, 3);
+    expect(ended(world).sort()).to.deep.equal(['done', 'invalid_input', 'not_found']);
+    const gone = world.jobs.ended.find(({ end }) => end.state === 'failed' && end.error.code === 'not_found');
+    expect(JSON.stringify(gone?.end)).to.contain('text/gone');
+  });
+
+  it('takes no more than can soon run, however much waits', async () => {
+    world = createRunnerWorld({ threads: 2 });
+    world.jobs.add('a', 10_000);
+    world.runner.open(['a']);
+    await until(() => world.running.length === 4);
+    expect(world.jobs.waiting()).to.equal(9_996);
+    expect(world.runner.size()).to.equal(4);
+  });
+
+  it('tries again what was our fault, a few times, and tells no reason of ours', async () => {
+    world = createRunnerWorld();
+    world.jobs.add('a', 1);
+    const give = () => world.runner.open(['a']);
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      give();
+      (await until(() => world.running[0])).fail(new Error('secret reason'));
+      await until(() => world.jobs.released.length === attempt || world.jobs.ended.length === 1);
+    }
+    expect(world.jobs.released.map(({ delayMs }) => delayMs)).to.deep.equal([1_000, 4_000]);
+    expect(ended(world)).to.deep.equal(['internal']);
+    expect(JSON.stringify(world.jobs.ended)).not.to.contain('secret');
+    expect(world.jobs.ended[0]?.usage).to.include({ status: 500 });
+  });
+
+  it('waits for what passes, and counts no attempt', async () => {
+    world = createRunnerWorld();
+    world.jobs.add('a', 1);
+    for (let met = 1; met <= 30; met += 1) {
+      world.runner.open(['a']);
+      (await until(() => world.running[0])).fail(new PoolError('busy', 'no thread can load it'));
+      await until(() => world.jobs.released.length === met && world.runner.size() === 0);
+    }
+    expect(world.jobs.attempts.get('a 0')).to.equal(0);
+    world.runner.open(['a']);
+    await serve(world, 1);
+    expect(ended(world)).to.deep.equal(['done']);
+  });
+
+  it('gives up an item that was lost with its process again and again, putting it off before', async () => {
+    world = createRunnerWorld();
+    world.jobs.add('a', 2);
+    world.jobs.attempts.set('a 0', 6);
+    world.jobs.attempts.set('a 1', 20);
+    world.runner.open(['a']);
+    await until(() => world.jobs.released.length === 1 && world.runner.size() === 0);
+    expect(world.jobs.released[0]?.delayMs).to.be.within(10_000, 30_000);
+    // Which is known to whoever takes it next, in whatever process.
+    expect(world.jobs.attempts.get('a 0')).to.equal(7);
+    expect(ended(world)).to.deep.equal(['internal']);
+    world.runner.open(['a']);
+    await serve(world, 2);
+    expect(ended(world)).to.deep.equal(['internal', 'done']);
+  });
+
+  it('steps over what was called off, however much it is', async () => {
+    world = createRunnerWorld({ threads: 1 });
+    world.jobs.add('a', 5_010);
+    for (let index = 0; index < 5_000; index += 1) {
+      world.jobs.ended.push({ job: 'a', index, end: { state: 'cancelled' } });
+    }
+    world.runner.open(['a']);
+    await serve(world, 5_010);
+    expect(ended(world).filter((state) => state === 'done')).to.have.length(10);
+    expect(world.jobs.takes).to.be.below(50);
+  });
+
+  it('takes less ahead where results are large', async () => {
+    world = createRunnerWorld({ threads: 2 });
+    world.jobs.add('a', 200);
+    world.runner.open(['a']);
+    await serve(world, 100, { ms: 1, bytes: 20_000_000 });
+    // What runs, and one more: all of it may come to wait for where it is to be written.
+    await until(() => world.runner.size() === 3 && world.running.length === 3);
+  });
+
+  it('hands back at its end what has not begun, and lets what runs end', async () => {
+    world = createRunnerWorld({ threads: 1 });
+    world.jobs.add('a', 10);
+    world.runner.open(['a']);
+    await until(() => world.running.length === 2);
+    const [first, second] = [...world.running];
+    const closing = world.runner.close();
+    second?.fail(new PoolError('shutting_down', 'it waited'));
+    first?.end();
+    await closing;
+    expect(ended(world)).to.deep.equal(['done']);
+    expect(world.jobs.released.map(({ delayMs }) => delayMs)).to.deep.equal([0]);
+    expect(world.jobs.waiting()).to.equal(9);
+    expect(world.jobs.attempts.get('a 1')).to.equal(0);
+  });
+
+  it('outlives what it needs: it tells once that it is away, and once that it is back, and does not spin', async () => {
+    world = createRunnerWorld();
+    world.jobs.add('a', 4);
+    world.runner.open(['a']);
+    await until(() => world.running.length === 4);
+    world.jobs.away = true;
+    for (const task of [...world.running]) task.end();
+    await until(() => world.log.some(({ level }) => level === 40));
+    const { takes } = world.jobs;
+    expect(world.jobs.ended).to.have.length(0);
+    world.jobs.away = false;
+    world.jobs.add('a', 2);
+    world.runner.open(['a']);
+    await serve(world, 6);
+    expect(world.log.filter(({ level }) => level === 40)).to.have.length(1);
+    expect(world.log.filter(({ msg }) => msg === 'jobs go on')).to.have.length(1);
+    expect(world.jobs.takes - takes).to.be.below(20);
+  });
+});

@@ -1,0 +1,104 @@
+import { expect } from 'chai';
+import type { ItemRef } from '../../../../gateway/jobs/model.js';
+import { onEachDatabase } from '../../databases.js';
+import {
+  counted,
+  deliveries,
+  done,
+  failed,
+  inputs,
+  newJob,
+  openJobStore,
+  refs,
+  type TestStore,
+} from './stored-jobs.js';
+
+/** The same in another order, always the same one. */
+function shuffled<T>(items: readonly T[], step: number): T[] {
+  return items.map((_, at) => items[(at * step) % items.length] as T);
+}
+
+describe('jobs/store of several processes', () =>
+  onEachDatabase((database) => {
+    const count = 60;
+    let stores: TestStore[];
+    let items: ItemRef[];
+    let id: string;
+
+    beforeEach(async () => {
+      stores = [];
+      for (let at = 0; at < 4; at += 1) stores.push(openJobStore(await database().connect()));
+      const job = newJob({ webhook_url: 'https://a.example/' });
+      id = job.id;
+      items = refs(id, count);
+      await stores[0]?.create(job, inputs(count));
+    });
+
+    /** What each process does, all at the same moment, with the items in an order of its own. */
+    function each<T>(work: (store: TestStore, items: ItemRef[]) => Promise<T>): Promise<T[]> {
+      return Promise.all(stores.map((store, at) => work(store, shuffled(items, [1, 7, 11, 13][at] ?? 1))));
+    }
+
+    it('ends, counts and tells everything once', async () => {
+      await each((store, mine) => store.start(mine));
+      const ended = await each((store, mine) => store.finish(mine.map((item) => done(item))));
+      expect(ended.flat().map((job) => job.id)).to.deep.equal([id]);
+      const [store] = stores as [TestStore];
+      expect(await store.job('ten_1', id)).to.include({ total: count, started: count, done: count });
+      expect(await counted(store)).to.include({ calls: count });
+      expect(await deliveries(store)).to.have.length(1);
+      expect(await store.stats()).to.deep.equal({ waiting: 0, running: 0, oldestWaitingAt: null });
+    });
+
+    it('agrees on an end where each says something else', async () => {
+      const [one, other, canceller] = stores as [TestStore, TestStore, TestStore];
+      await one.start(items.slice(0, 40));
+      await Promise.all([
+        one.finish(items.slice(0, 30).map((item) => done(item))),
+        other.finish(shuffled(items.slice(10, 40), 7).map((item) => failed(item))),
+        canceller.cancel('ten_1', id),
+      ]);
+      const job = await one.job('ten_1', id);
+      expect(job).to.include({ cancelled: 20, finished_at: one.clock.now });
+      expect((job?.done ?? 0) + (job?.failed ?? 0)).to.equal(40);
+      const { rows } = await one.items(id, { limit: count });
+      expect(rows.filter(({ state }) => state === 'done')).to.have.length(job?.done ?? -1);
+      expect(await counted(one)).to.deep.equal({ calls: 40, errors: job?.failed });
+      expect(await deliveries(one)).to.have.length(1);
+    });
+
+    it('keeps right counts while items begin, come back and are called off', async () => {
+      const [one, other, canceller] = stores as [TestStore, TestStore, TestStore];
+      await Promise.all([
+        one.start(items).then((started) => one.handBack(started)),
+        other.start(shuffled(items, 7)).then((started) => other.handBack(started)),
+        canceller.cancel('ten_1', id),
+      ]);
+      // What came back too late is found again, and cancelled.
+      await one.start(items);
+      await one.finish(items.map((item) => done(item)));
+      const job = await one.job('ten_1', id);
+      expect((job?.done ?? 0) + (job?.cancelled ?? 0)).to.equal(count);
+      expect(await counted(one)).to.include({ calls: job?.done });
+      expect(await one.stats()).to.deep.equal({ waiting: 0, running: 0, oldestWaitingAt: null });
+      expect(await deliveries(one)).to.have.length(1);
+    });
+
+    it('makes one job of one request, whoever is asked', async () => {
+      const asked = { key: 'again', digest: 'd' };
+      const made = await each((store) => store.create(newJob({ idempotency: asked }), inputs(3)));
+      expect(made.filter(({ outcome }) => outcome === 'created')).to.have.length(1);
+      expect(new Set(made.map((each) => 'job' in each && each.job.id)).size).to.equal(1);
+    });
+
+    it('hands items of several jobs to the queue and ends them, in whichever order', async () => {
+      const more = newJob();
+      await stores[0]?.create(more, inputs(count));
+      items = [...items, ...refs(more.id, count)];
+      await each((store, mine) => store.queued(mine));
+      expect(await stores[0]?.unqueued({ most: 10, idleMs: 1_000 })).to.deep.equal([]);
+      await each((store, mine) => store.finish(mine.map((item) => done(item))));
+      expect(await counted(stores[0] as TestStore)).to.include({ calls: 2 * count });
+      expect(await stores[0]?.openTenants()).to.deep.equal([]);
+    });
+  }));

@@ -1,0 +1,110 @@
+import { expect } from 'chai';
+import { onEachDatabase } from '../../databases.js';
+import { deliveries, done, inputs, newJob, openJobStore, refs, type TestStore } from './stored-jobs.js';
+
+describe('jobs/store in the course of time', () =>
+  onEachDatabase((database) => {
+    let store: TestStore;
+    beforeEach(async () => {
+      store = openJobStore(await database().connect());
+    });
+
+    async function create(count: number, job: Parameters<typeof newJob>[0] = {}) {
+      const made = newJob(job);
+      await store.create(made, inputs(count));
+      return { id: made.id, items: refs(made.id, count) };
+    }
+
+    it('gives what the queue has not got, the oldest job first and as much as is asked for', async () => {
+      const one = await create(3);
+      const other = await create(2, { tenant_id: 'ten_2' });
+      const unqueued = () => store.unqueued({ most: 4, idleMs: 1_000 });
+      const first = [
+        { tenant: 'ten_1', items: one.items },
+        { tenant: 'ten_2', items: other.items.slice(0, 1) },
+      ];
+      expect(await unqueued()).to.deep.equal(first);
+      expect(await unqueued()).to.deep.equal(first);
+      for (const { items } of first) await store.queued(items);
+      expect(await unqueued()).to.deep.equal([{ tenant: 'ten_2', items: other.items.slice(1) }]);
+      await store.queued(other.items);
+      expect(await unqueued()).to.deep.equal([]);
+    });
+
+    it('gives again what the queue has lost, once nothing has moved for a while', async () => {
+      const one = await create(3);
+      const behind = await create(2);
+      await store.queued([...one.items, ...behind.items]);
+      const [first = { job: '', index: 0 }] = one.items;
+      store.clock.now += 900;
+      await store.start([first]);
+      await store.finish([done(first)]);
+      const unqueued = () => store.unqueued({ most: 10, idleMs: 1_000 });
+      store.clock.now += 900;
+      expect(await unqueued()).to.deep.equal([]);
+      store.clock.now += 200;
+      // The job behind it waits its turn.
+      expect(await unqueued()).to.deep.equal([{ tenant: 'ten_1', items: one.items.slice(1) }]);
+      await store.queued(one.items);
+      expect(await unqueued()).to.deep.equal([]);
+      await store.finish(one.items.map((item) => done(item)));
+      store.clock.now += 1_100;
+      expect(await unqueued()).to.deep.equal([{ tenant: 'ten_1', items: behind.items }]);
+    });
+
+    it('cancels what waits and lets what runs end, which ends the job', async () => {
+      const { id, items } = await create(3, { webhook_url: 'https://a.example/' });
+      const [running = { job: '', index: 0 }] = items;
+      await store.start([running]);
+      expect(await store.cancel('ten_2', id)).to.equal(undefined);
+      const job = await store.cancel('ten_1', id);
+      expect(job).to.include({ cancelled: 2, cancelled_at: store.clock.now, finished_at: null });
+      expect(await store.start(items.slice(1))).to.deep.equal([]);
+      expect(await store.cancel('ten_1', id)).to.deep.equal(job);
+      expect(await store.finish([done(running)])).to.have.length(1);
+      expect((await deliveries(store)).map(({ payload }) => payload.type)).to.deep.equal(['job.cancelled']);
+    });
+
+    it('ends a job at once where nothing of it runs', async () => {
+      const { id } = await create(2, { webhook_url: 'https://a.example/' });
+      expect(await store.cancel('ten_1', id)).to.include({ cancelled: 2, finished_at: store.clock.now });
+      expect(await deliveries(store)).to.have.length(1);
+    });
+
+    it('cancels what comes back after its job was called off', async () => {
+      const { id, items } = await create(1);
+      const started = await store.start(items);
+      await store.cancel('ten_1', id);
+      await store.handBack(started);
+      expect(await store.start(items)).to.deep.equal([]);
+      expect(await store.job('ten_1', id)).to.include({ cancelled: 1, finished_at: store.clock.now });
+    });
+
+    it('tells of jobs that ended long ago, and forgets them', async () => {
+      const [old, young, open] = [await create(1), await create(1), await create(1)];
+      await store.finish(old.items.map((item) => done(item)));
+      store.clock.now += 1_000;
+      await store.finish(young.items.map((item) => done(item)));
+      expect(await store.expired(store.clock.now, 9)).to.deep.equal([{ id: old.id, tenant_id: 'ten_1' }]);
+      await Promise.all([store.remove(old.id), store.remove(old.id)]);
+      expect(await store.job('ten_1', old.id)).to.equal(undefined);
+      expect(await store.known([old.id, young.id, 'job_none'])).to.deep.equal([young.id]);
+      expect((await store.items(old.id, { limit: 1 })).rows).to.deep.equal([]);
+      expect(await store.finish(old.items.map((item) => done(item)))).to.deep.equal([]);
+      expect(await store.expired(store.clock.now, 9)).to.deep.equal([]);
+      expect(await store.job('ten_1', open.id)).to.include({ total: 1 });
+    });
+
+    it('takes a job of many items, slice by slice', async () => {
+      const count = Number(process.env.TEST_JOB_ITEMS ?? 2_500);
+      const { id, items } = await create(count);
+      expect(await store.stats()).to.deep.equal({
+        ...{ waiting: count, running: 0, oldestWaitingAt: store.clock.now },
+      });
+      await store.queued(items);
+      expect(await store.start(items)).to.have.length(count);
+      expect(await store.finish(items.map((item) => done(item)))).to.have.length(1);
+      await store.remove(id);
+      expect(await store.item({ job: id, index: count - 1 })).to.equal(undefined);
+    });
+  }));

@@ -1,0 +1,210 @@
+import { expect } from 'chai';
+import { onEachDatabase } from '../../databases.js';
+import {
+  counted,
+  deliveries,
+  done,
+  failed,
+  inputs,
+  newJob,
+  openJobStore,
+  refs,
+  type TestStore,
+} from './stored-jobs.js';
+
+describe('jobs/store', () =>
+  onEachDatabase(
+    (database) => {
+      let store: TestStore;
+      beforeEach(async () => {
+        store = openJobStore(await database().connect());
+      });
+
+      /** A job in the store, and its items. */
+      async function create(count: number, job: Parameters<typeof newJob>[0] = {}) {
+        const made = newJob(job);
+        await store.create(made, inputs(count));
+        return { id: made.id, items: refs(made.id, count) };
+      }
+
+      it('knows what a tenant’s jobs hold that have not ended', async () => {
+        const tenant_id = 'ten_holds';
+        const [one, two] = [newJob({ tenant_id, bytes: 3_000_000_000 }), newJob({ tenant_id, bytes: 7 })];
+        for (const job of [one, two]) await store.create(job, inputs(1));
+        expect(await store.openBytes(tenant_id)).to.equal(3_000_000_007);
+        await store.cancel(tenant_id, one.id);
+        expect([await store.openBytes(tenant_id), await store.openBytes('ten_none')]).to.deep.equal([7, 0]);
+      });
+
+      it('makes a job with its items, which one tenant has', async () => {
+        const job = newJob();
+        const created = await store.create(job, inputs(3));
+        const expected = {
+          ...job,
+          ...{ created_at: store.clock.now, cancelled_at: null, finished_at: null },
+          ...{ total: 3, started: 0, done: 0, failed: 0, cancelled: 0 },
+        };
+        expect(created).to.deep.equal({ outcome: 'created', job: expected });
+        expect(await store.job('ten_1', job.id)).to.deep.equal(expected);
+        expect(await store.job('ten_2', job.id)).to.equal(undefined);
+        expect(await store.item({ job: job.id, index: 2 })).to.deep.equal({
+          ...{ job: job.id, index: 2, state: 'waiting' },
+        });
+        expect(await store.item({ job: job.id, index: 3 })).to.equal(undefined);
+      });
+
+      it('gives an item what it was given, whatever that was', async () => {
+        const job = newJob();
+        const fields = [['text', 'a\0b \ud800 "ü"']] as const;
+        const files = [{ field: 'file', type: 'image/png', name: 'a\n.png', bytes: 7 }];
+        const given = [
+          { fields, files },
+          { fields, files: [] },
+        ];
+        await store.create(job, given);
+        const started = await store.start(refs(job.id, 2));
+        expect(started.map(({ input }) => input)).to.deep.equal(given);
+        const own = newJob();
+        const mixed = [
+          { fields, files },
+          { json: '{"a": "\\u0000"}', files: [] },
+          { fields: [], files: [] },
+        ];
+        await store.create(own, mixed);
+        expect((await store.start(refs(own.id, 3))).map(({ input }) => input)).to.deep.equal(mixed);
+      });
+
+      it('keeps what all items share once', async () => {
+        const job = newJob();
+        const fields = [['text', 'long '.repeat(100)]] as const;
+        await store.create(
+          job,
+          inputs(100).map(() => ({ fields, files: [] })),
+        );
+        const rows = await store.access.run((db) =>
+          db.selectFrom('job_items').select('input').distinct().execute(),
+        );
+        expect(rows).to.deep.equal([{ input: '{"files":[]}' }]);
+      });
+
+      it('makes one job of the same request, and refuses another with its key', async () => {
+        const same = () => newJob({ idempotency: { key: 'k', digest: 'd' } });
+        const [one, other] = await Promise.all([
+          store.create(same(), inputs(2)),
+          store.create(same(), inputs(2)),
+        ]);
+        expect([one.outcome, other.outcome]).to.have.members(['created', 'replayed']);
+        expect('job' in one && one.job).to.deep.equal('job' in other && other.job);
+        expect((await store.jobs('ten_1', { limit: 9 })).rows).to.have.length(1);
+        const changed = newJob({ idempotency: { key: 'k', digest: 'e' } });
+        expect(await store.create(changed, inputs(1))).to.deep.equal({ outcome: 'conflict' });
+        const anothers = newJob({ tenant_id: 'ten_2', idempotency: { key: 'k', digest: 'e' } });
+        expect((await store.create(anothers, inputs(1))).outcome).to.equal('created');
+      });
+
+      it('lists the newest jobs first, page by page, also behind one that has gone', async () => {
+        const ids: string[] = [];
+        for (let at = 0; at < 5; at += 1) ids.unshift((await create(1)).id);
+        const first = await store.jobs('ten_1', { limit: 2 });
+        expect(first.rows.map(({ id }) => id)).to.deep.equal(ids.slice(0, 2));
+        expect(first.next).to.equal(ids[1]);
+        await store.remove(ids[1] ?? '');
+        const second = await store.jobs('ten_1', { limit: 3, after: first.next ?? '' });
+        expect(second.rows.map(({ id }) => id)).to.deep.equal(ids.slice(2));
+        expect(second.next).to.equal(null);
+        expect(await store.jobs('ten_2', { limit: 2 })).to.deep.equal({ rows: [], next: null });
+      });
+
+      it('lists items page by page, with what has come of them', async () => {
+        const { id, items } = await create(3);
+        const [a = { job: '', index: 0 }, b = a] = items;
+        await store.finish([done(a), failed(b)]);
+        const { rows, next } = await store.items(id, { limit: 2 });
+        expect(next).to.equal(1);
+        expect(rows).to.deep.equal([
+          {
+            ...a,
+            state: 'done',
+            result: { kind: 'json', type: 'application/json', bytes: 2, dryrun: false },
+          },
+          {
+            ...{ ...b, state: 'failed' },
+            error: {
+              code: 'invalid_input',
+              message: 'No.',
+              details: [{ field: 'text', problem: 'is missing' }],
+            },
+          },
+        ]);
+        expect(await store.items(id, { limit: 2, after: 1 })).to.deep.equal({
+          rows: [{ job: id, index: 2, state: 'waiting' }],
+          next: null,
+        });
+      });
+
+      it('starts what is open and counts each time but what is handed back', async () => {
+        const { id, items } = await create(2);
+        const unknown = { job: 'job_none', index: 0 };
+        const [first, second] = await store.start([...items, unknown]);
+        expect(first).to.deep.equal({
+          ...{ job: id, index: 0, attempt: 1, created_at: store.clock.now },
+          of: { tenant_id: 'ten_1', key_id: 'key_1', service: 'text/remove-stopwords' },
+          input: { json: '{"text":"0"}', files: [] },
+        });
+        expect(second?.index).to.equal(1);
+        expect(await store.job('ten_1', id)).to.include({ started: 2 });
+        expect((await store.item({ job: id, index: 0 }))?.state).to.equal('running');
+        await store.handBack(first ? [first] : []);
+        expect(await store.job('ten_1', id)).to.include({ started: 1 });
+        expect((await store.start([{ job: id, index: 0 }]))[0]?.attempt).to.equal(1);
+        await store.handBack(first ? [first] : [], { counted: true });
+        expect(await store.job('ten_1', id)).to.include({ started: 2 });
+        expect((await store.item({ job: id, index: 0 }))?.state).to.equal('waiting');
+        expect((await store.start([{ job: id, index: 0 }]))[0]?.attempt).to.equal(2);
+        await store.finish(items.map((item) => done(item)));
+        expect(await store.start(items)).to.deep.equal([]);
+      });
+
+      it('tells which items have not ended', async () => {
+        const { id, items } = await create(4);
+        await store.start(items.slice(0, 2));
+        await store.finish([done({ job: id, index: 0 })]);
+        const gone = { job: newJob().id, index: 0 };
+        expect(await store.open([...items, gone])).to.have.deep.members(items.slice(1));
+        await store.cancel('ten_1', id);
+        expect(await store.open(items)).to.deep.equal([items[1]]);
+      });
+
+      it('leaves an item to whoever has started it since', async () => {
+        const { items } = await create(1);
+        const [lost] = await store.start(items);
+        await store.start(items);
+        await store.handBack(lost ? [lost] : []);
+        expect((await store.stats()).running).to.equal(1);
+      });
+
+      it('ends each item once, counts it once, and tells the webhook of the end', async () => {
+        const { id, items } = await create(2, { webhook_url: 'https://a.example/' });
+        const [a, b] = items.map((item) => done(item));
+        expect(await store.finish(a ? [a, a] : [])).to.deep.equal([]);
+        expect(await store.finish(a && b ? [failed(a), failed(b)] : [])).to.have.length(1);
+        expect(await store.finish(b ? [b] : [])).to.deep.equal([]);
+        expect(await store.job('ten_1', id)).to.include({ done: 1, failed: 1, finished_at: store.clock.now });
+        expect(await counted(store)).to.deep.equal({ calls: 2, errors: 1 });
+        const [told, ...more] = await deliveries(store);
+        expect(more).to.deep.equal([]);
+        expect(told).to.include({ tenant_id: 'ten_1', url: 'https://a.example/', attempts: 0 });
+        expect(told?.id).to.match(/^msg_\w{22}$/);
+        const at = new Date(store.clock.now).toISOString();
+        const counts = { total: 2, done: 1, failed: 1, cancelled: 0 };
+        expect(told?.payload).to.deep.equal({
+          ...{ type: 'job.done', timestamp: at },
+          data: {
+            ...{ id, service: 'text/remove-stopwords', state: 'done', ...counts },
+            ...{ created_at: at, finished_at: at },
+          },
+        });
+      });
+    },
+    { ownThread: false },
+  ));

@@ -1,0 +1,71 @@
+import type { Access } from '../../../../gateway/database/access.js';
+import type { Database } from '../../../../gateway/database/database.js';
+import { createJobId } from '../../../../gateway/jobs/job-id.js';
+import type { ItemInput, ItemRef } from '../../../../gateway/jobs/model.js';
+import type { EndedItem, JobStore, NewJob } from '../../../../gateway/jobs/store/job-store.js';
+import { createJobStore } from '../../../../gateway/jobs/store/sql-store.js';
+import type { JobTables } from '../../../../gateway/jobs/store/tables.js';
+
+/** A store with a clock that its test moves. */
+export interface TestStore extends JobStore {
+  access: Access<JobTables>;
+  clock: { now: number };
+}
+
+/** 2026-01-01. */
+const start = 1_767_225_600_000;
+
+export function openJobStore(database: Database, clock = { now: start }): TestStore {
+  const access = database.access<JobTables>();
+  return { ...createJobStore(access, { now: () => clock.now }), access, clock };
+}
+
+let made = 0;
+
+/** A job that is to be made; ids of later ones are greater. */
+export function newJob(job: Partial<NewJob> = {}): NewJob {
+  made += 1;
+  const of = { tenant_id: 'ten_1', key_id: 'key_1', service: 'text/remove-stopwords', webhook_url: null };
+  return { id: createJobId(start + made), ...of, ...job };
+}
+
+export function inputs(count: number): ItemInput[] {
+  return Array.from({ length: count }, (_, index) => ({ json: `{"text":"${index}"}`, files: [] }));
+}
+
+export function refs(job: string, count: number): ItemRef[] {
+  return Array.from({ length: count }, (_, index) => ({ job, index }));
+}
+
+const result = { kind: 'json', type: 'application/json', bytes: 2, dryrun: false } as const;
+
+/** An item that was done, as a call that took 2 ms. */
+export function done(ref: ItemRef, at = start): EndedItem {
+  const call = { tenant: 'ten_1', key: 'key_1', service: 'text/remove-stopwords' };
+  const usage = { ...call, status: 200, bytesIn: 3, bytesOut: 5, cpuMs: 2, at };
+  return { ...ref, end: { state: 'done', result }, usage };
+}
+
+/** An item that failed, as a call that was answered 400. */
+export function failed(ref: ItemRef, at = start): EndedItem {
+  const { usage } = done(ref, at);
+  const error = {
+    code: 'invalid_input',
+    message: 'No.',
+    details: [{ field: 'text', problem: 'is missing' }],
+  };
+  return { ...ref, end: { state: 'failed', error }, ...(usage && { usage: { ...usage, status: 400 } }) };
+}
+
+/** Calls that were counted, and failures among them. */
+export async function counted({ access }: TestStore): Promise<{ calls: number; errors: number }> {
+  const rows = await access.run((db) => db.selectFrom('usage_daily').selectAll().execute());
+  const sum = (of: (row: (typeof rows)[number]) => number) => rows.reduce((all, row) => all + of(row), 0);
+  return { calls: sum(({ calls }) => calls), errors: sum(({ errors_client }) => errors_client) };
+}
+
+/** What webhooks are to be told. */
+export async function deliveries({ access }: TestStore) {
+  const rows = await access.run((db) => db.selectFrom('webhook_deliveries').selectAll().execute());
+  return rows.map((row) => ({ ...row, payload: JSON.parse(row.payload) }));
+}

@@ -1,0 +1,38 @@
+import { createCache } from '../../../gateway/cache/cache.js';
+import type { Slow } from '../../../gateway/http/flow/arrivals.js';
+import { createMetrics, type MetricsOptions } from '../../../gateway/metrics/metrics.js';
+import type { Asker } from '../../../pool/asker.js';
+
+/** Metrics of nothing that runs, and what would tell them of it. */
+export function sampleMetrics(options: Partial<MetricsOptions> = {}) {
+  let started: (waitMs: number, asker: Asker) => void = () => undefined;
+  let left: (slow: Slow, ms: number) => void = () => undefined;
+  const metrics = createMetrics({
+    pool: {
+      stats: () => ({ running: 0, places: 0, threads: 0 }),
+      watch: (told) => {
+        started = told;
+      },
+    },
+    arrivals: {
+      stats: () => ({ arriving: 0, bytes: 0 }),
+      watch: (told) => {
+        left = told;
+      },
+    },
+    cache: createCache(0),
+    keysAvailable: () => true,
+    ...options,
+  });
+  /** The gateway's own lines but comments, sorted as they come. */
+  async function lines(part: string): Promise<string[]> {
+    const { body } = await metrics.text();
+    return body.split('\n').filter((line) => line.startsWith(`helper_gateway_${part}`));
+  }
+  return {
+    metrics,
+    lines,
+    started: (waitMs: number, asker: Asker) => started(waitMs, asker),
+    left: (slow: Slow, ms: number) => left(slow, ms),
+  };
+}

@@ -1,0 +1,114 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { JsonFault, JsonWalk, type WalkedValue } from '../../../schemas/input/json-walk.js';
+
+interface Walked {
+  names: string[];
+  values: (WalkedValue & { text: string })[];
+}
+
+function walk(given: string | Uint8Array, stretch = 7): Walked {
+  const bytes = Buffer.from(given as string);
+  const walked: Walked = { names: [], values: [] };
+  const text = (start: number, end: number) => bytes.toString('utf8', start, end);
+  const walking = new JsonWalk(bytes, {
+    onName: (start, end) => walked.names.push(JSON.parse(text(start, end))),
+    onValue: (value) => walked.values.push({ ...value, text: text(value.start, value.end) }),
+  });
+  while (walking.step(stretch));
+  return walked;
+}
+
+function faultOf(given: string | Uint8Array): string {
+  try {
+    walk(given);
+  } catch (error) {
+    if (error instanceof JsonFault) return error.message;
+    throw error;
+  }
+  throw new Error('was taken');
+}
+
+describe('schemas/input: JSON walked over', () => {
+  it('tells where the outer two levels stand, as they were written', () => {
+    const { names, values } = walk('\ufeff {"a": [1.50, {"x": {"y":[]}}], "b\\n": "c"} ');
+    expect(names).to.deep.equal(['a', 'b\n']);
+    expect(values.map(({ depth, inList, text }) => [depth, inList, text])).to.deep.equal([
+      [2, true, '1.50'],
+      [2, true, '{"x": {"y":[]}}'],
+      [1, false, '[1.50, {"x": {"y":[]}}]'],
+      [1, false, '"c"'],
+      [0, false, '{"a": [1.50, {"x": {"y":[]}}], "b\\n": "c"}'],
+    ]);
+  });
+
+  it('counts the names of each element alone', () => {
+    const { values } = walk('{"a":1,"b":[{},{"x":1,"y":{"z":1}},2,{"w":[{"v":1}]}]}');
+    const counts = values.filter(({ depth }) => depth === 2).map(({ names }) => names);
+    expect(counts).to.deep.equal([0, 3, 0, 2]);
+  });
+
+  it('takes what JSON.parse takes, in whatever stretches', () => {
+    const json = fc.jsonValue({ maxDepth: 5 });
+    const stretch = fc.integer({ min: 1, max: 40 });
+    fc.assert(
+      fc.property(json, stretch, fc.integer({ min: 0, max: 2 }), (value, most, indent) => {
+        const text = JSON.stringify(value, null, indent);
+        const whole = walk(text, most).values.at(-1);
+        expect(whole).to.include({ depth: 0, text });
+      }),
+    );
+  });
+
+  it('refuses what JSON.parse refuses', () => {
+    const pieces = [
+      '{',
+      '}',
+      '[',
+      ']',
+      ',',
+      ':',
+      '"a"',
+      '"\\',
+      '"',
+      '-',
+      '0',
+      '1',
+      '.',
+      'e',
+      'true',
+      'nul',
+      ' ',
+      '\\u00',
+      '\n',
+    ];
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 12 }), (parts) => {
+        const text = parts.join('');
+        let isJson = true;
+        try {
+          JSON.parse(text);
+        } catch {
+          isJson = false;
+        }
+        if (isJson) walk(text);
+        else faultOf(text);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('says what is wrong, and where', () => {
+    expect(faultOf('{"a":1')).to.equal('be JSON that is complete: it breaks off');
+    expect(faultOf('{"a" 1}')).to.equal('be JSON: what stands at byte 5 cannot stand there');
+    expect(faultOf('{"a":"\u0001"}')).to.equal('be JSON: what stands at byte 6 cannot stand there');
+    expect(faultOf(Buffer.from([0x22, 0x61, 0xc3, 0x28, 0x22]))).to.equal('be UTF-8 text');
+    expect(faultOf(Buffer.from([0x22, 0xc3]))).to.equal('be UTF-8 text');
+    expect(faultOf('['.repeat(100))).to.equal('not be nested more than 32 levels deep');
+  });
+
+  it('takes characters of several bytes that a stretch would cut', () => {
+    const text = JSON.stringify('aé€😀'.repeat(9));
+    for (const stretch of [1, 2, 3, 5]) expect(walk(text, stretch).values.at(-1)?.text).to.equal(text);
+  });
+});

@@ -1,0 +1,125 @@
+import { type Measured, meanMs, mix, product, world } from './inputs.js';
+import { zipf } from './random.js';
+
+/** What a fleet asks of what it stands on, in its hour with the most calls; a second, where nothing else is said. */
+export interface Demand {
+  gateways: number;
+  calls: number;
+  connections: number;
+  batches: number;
+  rowsABatch: number;
+  /** Batches that hold the row of the tenant that calls most: they wait for each other. */
+  sameRow: number;
+  lastUsed: number;
+  polls: number;
+  redisCounts: number;
+  items: number;
+  itemTransactions: number;
+  itemCommands: number;
+}
+
+/** Calls a second of one gateway at peak. */
+export function peakCalls(from: Measured): number {
+  return (world.peakLoad.value * world.cores.value * 1000) / meanMs(from);
+}
+
+export function demandOf(gateways: number, from: Measured): Demand {
+  const each = peakCalls(from);
+  const calls = gateways * each;
+  const shares = zipf(world.tenantsPerGateway.value * gateways);
+  const inABatch = each * product.batchSeconds.value;
+  /** How likely a batch holds a row to which this part of the calls adds. */
+  const held = (part: number) => 1 - Math.exp(-inABatch * part);
+  // Three helpers have a row each: kept results are those of the two kinds of borders.
+  const helpers = [0.6, 0.25, 0.15];
+  const usageRows = shares.reduce(
+    (sum, share) => sum + helpers.reduce((rows, part) => rows + held(share * part), 0),
+    0,
+  );
+  const quotaRows = shares.reduce((sum, share) => sum + world.quotaShare.value * held(share), 0);
+  const batches = gateways / product.batchSeconds.value;
+  const items = calls * world.itemShare.value;
+  return {
+    gateways,
+    calls,
+    connections: gateways * product.connections.value,
+    batches,
+    rowsABatch: usageRows + quotaRows,
+    sameRow: batches * held((shares[0] ?? 0) * (helpers[0] ?? 0)),
+    lastUsed: gateways / product.lastUsedSeconds.value,
+    polls: gateways / product.pollSeconds.value,
+    redisCounts: calls * (1 + world.quotaShare.value),
+    items,
+    itemTransactions: items * product.itemTransactions.value,
+    itemCommands: items * product.itemCommands.value,
+  };
+}
+
+/** Where something is used up, by the number of gateways. */
+export interface Wall {
+  what: string;
+  has: number;
+  at: number;
+  moves: string;
+}
+
+/** All walls, the first first. */
+export function wallsOf(from: Measured): Wall[] {
+  const used = (what: string, has: number, of: (demand: Demand) => number, moves: string): Wall => {
+    return { what, has, at: mostWithin(has, (gateways) => of(demandOf(gateways, from))), moves };
+  };
+  return [
+    used(
+      'connections of PostgreSQL',
+      world.maxConnections.value - 3,
+      ({ connections }) => connections,
+      'max_connections = 1000; then a pooler in session mode (BullMQ listens, so not in transaction mode)',
+    ),
+    used(
+      'time of one row: each batch holds that of the largest tenant until it is written (ms)',
+      1000,
+      ({ sameRow, rowsABatch }) =>
+        sameRow * (1000 / from.sameRowCommitsPerSecond.value + rowsABatch * from.batchRowMs.value),
+      'a longer time between batches; cells: gateways and a database for a part of the tenants',
+    ),
+    used(
+      'commits of PostgreSQL, without jobs',
+      from.commitsPerSecond.value,
+      ({ batches, lastUsed }) => batches + lastUsed,
+      'a longer time between batches; faster disks; cells',
+    ),
+    used(
+      'commits of PostgreSQL, with items of jobs',
+      from.commitsPerSecond.value,
+      ({ batches, lastUsed, itemTransactions }) => batches + lastUsed + itemTransactions,
+      'several items to a transaction; a database for jobs; cells',
+    ),
+    used(
+      'looks at the change feed',
+      from.pollsPerSecond.value,
+      ({ polls }) => polls,
+      'read replicas (a revocation is as late as they are); LISTEN in place of looks',
+    ),
+    used(
+      'counts of one Redis',
+      from.redisCountsPerSecond.value,
+      ({ redisCounts, itemCommands }) => redisCounts + itemCommands,
+      'Redis Cluster (each count has one key); a Redis for jobs; cells',
+    ),
+  ].sort((a, b) => a.at - b.at);
+}
+
+/** How many gateways ask for no more than there is. */
+function mostWithin(has: number, of: (gateways: number) => number): number {
+  let [fits, tooMany] = [0, 1];
+  while (of(tooMany) <= has && tooMany < 1_000_000) [fits, tooMany] = [tooMany, tooMany * 2];
+  while (tooMany - fits > 1) {
+    const middle = (fits + tooMany) >> 1;
+    if (of(middle) <= has) fits = middle;
+    else tooMany = middle;
+  }
+  return fits;
+}
+
+/** For whoever asks what the average call is. */
+export const kinds = mix.map(({ kind, share }) => `${Math.round(share * 100)} % ${kind}`).join(', ');
