@@ -49,16 +49,38 @@ const parts = [
 const sameEverywhere =
   /^(deploy[/\\]|(imports|packages?|readme)\.test|gateway[/\\](site[/\\](axe|browser|preview-browser)|docs[/\\](.*[/\\]browser|openapi[/\\](client|redocly))|signing[/\\]snippets|commands[/\\]completion[/\\]))/;
 
+/** A test that fails before it has closed what it opened would keep mocha up for ever, and with it whoever waits for the outcome. */
+const secondsToEnd = 60;
+
 const children = [];
 
 function start(args, output, env = {}) {
-  const child = spawn(process.execPath, [mocha, ...args], {
+  const child = spawn(process.execPath, ['--enable-source-maps', mocha, ...args], {
     cwd: root,
     stdio: ['inherit', output, output],
     env: { ...process.env, ...env },
   });
   children.push(child);
   return child;
+}
+
+/** Ends a mocha that goes on after it has said how its tests ended. */
+function endAfterTests(child, said) {
+  const overdue = { timer: undefined };
+  let last = '';
+  child.stdout.on('data', (chunk) => {
+    last = (last + chunk).slice(-chunk.length - 50);
+    if (!/^\S* +\d+ passing/m.test(last)) return;
+    overdue.timer ??= setTimeout(() => {
+      said.push(
+        Buffer.from(`\n  It went on ${secondsToEnd} s after its tests: one has left something open.\n`),
+      );
+      child.kill('SIGKILL');
+      child.stdout.destroy();
+      child.stderr.destroy();
+    }, secondsToEnd * 1_000);
+  });
+  return overdue;
 }
 
 /** Runs mocha; gives its exit code and what it said, which is shown as it comes where `shown` says so. */
@@ -72,7 +94,9 @@ async function run(args, env, shown) {
       if (shown) process[name].write(chunk);
     });
   }
+  const overdue = endAfterTests(child, said);
   const [code] = await once(child, 'close');
+  clearTimeout(overdue.timer);
   const seconds = Math.round((Date.now() - began) / 1000);
   return { code: code ?? 1, said: Buffer.concat(said).toString(), seconds };
 }

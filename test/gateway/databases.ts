@@ -12,6 +12,7 @@ import { createKeyStore } from '../../gateway/keys/sql-store.js';
 import type { KeyStore } from '../../gateway/keys/store.js';
 import { migrations } from '../../gateway/migrations.js';
 import { skipWithout } from '../needs.js';
+import { until } from '../until.js';
 
 /** Says how to reach a test database; also from another process, as JSON. */
 export interface DatabaseAddress {
@@ -67,9 +68,8 @@ export async function createPostgresDatabase(): Promise<TestDatabase> {
   const url = new URL(postgresUrl);
   url.searchParams.set('options', `-c search_path=${schema}`);
   // Beside it lies that of the queue of jobs, where somebody has opened one.
-  return testDatabase('postgres', url.href, () =>
-    onPostgres(`drop schema ${schema} cascade; drop schema if exists ${schema}_jobs cascade`),
-  );
+  const drop = `drop schema ${schema} cascade; drop schema if exists ${schema}_jobs cascade`;
+  return testDatabase('postgres', url.href, () => until(() => onPostgres(drop).then(() => true, goneOn)));
 }
 
 /**
@@ -92,8 +92,9 @@ export function onEachDatabase(
       beforeEach(async () => {
         database = await create();
       });
-      afterEach(() => database.drop());
       tests(() => database);
+      // Said last, so that it comes last: what the tests opened on it is closed by then.
+      afterEach(() => database.drop());
     });
   }
 }
@@ -126,10 +127,16 @@ export async function onPostgres(statement: string): Promise<void> {
   }
 }
 
+/** What a process was doing here when it was killed may still go on: PostgreSQL ends one of two that wait for each other. */
+function goneOn(error: { code?: string }): false {
+  if (error.code !== '40P01') throw error;
+  return false;
+}
+
 function testDatabase(
   kind: DatabaseKind,
   location: string,
-  drop: () => Promise<void>,
+  drop: () => Promise<unknown>,
   options?: Partial<OpenOptions>,
 ): TestDatabase {
   const opened: { close(): Promise<void> }[] = [];
