@@ -1,4 +1,5 @@
 import { Ajv, type Options } from 'ajv';
+import { compiledQuickly } from '../compiled-quickly.js';
 import { ownSchemas } from '../own-schemas.js';
 import { choiceKeyword } from './choice.js';
 import { colorKeyword } from './color.js';
@@ -9,6 +10,7 @@ import { measureKeyword } from './measure.js';
 import { onlyWithKeyword } from './only-with.js';
 
 const options: Options = {
+  ...compiledQuickly,
   strict: true,
   // So that `anyOf: [{ required: ['a'] }, { required: ['b'] }]` can be said; a name that is nowhere is refused elsewhere.
   strictRequired: false,

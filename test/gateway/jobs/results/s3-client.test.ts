@@ -12,6 +12,8 @@ type Answer = (response: ServerResponse, request: IncomingMessage) => void;
 describe('jobs/results on an S3 that', () => {
   let server: Server;
   let store: ResultStore;
+  /** The same one, which waits a second for an answer. */
+  let hasty: ResultStore;
   let asked: number;
   /** What it answers to one request after the other; to the last one again and again. */
   let answers: Answer[];
@@ -26,13 +28,17 @@ describe('jobs/results on an S3 that', () => {
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/bucket`;
     const credentials = { accessKeyId: 'a', secretAccessKey: 'b', sessionToken: 'lent' };
-    const client = createS3Client({ url, region: 'r', credentials, backOffMs: 1, deadlineMs: 100 });
-    store = createS3Store({ url, prefix: '' }, client);
+    const given = { url, region: 'r', credentials, backOffMs: 1 };
+    const openedBy = (deadlineMs: number) =>
+      createS3Store({ url, prefix: '' }, createS3Client({ ...given, deadlineMs }));
+    store = openedBy(60_000);
+    hasty = openedBy(1_000);
   });
   afterEach(async () => {
     server.closeAllConnections();
     server.close();
     await store.close();
+    await hasty.close();
   });
 
   const fine: Answer = (response) => response.end('bytes');
@@ -45,12 +51,18 @@ describe('jobs/results on an S3 that', () => {
   const stuck: Answer = (response) => void response.writeHead(200, { 'content-length': 9 }).write('b');
 
   it('is away for a moment is asked again', async () => {
-    answers = [refused(503, 'SlowDown'), broken, silent, fine];
+    answers = [refused(503, 'SlowDown'), broken, broken, fine];
     expect((await store.get('job_a/out/0'))?.toString()).to.equal('bytes');
     expect(asked).to.equal(4);
-    asked = 0;
-    answers = [stuck, fine];
-    expect((await store.get('job_a/out/0'))?.toString()).to.equal('bytes');
+  });
+
+  it('does not answer in time, or not to the end, is asked again', async () => {
+    for (const late of [silent, stuck]) {
+      asked = 0;
+      answers = [late, fine];
+      expect((await hasty.get('job_a/out/0'))?.toString()).to.equal('bytes');
+      expect(asked).to.be.at.least(2);
+    }
   });
 
   it('stays away is given up, with its reason', async () => {
