@@ -1,5 +1,5 @@
-// Runs the tests that were built in five processes side by side: most of them wait for another process, a clock or a lock, and
-// two cores can do more meanwhile. With arguments ("npm test -- --grep usage") it is one mocha that is given them.
+// Runs the tests that were built in parts, five at a time: most of them wait for another process, a clock or a lock, and two cores
+// can do more meanwhile. With arguments ("npm test -- --grep usage") it is one mocha that is given them.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
@@ -42,12 +42,23 @@ const parts = [
     takes: /^gateway[/\\](attack|(pool|media)\.test|pipeline|http[/\\]server|helpers[/\\]reload)/,
     env: noDatabase,
   },
+  { name: 'of schemas and most of the gateway', takes: /^(gateway|schemas)[/\\]/, env: noDatabase },
   { name: 'all others', takes: /./, env: noDatabase },
 ];
+
+/** More would make tests wait for a core until they take it for a fault. */
+const atOnce = 5;
 
 /** What no version of Node changes. Who has it tested on one may leave it out on another: TEST_SAME_EVERYWHERE=skip. */
 const sameEverywhere =
   /^(deploy[/\\]|(imports|packages?|readme)\.test|gateway[/\\](site[/\\](axe|browser|preview-browser)|docs[/\\](.*[/\\]browser|openapi[/\\](client|redocly))|signing[/\\]snippets|commands[/\\]completion[/\\]))/;
+
+/**
+ * What takes minutes of a machine: processes killed and started over and over, browsers, hundreds of reloads, whole worlds of hosts. CI
+ * runs it, as does TEST_LONG=run; a change is first held against the rest.
+ */
+const long =
+  /^(package\.test|pool[/\\]lost-setup|gateway[/\\]((drain|hosts|journey|process|reuse-worlds|rolling-restart|storm)\.test|processes[/\\]|jobs[/\\](kill|work)\.|keys[/\\]kill|helpers[/\\]reload-(faults|many)|commands[/\\](dev|dev-surfaces|signals|plugins[/\\]check)\.|site[/\\](axe|browser|preview-browser)|docs[/\\].*[/\\]browser))/;
 
 /** A test that fails before it has closed what it opened would keep mocha up for ever, and with it whoever waits for the outcome. */
 const secondsToEnd = 60;
@@ -120,16 +131,23 @@ if (given.length > 0) {
 } else {
   const built = join(root, 'dist', 'test');
   const files = readdirSync(built, { recursive: true }).filter((file) => file.endsWith('.test.js'));
-  const skipped = process.env.TEST_SAME_EVERYWHERE === 'skip' ? sameEverywhere : /(?!)/;
-  const partOf = (file) => (skipped.test(file) ? undefined : parts.find(({ takes }) => takes.test(file)));
-  const results = await Promise.all(
-    parts.map((part, at) => {
+  const { CI_REQUIRE_ALL, TEST_LONG, TEST_SAME_EVERYWHERE } = process.env;
+  const none = /(?!)/;
+  const leftOut = CI_REQUIRE_ALL === '1' || TEST_LONG === 'run' ? none : long;
+  const skipped = TEST_SAME_EVERYWHERE === 'skip' ? sameEverywhere : none;
+  const isSkipped = (file) => leftOut.test(file) || skipped.test(file);
+  const partOf = (file) => (isSkipped(file) ? undefined : parts.find(({ takes }) => takes.test(file)));
+  const results = [];
+  const waiting = parts.entries();
+  const takeTurns = async () => {
+    for (const [at, part] of waiting) {
       const ignored = files
         .filter((file) => partOf(file) !== part)
         .map((file) => `--ignore=dist/test/${file.replaceAll(sep, '/')}`);
-      return run(ignored, part.env, at === 0);
-    }),
-  );
+      results[at] = await run(ignored, part.env, at === 0);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, takeTurns));
   for (const { said } of results.slice(1)) process.stdout.write(said);
   // Said again at the end, where one looks: two thousand lines may stand between.
   for (const [at, { code, said }] of results.entries()) {
@@ -140,4 +158,9 @@ if (given.length > 0) {
   for (const [at, { code, seconds }] of results.entries()) {
     console.log(`${parts[at].name}: ${code === 0 ? 'passed' : `failed (${code})`}, ${seconds} s`);
   }
+  const left = files.filter((file) => leftOut.test(file)).length;
+  if (left > 0)
+    console.log(
+      `${left} files of tests that take long were left out: "TEST_LONG=run npm test" runs them too`,
+    );
 }
