@@ -38,7 +38,7 @@ export function serveSending(database: () => TestDatabase) {
     await Promise.all(senders.splice(0).map((sender) => sender.close()));
     for (const post of posts.splice(0)) await post.close();
   });
-  after(() => server.close());
+  after(() => server?.close());
 
   return {
     answers,
