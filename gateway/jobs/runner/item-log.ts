@@ -34,7 +34,6 @@ export function createItemLog(logger: Logger, observe: ItemObserver | undefined)
       const line = { ...lineOf(call), ms: loggedMs(ms) };
       if (state.fault !== undefined) logger.error(line, 'item failed');
       else logger.info(line, 'item');
-      endTrace(state);
       observe?.({
         service: item.of.service,
         code: state.code ?? 'ok',
@@ -45,17 +44,16 @@ export function createItemLog(logger: Logger, observe: ItemObserver | undefined)
     },
     /** It is to be worked on again, by whoever takes it. */
     again(call: ItemCall, { counted, delayMs }: Retry): void {
-      endTrace(call.state);
       if (!counted) return;
       logger.warn({ ...lineOf(call), delay_ms: delayMs }, 'item failed by a fault here, and is tried again');
+    },
+    /** Nothing more is done here for one, whatever has become of it. */
+    left({ state: { trace, code, fault } }: ItemCall): void {
+      trace?.end({ code, isFault: fault !== undefined });
     },
     jobEnded(job: Job): void {
       const { id, service, total, done, failed, cancelled } = job;
       logger.info({ job: id, service, state: jobState(job), total, done, failed, cancelled }, 'job ended');
     },
   };
-}
-
-function endTrace({ trace, code, fault }: ItemCall['state']): void {
-  trace?.end({ code, isFault: fault !== undefined });
 }

@@ -78,6 +78,7 @@ export function createRunner(parts: RunnerParts): Runner {
           );
         })
         .finally(() => {
+          log.left(call);
           inHand.delete(call);
           leases.drop(lease);
           intake.ended();

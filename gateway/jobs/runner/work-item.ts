@@ -4,7 +4,6 @@ import { GatewayError } from '../../errors.js';
 import type { LiveRegistry } from '../../helpers/live-registry.js';
 import { toGatewayError } from '../../http/read-error.js';
 import { underWay } from '../../pipeline/under-way.js';
-import type { Tracing } from '../../tracing/tracing.js';
 import type { ItemError, ItemResult } from '../model.js';
 import { type ResultStore, resultName } from '../results/result-store.js';
 import type { EndedItem } from '../store/job-store.js';
@@ -21,11 +20,10 @@ export interface WorkItemParts {
   wayOf: (helper: NonNullable<ReturnType<LiveRegistry['get']>>) => ItemWay;
   results: Pick<ResultStore, 'put'>;
   patience: Patience;
-  tracing?: Tracing | undefined;
 }
 
 /** Works on items: runs each through its helper's stages and puts what comes of it to the results. It never rejects. */
-export function createItemWork({ registry, wayOf, results, patience, tracing }: WorkItemParts) {
+export function createItemWork({ registry, wayOf, results, patience }: WorkItemParts) {
   async function answer(call: ItemCall): Promise<Answer> {
     const { item, state } = call;
     if (isPoison(item.attempt)) {
@@ -41,21 +39,7 @@ export function createItemWork({ registry, wayOf, results, patience, tracing }: 
     return underWay(helper, () => wayOf(helper)(call));
   }
 
-  /** Follows the item with a trace of its own: the request that made its job has ended long ago. */
-  function beginTrace({ item: { job, index, attempt, of }, state }: ItemCall): void {
-    const trace = tracing?.item({ service: of.service, tenant: of.tenant_id, job, index, attempt });
-    if (trace) state.trace = trace;
-  }
-
   return async function workItem(call: ItemCall): Promise<Worked & { spent: number }> {
-    beginTrace(call);
-    const worked = await work(call);
-    const { code, fault, trace } = call.state;
-    trace?.end({ ...(code === undefined ? {} : { code }), isFault: fault !== undefined });
-    return worked;
-  };
-
-  async function work(call: ItemCall): Promise<Worked & { spent: number }> {
     const { item, state, watch } = call;
     const began = performance.now();
     // While it waited in the pool, it kept nobody from anything; what takes no time at all is worth a millisecond.
@@ -79,7 +63,7 @@ export function createItemWork({ registry, wayOf, results, patience, tracing }: 
       const failed = { state: 'failed', error: toItemError(error) } as const;
       return { ended: ended(call, failed, { status: error.status, bytesOut: 0 }), spent: spent() };
     }
-  }
+  };
 }
 
 function ended(

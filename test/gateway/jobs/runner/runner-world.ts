@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import type { Helper } from '../../../../gateway/helpers/registry.js';
 import { createPatience } from '../../../../gateway/jobs/runner/patience.js';
 import { createRunner, type Runner } from '../../../../gateway/jobs/runner/runner.js';
+import type { Tracing } from '../../../../gateway/tracing/tracing.js';
 import { jsonAnswer } from '../../../../pool/answer.js';
 import type { Pool } from '../../../../pool/pool.js';
 import { PoolError } from '../../../../pool/pool-error.js';
@@ -31,9 +32,11 @@ export interface RunnerWorld {
 export function createRunnerWorld({
   threads = 2,
   weights = {},
+  tracing,
 }: {
   threads?: number;
   weights?: Record<string, number>;
+  tracing?: Tracing;
 } = {}): RunnerWorld {
   const jobs = createMemoryJobs();
   const running: RunningTask[] = [];
@@ -86,6 +89,7 @@ export function createRunnerWorld({
     threads,
     patience: createPatience({ logger, firstMs: 1, longestMs: 5 }),
     logger,
+    tracing,
     keys: {
       verifyById: (id) => {
         const tenant = id.slice('key_'.length);

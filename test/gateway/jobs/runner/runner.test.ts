@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Trace } from '../../../../gateway/tracing/tracing.js';
 import { PoolError } from '../../../../pool/pool-error.js';
 import { until } from '../../../until.js';
 import { createRunnerWorld, type RunnerWorld } from './runner-world.js';
@@ -41,6 +42,31 @@ describe('jobs/runner', () => {
     expect([...world.results.keys()]).to.deep.equal(['a/out/0', 'a/out/1', 'a/out/2']);
     await until(() => world.log.filter(({ msg }) => msg === 'item').length === 3);
     expect(world.log[0]).to.include({ job: 'a', service: 'work', tenant: 'a', key: 'key_a' });
+  });
+
+  it('follows each item with one trace, to its end', async () => {
+    const codes = new Map<number, (string | undefined)[]>();
+    const step = { set() {}, end() {}, headers: () => ({}) };
+    world = createRunnerWorld({
+      tracing: {
+        item({ index }) {
+          expect(codes.has(index)).to.equal(false);
+          const ends: (string | undefined)[] = [];
+          codes.set(index, ends);
+          const end: Trace['end'] = ({ code }) => void ends.push(code);
+          return { id: `${index}`, set() {}, stage: () => step, part: () => step, end };
+        },
+        request: () => expect.fail('nobody asks'),
+        close: async () => undefined,
+      },
+    });
+    world.jobs.add('a', 1);
+    world.jobs.add('a', 1, { wrong: true });
+    world.runner.open(['a']);
+    await serve(world, 2);
+    await until(() => world.runner.size() === 0);
+    expect([...codes.values()]).to.have.deep.members([[undefined], ['invalid_input']]);
+    expect(world.log.map(({ trace_id }) => trace_id)).to.have.members([...codes.keys()].map(String));
   });
 
   it('fails an item that is not valid alone, and one whose helper is gone by its name', async () => {
