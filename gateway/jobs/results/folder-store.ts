@@ -39,7 +39,8 @@ export function createFolderStore(root: string): ResultStore {
   async function writeAside(bytes: Uint8Array): Promise<string> {
     const path = join(aside, randomUUID());
     await makeFolder(aside, { mode: 0o700 });
-    cleared ??= clearAside();
+    // That something of it stays is no reason to keep nothing new.
+    cleared ??= clearAside().catch(() => undefined);
     await cleared;
     const file = await open(path, 'wx', 0o600);
     try {

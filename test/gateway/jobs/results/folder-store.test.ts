@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -50,6 +50,17 @@ describe('jobs/results in a folder', () => {
     expect(await readdir(aside)).to.deep.equal(['young']);
     await rm(join(aside, 'young'));
     await createFolderStore(folder).removeAll('job_a');
+  });
+
+  it('writes on where something cannot be cleared away', async () => {
+    const aside = join(folder, 'aside');
+    await mkdir(join(aside, 'foreign'));
+    await utimes(join(aside, 'foreign'), 0, Date.now() / 1000 - 90_000);
+    const store = createFolderStore(folder);
+    await store.put('job_a/out/0', Buffer.from('x'));
+    expect((await store.get('job_a/out/0'))?.toString()).to.equal('x');
+    await rm(join(aside, 'foreign'), { recursive: true });
+    await store.removeAll('job_a');
   });
 
   it('says of a folder that cannot be one that the store does not answer', async () => {
