@@ -12,7 +12,7 @@ import type { Created, JobStore } from './store/job-store.js';
 import { itemView, jobView } from './views.js';
 
 export interface JobsParts {
-  store: Pick<JobStore, 'create' | 'openBytes' | 'job' | 'jobs' | 'items' | 'item' | 'cancel'>;
+  store: Pick<JobStore, 'create' | 'made' | 'openBytes' | 'job' | 'jobs' | 'items' | 'item' | 'cancel'>;
   results: Pick<ResultStore, 'put' | 'get' | 'removeAll'>;
   /** How long a job is kept after its end. */
   ttlSeconds: number;
@@ -59,6 +59,9 @@ export function createJobs(parts: JobsParts): Jobs {
       await forget();
       throw error;
     };
+    // Before room is asked for: what the same request has made may be what takes it.
+    const before = idempotency && (await store.made(tenantId, idempotency));
+    if (before) return before;
     const bytes = heldBytes(request);
     await requireRoom(tenantId, bytes);
     await putFiles(job, request, results).catch(forgetAndThrow);

@@ -1,4 +1,4 @@
-import { sql, type Transaction } from 'kysely';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Access, DatabaseKind } from '../../database/access.js';
 import { givenRows } from '../../database/given-rows.js';
 import { rowsAPiece } from '../../database/rows-a-piece.js';
@@ -21,7 +21,7 @@ export async function createJob(
   for (;;) {
     const created = await change(async (trx): Promise<Created | undefined> => {
       const row = await insertJob(trx, job, { total: inputs.length, shared, now });
-      if (!row) return findReplayed(trx, job);
+      if (!row) return findMade(trx, job);
       for (const rows of pieces(job.id, inputs, shared)) await insertItems(trx, kind, rows);
       return { outcome: 'created', job: row };
     });
@@ -51,11 +51,12 @@ async function insertJob(
     .executeTakeFirst();
 }
 
-async function findReplayed(
-  trx: Transaction<JobTables>,
-  { tenant_id, idempotency }: NewJob,
+/** What an idempotency key has made before; undefined where that is nothing. */
+export async function findMade(
+  db: Kysely<JobTables>,
+  { tenant_id, idempotency }: Pick<NewJob, 'tenant_id' | 'idempotency'>,
 ): Promise<Created | undefined> {
-  const found = await trx
+  const found = await db
     .selectFrom('jobs')
     .select([...jobColumns, 'idempotency_digest'])
     .where('tenant_id', '=', tenant_id)

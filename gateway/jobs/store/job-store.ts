@@ -56,6 +56,8 @@ export interface JobStore {
    * kept once.
    */
   create(job: NewJob, inputs: readonly ItemInput[]): Promise<Created>;
+  /** What `create` would give for an idempotency key that has made a job; undefined where it has made none. */
+  made(tenant: string, idempotency: NonNullable<NewJob['idempotency']>): Promise<Created | undefined>;
   /** A tenant's job; undefined where it has none of this id. */
   job(tenant: string, id: string): Promise<Job | undefined>;
   /** A tenant's jobs, the newest first; `after` is the id of the last one before, which need not be there any more. */

@@ -3,7 +3,7 @@ import { rowsAPiece } from '../../database/rows-a-piece.js';
 import { slices } from '../../database/slices.js';
 import { handBackItems, startItems } from './begin-items.js';
 import { cancelJob } from './cancel.js';
-import { createJob } from './create.js';
+import { createJob, findMade } from './create.js';
 import { finishItems } from './finish.js';
 import type { JobStore } from './job-store.js';
 import { readOpen } from './open-items.js';
@@ -27,6 +27,7 @@ export function createJobStore(
   return {
     ...createReads(access),
     create: (job, inputs) => createJob(access, job, inputs, now()),
+    made: (tenant_id, idempotency) => access.run((db) => findMade(db, { tenant_id, idempotency })),
     cancel: (tenant, id) => cancelJob(access, { tenant, id }, now()),
     async unqueued({ most, idleMs }) {
       await forgetQueued(access, now() - idleMs, now());

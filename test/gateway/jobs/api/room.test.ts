@@ -33,6 +33,20 @@ describe('jobs/api: what a tenant’s open jobs may hold', () => {
     expect((await api.call('/jobs', { body, key: 'large' })).status).to.equal(429);
   });
 
+  it('does not shut out a request that is sent again', async () => {
+    const send = (text: string) =>
+      api.call('/jobs', {
+        body: { service: 'text/remove-stopwords', inputs: Array.from({ length: 300 }, () => ({ text })) },
+        key: 'again',
+        headers: { 'idempotency-key': 'once' },
+      });
+    const first = await send('x');
+    const again = await send('x');
+    expect([first.status, again.status]).to.deep.equal([202, 202]);
+    expect(again.json.data.id).to.equal(first.json.data.id);
+    expect((await send('y')).status).to.equal(409);
+  });
+
   it('is no more kept once it has ended', async () => {
     const { id } = (await make('tidy')).json.data;
     const files = () => [...api.stored.keys()].filter((name) => name.startsWith(id));

@@ -98,6 +98,10 @@ describe('jobs/store', () =>
         expect((await store.jobs('ten_1', { limit: 9 })).rows).to.have.length(1);
         const changed = newJob({ idempotency: { key: 'k', digest: 'e' } });
         expect(await store.create(changed, inputs(1))).to.deep.equal({ outcome: 'conflict' });
+        const made = ['d', 'e'].map((digest) => store.made('ten_1', { key: 'k', digest }));
+        const [found, conflict] = await Promise.all(made);
+        expect([found?.outcome, conflict?.outcome]).to.deep.equal(['replayed', 'conflict']);
+        expect(await store.made('ten_2', { key: 'k', digest: 'd' })).to.equal(undefined);
         const anothers = newJob({ tenant_id: 'ten_2', idempotency: { key: 'k', digest: 'e' } });
         expect((await store.create(anothers, inputs(1))).outcome).to.equal('created');
       });
