@@ -1,7 +1,8 @@
+import type { Logger } from 'pino';
 import type { JobQueue, Lease } from '../queue/job-queue.js';
 import type { JobStore, StartedItem } from '../store/job-store.js';
 import type { Leases } from './leases.js';
-import type { Patience } from './patience.js';
+import { isAway, type Patience } from './patience.js';
 import { restOf } from './retries.js';
 import { type Share, TenantShares } from './tenant-shares.js';
 
@@ -11,6 +12,7 @@ export interface IntakeParts {
   leases: Leases;
   patience: Patience;
   threads: number;
+  logger: Pick<Logger, 'error'>;
   /** Called with each item that is to be worked on, under this lease; `ended` is to be called when it has been seen to its end. */
   onItem: (item: StartedItem, lease: Lease, share: Share) => void;
 }
@@ -43,7 +45,8 @@ const mostBytes = 64 * 2 ** 20;
 const lookedThrough = 500;
 
 /** Takes items of the tenants that are open, each its share, as many as can soon be worked on. */
-export function createIntake({ queue, store, leases, patience, threads, onItem }: IntakeParts): Intake {
+export function createIntake(parts: IntakeParts): Intake {
+  const { queue, store, leases, patience, threads, logger, onItem } = parts;
   const shares = new TenantShares();
   /** Tenants that were opened since their items were asked for last: what was not there then may be now. */
   const anew = new Set<string>();
@@ -102,8 +105,14 @@ export function createIntake({ queue, store, leases, patience, threads, onItem }
           used += 1;
         }
       }
-    } catch {
-      // It has been told, and what was leased comes back when its lease runs out.
+    } catch (error) {
+      // That something is away has been told. What was leased comes back when its lease runs out.
+      if (!isAway(error)) {
+        logger.error(
+          { err: error, tenant },
+          'items could not be taken; they are when their leases have run out',
+        );
+      }
       shares.close(tenant);
     } finally {
       for (const share of planned.slice(used)) share.settle(0);
@@ -123,6 +132,7 @@ export function createIntake({ queue, store, leases, patience, threads, onItem }
   async function begin(leased: readonly Lease[]): Promise<[Lease, StartedItem][]> {
     for (const lease of leased) leases.hold(lease);
     const started: [Lease, StartedItem][] = [];
+    let kept = new Set<Lease>();
     try {
       if (closing) await queue.release(leased);
       else {
@@ -135,8 +145,9 @@ export function createIntake({ queue, store, leases, patience, threads, onItem }
           if (item && !(await leave(lease, item))) started.push([lease, item]);
         }
       }
+      kept = new Set(started.map(([lease]) => lease));
     } finally {
-      const kept = new Set(started.map(([lease]) => lease));
+      // Where one could not be left alone, none is worked on: a lease that is held on would keep them from everybody.
       for (const lease of leased) if (!kept.has(lease)) leases.drop(lease);
     }
     return started;
