@@ -22,13 +22,15 @@ export interface JobsParts {
   onCreated?: (tenantId: string) => void;
   /** Why no job can be made here, asked each time; any can by default. */
   refusal?: () => GatewayError | undefined;
+  /** The same, found out anew; asked when all is there but the job. */
+  lastRefusal?: () => Promise<GatewayError | undefined>;
 }
 
 const id = /^job_[0-9A-Za-z]{1,40}$/;
 
 /** Jobs over their stores. Files are put before the job is made: what works on it finds them, whoever is killed in between. */
 export function createJobs(parts: JobsParts): Jobs {
-  const { store, results, ttlSeconds, maxOpenBytes, onCreated, refusal } = parts;
+  const { store, results, ttlSeconds, maxOpenBytes, onCreated, refusal, lastRefusal } = parts;
   const view = (job: Job) => jobView(job, ttlSeconds);
 
   function requireOpen(): void {
@@ -64,7 +66,12 @@ export function createJobs(parts: JobsParts): Jobs {
     if (before) return before;
     const bytes = heldBytes(request);
     await requireRoom(tenantId, bytes);
-    await putFiles(job, request, results).catch(forgetAndThrow);
+    await putFiles(job, request, results)
+      .then(async () => {
+        const error = await lastRefusal?.();
+        if (error) throw error;
+      })
+      .catch(forgetAndThrow);
     const made = {
       id: job,
       tenant_id: tenantId,

@@ -79,6 +79,11 @@ export async function openJobs(options: JobsOptions): Promise<OpenedJobs> {
     () => judgeSharedStore(database.access<SharedStoreTables>(), results, Date.now() - ttlSeconds * 1_000),
     logger,
   );
+  function refusal(): GatewayError | undefined {
+    const message = watch.message();
+    return message === undefined ? undefined : new GatewayError('keys_unavailable', { message });
+  }
+
   let metrics: JobMetrics | undefined;
   const webhooks = openWebhooks({
     ...options,
@@ -116,9 +121,10 @@ export async function openJobs(options: JobsOptions): Promise<OpenedJobs> {
       ttlSeconds,
       maxOpenBytes: config.maxOpenJobBytes,
       onCreated: () => chores?.wake(),
-      refusal() {
-        const message = watch.message();
-        return message === undefined ? undefined : new GatewayError('keys_unavailable', { message });
+      refusal,
+      async lastRefusal() {
+        await watch.look({ anew: true });
+        return refusal();
       },
     }),
     stats: () => store.stats(),

@@ -8,8 +8,8 @@ export interface ChoreParts {
   queue: Pick<JobQueue, 'add' | 'recover'>;
   patience: Patience;
   logger: Pick<Logger, 'error'>;
-  /** Whether this process sees the files of jobs: it takes none and forgets none else. */
-  seesFiles: () => Promise<boolean>;
+  /** Whether this process sees the files of jobs, or did a moment ago: it takes none else. */
+  seesFiles: (options?: { anew: boolean }) => Promise<boolean>;
   /** Told of tenants with items that wait. */
   onOpen: (tenants: readonly string[]) => void;
   /** Milliseconds between two looks; default 1000. */
@@ -52,7 +52,7 @@ export function createChores(parts: ChoreParts): Chores {
       for (const { tenant, items } of groups) {
         await queue.add(tenant, items);
         await store.queued(items);
-        if (await seesFiles()) onOpen([tenant]);
+        if (await seesFiles({ anew: true })) onOpen([tenant]);
       }
     }
   }
@@ -64,6 +64,8 @@ export function createChores(parts: ChoreParts): Chores {
     const tenants = [...new Set([...open, ...last])];
     last = open;
     quiet = tenants.length > 0 ? 0 : quiet + 1;
+    // As long as there was no job, any store could take another's place; now that there is one, it is settled.
+    if (open.length > 0 && !(await seesFiles({ anew: true }))) return;
     onOpen(tenants);
     if (tenants.length === 0 || performance.now() < recoverAt) return;
     recoverAt = performance.now() + recoverMs;

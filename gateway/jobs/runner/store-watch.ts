@@ -3,8 +3,8 @@ import type { SharedStore } from '../results/shared-store.js';
 
 /** Knows whether this process sees the files of the jobs that others make. */
 export interface StoreWatch {
-  /** Looks again, where the last look was a while ago. Whether it does. */
-  look(): Promise<boolean>;
+  /** Looks again, where the last look was a while ago, or anew in any case. Whether it does. */
+  look(options?: { anew: boolean }): Promise<boolean>;
   /** Why it does not, by the last look. */
   message(): string | undefined;
 }
@@ -26,9 +26,9 @@ export function createStoreWatch(
   }
 
   return {
-    async look() {
+    async look({ anew } = { anew: false }) {
       const now = performance.now();
-      if (now >= again) {
+      if (anew || now >= again) {
         tell(await judge());
         // What keeps jobs from being worked on is soon looked at again.
         again = now + (verdict?.shared ? lookMs : lookMs / 10);

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { DatabaseError } from '../../../../gateway/database/database-error.js';
+import { GatewayError } from '../../../../gateway/errors.js';
 import { type JobApi, startJobApi } from './job-api.js';
 
 const service = 'text/remove-stopwords';
@@ -106,6 +107,10 @@ describe('jobs/api: Idempotency-Key', () => {
     const { status } = await api.call('/jobs', { body: form('kept') });
     delete api.broken.store;
     expect(status).to.equal(500);
+    expect(api.stored.size).to.equal(before);
+    api.broken.lastRefusal = async () => new GatewayError('busy');
+    expect((await api.call('/jobs', { body: form('kept') })).status).to.equal(503);
+    delete api.broken.lastRefusal;
     expect(api.stored.size).to.equal(before);
   });
 });

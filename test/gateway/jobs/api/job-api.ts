@@ -81,6 +81,7 @@ export async function startJobApi({ maxOpenBytes = 1e9 } = {}): Promise<JobApi> 
     maxOpenBytes: maxOpenBytes,
     onCreated: (tenant) => void woken.push(tenant),
     refusal: () => broken.refusal?.(),
+    lastRefusal: async () => broken.lastRefusal?.(),
   });
   const folders = [builtinPlugins, fixture('plugins/openapi'), fixture('plugins/files')];
   const registry = new HelperShelf(await loadRegistry(folders, createVocabulary()));
