@@ -139,7 +139,7 @@ export function createJobs(parts: JobsParts): Jobs {
   async function answerOf({ job, index, state, result, error }: Item): Promise<ItemAnswer> {
     if (state === 'failed') return { state, error: toItemError(error) };
     if (state !== 'done') return { state };
-    const bytes = await results.get(resultName(job, index));
+    const bytes = await results.get(resultName({ job, index }, result?.attempt));
     // The job was being forgotten meanwhile.
     if (!result || !bytes) throw noSuchJob();
     return { state, result, bytes };

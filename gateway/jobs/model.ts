@@ -70,6 +70,8 @@ export interface ItemResult {
   bytes: number;
   headers?: AnswerHeaders;
   dryrun: boolean;
+  /** The attempt that it is of; the first, where nothing is said. */
+  attempt?: number;
 }
 
 /** An error as the envelope would have it. */

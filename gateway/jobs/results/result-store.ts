@@ -54,7 +54,7 @@ export function inputName(
   return `${inputsName(job)}/${shared ? 'all' : index}/${name}`;
 }
 
-/** Where an item's result lies. */
-export function resultName(job: string, index: number): string {
-  return `${job}/out/${index}`;
+/** Where an item's result lies: of each attempt at it a place of its own, since one that has lost its lease may still be at work. */
+export function resultName({ job, index }: ItemRef, attempt = 1): string {
+  return `${job}/out/${index}${attempt > 1 ? `-${attempt}` : ''}`;
 }

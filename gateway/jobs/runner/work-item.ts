@@ -45,9 +45,9 @@ export function createItemWork({ registry, wayOf, results, patience }: WorkItemP
     // While it waited in the pool, it kept nobody from anything; what takes no time at all is worth a millisecond.
     const spent = () => Math.max(1, performance.now() - began - watch.ms + state.taskMs);
     try {
-      const { bytes, result } = resultOf(await answer(call), state.dryrun);
+      const { bytes, result } = resultOf(await answer(call), call);
       const cost = spent();
-      await patience.run(() => results.put(resultName(item.job, item.index), bytes));
+      await patience.run(() => results.put(resultName(item, item.attempt), bytes));
       return {
         ended: ended(call, { state: 'done', result }, { status: 200, bytesOut: bytes.length }),
         spent: cost,
@@ -75,14 +75,18 @@ function ended(
   return { job, index, end, usage: { tenant, key, service, status, bytesIn, bytesOut, cpuMs: taskMs } };
 }
 
-function resultOf(answer: Answer, dryrun: boolean): { bytes: Uint8Array; result: ItemResult } {
+function resultOf(
+  answer: Answer,
+  { state: { dryrun }, item: { attempt } }: ItemCall,
+): { bytes: Uint8Array; result: ItemResult } {
   const made = toBytes(answer);
   const { kind, bytes } = made;
   const type = made.kind === 'json' ? 'application/json' : made.type;
   // How this one was come by says nothing of what is kept of it.
   const { 'x-cache': _, ...headers } = (made.kind === 'json' ? undefined : made.headers) ?? {};
   const own = Object.keys(headers).length > 0 ? { headers } : {};
-  return { bytes, result: { kind, type, bytes: bytes.length, ...own, dryrun } };
+  const later = attempt > 1 ? { attempt } : {};
+  return { bytes, result: { kind, type, bytes: bytes.length, ...own, dryrun, ...later } };
 }
 
 function toItemError({ code, message, details }: GatewayError): ItemError {

@@ -93,6 +93,16 @@ describe('jobs/api: jobs and their items', () => {
     expect(rest.next).to.equal(null);
   });
 
+  it('answer with the attempt that has ended an item, whatever another has left', async () => {
+    const id = await create(1);
+    const text = { kind: 'bytes', type: 'text/plain', bytes: 3, dryrun: false, attempt: 2 } as const;
+    await api.store.finish([{ ...ref(id, 0), end: { state: 'done', result: text } }]);
+    api.stored.set(`${id}/out/0-2`, Buffer.from('two'));
+    api.stored.set(`${id}/out/0`, Buffer.from('one'));
+    const { bytes } = await api.call(`/jobs/${id}/items/0`);
+    expect(Buffer.from(bytes).toString()).to.equal('two');
+  });
+
   it('answer with what the helper has answered', async () => {
     const id = await create(5);
     await api.store.start([0, 1, 2, 3].map((index) => ref(id, index)));

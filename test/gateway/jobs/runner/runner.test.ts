@@ -81,6 +81,16 @@ describe('jobs/runner', () => {
     expect(JSON.stringify(gone?.end)).to.contain('text/gone');
   });
 
+  it('puts a result beside that of an attempt before, which may still be at work elsewhere', async () => {
+    world = createRunnerWorld();
+    world.jobs.add('a', 1);
+    world.jobs.attempts.set('a 0', 1);
+    world.runner.open(['a']);
+    await serve(world, 1);
+    expect([...world.results.keys()]).to.deep.equal(['a/out/0-2']);
+    expect(world.jobs.ended[0]?.end).to.have.nested.property('result.attempt', 2);
+  });
+
   it('takes no more than can soon run, however much waits', async () => {
     world = createRunnerWorld({ threads: 2 });
     world.jobs.add('a', 10_000);
