@@ -138,7 +138,7 @@ export function envelopeOf(
   } catch {
     // Told below: whatever it is, no gateway has written it.
   }
-  throw new GatewayError('upstream_failed', {
+  throw new GatewayError(status === 413 ? 'too_large' : 'upstream_failed', {
     message: `What answers at ${base} is no gateway, or stands before one: it says ${status}, and not in a gateway's words.`,
   });
 }
