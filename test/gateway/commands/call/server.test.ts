@@ -207,6 +207,15 @@ describe('call --server', () => {
     );
   });
 
+  it('tells at once of a quota that is used up, and does not wait for the next month', async () => {
+    const own = await startTestGateway({ HELPER_MONTHLY_QUOTA: '1' });
+    const at = { server: own.url, key: own.key };
+    expect((await run(['text/remove-stopwords', '--text', 'a'], at)).code).to.equal(0);
+    const { code, stderr } = await run(['media/add-border', examplePicture, examplePicture], at);
+    await own.close();
+    expect([code, stderr.match(/quota_exceeded/g)?.length]).to.deep.equal([1, 1]);
+  });
+
   it('lists helpers, and the parameters of one', async () => {
     expect((await run(['--help'])).stdout).to.include('media/add-border');
     const { code, stdout } = await run(['media/add-watermark', '--help']);
