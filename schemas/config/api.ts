@@ -1,5 +1,5 @@
 import { integer, milliseconds } from './numbers.js';
-import { choice, host, originsOrAll, token } from './texts.js';
+import { choice, host, issuedKey, originsOrAll } from './texts.js';
 import type { Variables } from './variable.js';
 
 /** What a server may listen on. */
@@ -40,7 +40,7 @@ export const apiVariables = {
   clientKey: {
     name: 'HELPER_KEY',
     reader: 'api',
-    form: token,
+    form: issuedKey,
     description: 'The API key that `call --server` calls with, where --key names none.',
   },
 } satisfies Variables;

@@ -31,6 +31,12 @@ export const token: Form<string> = {
   wanted: 'at least 16 printable ASCII characters without spaces (openssl rand -hex 32)',
 };
 
+/** A key that a gateway has issued. */
+export const issuedKey: Form<string> = {
+  ...token,
+  wanted: 'a key as a gateway has issued it (helper-gateway keys issue TENANT)',
+};
+
 /** What can stand in a header as it is. */
 export const plainText: Form<string> = {
   read: readText,

@@ -202,10 +202,13 @@ describe('the chart', () => {
         undefined,
       ]);
     }
-    for (const { spec } of kinds(render(byWait), 'ScaledObject'))
+    for (const { spec } of kinds(render(byWait), 'ScaledObject')) {
       expect(
         spec.advanced.horizontalPodAutoscalerConfig.behavior.scaleDown.stabilizationWindowSeconds,
       ).to.equal(300);
+      // Versions of KEDA before 2.18 admit none beside a metric of type Value.
+      expect(spec).not.to.have.property('fallback');
+    }
   });
 
   it('hands rules and dashboard on as they are', () => {

@@ -13,7 +13,7 @@ interface Schema {
 
 const schema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8')) as Schema;
 
-/** What the chart sets by itself, and what is secret. */
+/** What the chart sets by itself, what is secret, and what only commands read. */
 const own = [
   'HOST',
   'PORT',
@@ -28,6 +28,7 @@ const own = [
   'HELPER_OPERATOR_TOKEN',
   'HELPER_SIGNING_SECRET',
   'HELPER_OIDC_CLIENT_SECRET',
+  'HELPER_KEY',
   'AWS_ACCESS_KEY_ID',
   'AWS_SECRET_ACCESS_KEY',
   'AWS_SESSION_TOKEN',

@@ -38,7 +38,7 @@ async function jobPage({ site, tenant, params, query }: JobCall): Promise<PageAn
         <h2>
           Job <code>{job.id}</code>
         </h2>
-        <LookAgain jobs={[job]} href={base} />
+        <LookAgain jobs={[job]} href={after === undefined ? base : `${base}?after=${after}`} />
         <Facts job={job} />
         {job.finished_at === null && (
           <Form action={`${base}/cancel`} class="inline">

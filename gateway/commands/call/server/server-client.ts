@@ -110,8 +110,12 @@ function delayed(signal: AbortSignal, ms: number): AbortSignal {
 
 type Request = NonNullable<Parameters<ServerClient['send']>[1]>;
 
+/** Whether it is soon enough: a quota that is used up until next month is told at once. */
 function isForLater({ status, headers }: ServerAnswer): boolean {
-  return (status === 429 || status === 503) && headers.has('retry-after');
+  if (status !== 429 && status !== 503) return false;
+  const asked = headers.get('retry-after');
+  // It may be a date, too.
+  return asked !== null && !(Number(asked) * 1000 > mostTries * longestWaitMs);
 }
 
 function waitMs(answer: ServerAnswer | undefined, tried: number): number {
@@ -138,7 +142,7 @@ export function envelopeOf(
   } catch {
     // Told below: whatever it is, no gateway has written it.
   }
-  throw new GatewayError('upstream_failed', {
+  throw new GatewayError(status === 413 ? 'too_large' : 'upstream_failed', {
     message: `What answers at ${base} is no gateway, or stands before one: it says ${status}, and not in a gateway's words.`,
   });
 }

@@ -8,6 +8,7 @@ import type { Job } from '../jobs.js';
 import { serverReply } from './request.js';
 import type { ServedHelper } from './served-helper.js';
 import type { ServerClient } from './server-client.js';
+import { createSlots } from './slots.js';
 
 /** Many calls that a gateway makes as jobs. */
 export interface ServerJobs {
@@ -108,7 +109,14 @@ export function createServerJobs({ client, helper, jobs, signal }: ServerJobsOpt
     };
     // Sent again after a connection broke, it is the same job.
     const headers = { 'idempotency-key': randomUUID() };
-    const { id } = await client.data('/jobs', { method: 'POST', headers, body, lingers: true });
+    const made = await client
+      .data('/jobs', { method: 'POST', headers, body, lingers: true })
+      .catch((error) => {
+        if (!isTooLarge(error)) throw error;
+        return { error };
+      });
+    if ('error' in made) return sendLess(batch, made.error);
+    const { id } = made;
     begun.resolve();
     open.add(String(id));
     running.push(
@@ -119,6 +127,21 @@ export function createServerJobs({ client, helper, jobs, signal }: ServerJobsOpt
         for (const { job } of batch) replies.get(job)?.reject(error);
       }),
     );
+  }
+
+  /** What is too large for the gateway costs no other file: the batch is halved until that one is alone. */
+  async function sendLess(batch: readonly Loaded[], error: unknown): Promise<void> {
+    const [first] = batch;
+    if (first && batch.length === 1) {
+      const { byteLength } = first.file.bytes;
+      // It may be what goes with each file, and then the others fare no better.
+      if (shared.some(([, { bytes }]) => bytes.byteLength >= byteLength)) throw error;
+      replies.get(first.job)?.reject(error);
+      return;
+    }
+    const half = Math.ceil(batch.length / 2);
+    await send(batch.slice(0, half));
+    await send(batch.slice(half));
   }
 
   async function follow(id: string, calls: readonly Job[]): Promise<void> {
@@ -168,25 +191,12 @@ export function createServerJobs({ client, helper, jobs, signal }: ServerJobsOpt
   };
 }
 
-function appendFile(form: FormData, field: string, { bytes, type, name }: FileBytes): void {
-  form.append(field, new Blob([bytes as BlobPart], { type }), name ?? field);
+function isTooLarge(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === 'too_large';
 }
 
-/** Lets so many of what it is given run at a time. */
-function createSlots(most: number): <T>(work: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = [];
-  let taken = 0;
-  return async (work) => {
-    if (taken >= most) await new Promise<void>((resolve) => waiting.push(resolve));
-    else taken += 1;
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else taken -= 1;
-    }
-  };
+function appendFile(form: FormData, field: string, { bytes, type, name }: FileBytes): void {
+  form.append(field, new Blob([bytes as BlobPart], { type }), name ?? field);
 }
 
 function deferred<T>() {

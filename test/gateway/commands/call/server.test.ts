@@ -18,7 +18,7 @@ describe('call --server', () => {
   let api: TestGateway;
 
   before(async () => {
-    api = await startTestGateway({ HELPER_RATE: '0' });
+    api = await startTestGateway({ HELPER_RATE: '0', HELPER_MAX_IMAGE_BYTES: '512KB' });
   });
   after(async () => {
     await api.close();
@@ -125,6 +125,46 @@ describe('call --server', () => {
     expect(readdirSync(into).sort()).to.deep.equal(['m1.jpg', 'm2.jpg']);
   });
 
+  it('lets a file that is too large for the gateway cost no other', async () => {
+    const into = join(folder, 'not-too-large');
+    const files = ['l0.jpg', 'l1.jpg', 'l2.jpg', 'l3.jpg', 'l4.jpg'].map((name) => join(folder, name));
+    for (const [at, file] of files.entries()) {
+      writeFileSync(file, at === 3 ? Buffer.alloc(512 * 1024 + 1) : readFileSync(examplePicture));
+    }
+    const { code, stdout, stderr } = await run(['media/add-border', ...files, '--out-dir', into]);
+    expect([code, stderr]).to.deep.equal([1, '']);
+    const lines = stdout.trimEnd().split('\n');
+    const failed = lines.map((line) => JSON.parse(line)).filter(({ ok }) => !ok);
+    expect(failed.map(({ file, error }) => [file, error.code])).to.deep.equal([[files[3], 'too_large']]);
+    expect(readdirSync(into).sort()).to.deep.equal(['l0.png', 'l1.png', 'l2.png', 'l4.png']);
+  });
+
+  it("sends less where a proxy takes no such body, by the proxy's own words", async () => {
+    let asked = 0;
+    const server = createServer((request, response) => {
+      if (request.url === '/openapi.json') return response.writeHead(404).end();
+      asked += 1;
+      return request.resume().on('end', () => response.writeHead(413).end('<html>413</html>'));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const { code, stdout } = await run(['a/b', examplePicture, examplePicture], {
+      server: `http://127.0.0.1:${port}`,
+    });
+    server.closeAllConnections();
+    server.close();
+    expect([code, asked, stdout.match(/"too_large"/g)?.length]).to.deep.equal([1, 3, 2]);
+  });
+
+  it('says once that what goes with each file is too large', async () => {
+    const mark = join(folder, 'mark.jpg');
+    writeFileSync(mark, Buffer.alloc(512 * 1024 + 1));
+    const files = [examplePicture, examplePicture];
+    const { code, stdout, stderr } = await run(['media/add-watermark', '--mark', mark, ...files]);
+    expect([code, stdout]).to.deep.equal([1, '']);
+    expect(stderr.match(/too_large/g)).to.have.length(1);
+  });
+
   it('cancels the job that was being made when it was given up, and tells of no failure', async () => {
     const stopping = new AbortController();
     const seen: string[] = [];
@@ -165,6 +205,15 @@ describe('call --server', () => {
     expect((await run(['text/remove-stopwords'], { server: 'http://127.0.0.1:9' })).stderr).to.include(
       'No gateway can be reached',
     );
+  });
+
+  it('tells at once of a quota that is used up, and does not wait for the next month', async () => {
+    const own = await startTestGateway({ HELPER_MONTHLY_QUOTA: '1' });
+    const at = { server: own.url, key: own.key };
+    expect((await run(['text/remove-stopwords', '--text', 'a'], at)).code).to.equal(0);
+    const { code, stderr } = await run(['media/add-border', examplePicture, examplePicture], at);
+    await own.close();
+    expect([code, stderr.match(/quota_exceeded/g)?.length]).to.deep.equal([1, 1]);
   });
 
   it('lists helpers, and the parameters of one', async () => {
