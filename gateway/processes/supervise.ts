@@ -81,6 +81,7 @@ export function supervise({ openLog }: SuperviseOptions): void {
   }
 
   function ended(slot: Slot, code: number | null, signal: NodeJS.Signals | null): void {
+    exchange.ended(slot.worker);
     if (phase === 'starting') failed(code, signal);
     else if (phase === 'serving') restart(slot, { code, signal });
     else {
