@@ -95,6 +95,7 @@ async function compose(
   const metrics = shareMetrics(
     createMetrics({ ...work, departures, keysAvailable: keys.available, readJobs: jobs.stats }),
     member,
+    config.processes,
   );
   closers.add(shareChanges(store, keys, member));
 

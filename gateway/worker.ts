@@ -68,6 +68,7 @@ async function compose(
   const metrics = shareMetrics(
     createMetrics({ ...work, keysAvailable: keys.available, readJobs: jobs.stats }),
     member,
+    config.processes,
   );
   closers.add(shareChanges(store, keys, member));
   const lifecycle = createLifecycle();

@@ -8,8 +8,12 @@ import { meterJobs, type ObservedItem, type WebhookOutcome } from './jobs.js';
 import { createMeters } from './meters.js';
 import { meterWaits } from './waits.js';
 
-/** All metrics of a process, as they are sent to another. */
-export type MetricFacts = object;
+/** All metrics of a process, as they are sent to another: the library's own data, as far as others look at it. */
+export type MetricFacts = readonly {
+  name: string;
+  type?: unknown;
+  values: readonly { value: number; labels: object; metricName?: string }[];
+}[];
 
 export interface Metrics {
   observe(call: ObservedCall): void;
@@ -19,8 +23,8 @@ export interface Metrics {
   observeWebhook(outcome: WebhookOutcome): void;
   /** Everything, as data: for another process of the host. */
   facts(): Promise<MetricFacts>;
-  /** Everything, as Prometheus text; with the `facts` of other processes of the host, all of them as one. */
-  text(others?: readonly MetricFacts[]): Promise<{ type: string; body: string }>;
+  /** Everything, as Prometheus text; of all processes of the host as one where their `facts` are given, this one's among them. */
+  text(all?: readonly MetricFacts[]): Promise<{ type: string; body: string }>;
 }
 
 export interface MetricsOptions extends Observed {
@@ -43,12 +47,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
     observe,
     ...jobs,
     facts: () => registry.getMetricsAsJSON(),
-    async text(others = []) {
-      const all =
-        others.length > 0
-          ? AggregatorRegistry.aggregate([await registry.getMetricsAsJSON(), ...others])
-          : registry;
-      return { type: registry.contentType, body: await all.metrics() };
+    async text(all) {
+      const told = all ? AggregatorRegistry.aggregate([...all]) : registry;
+      return { type: registry.contentType, body: await told.metrics() };
     },
   };
 }

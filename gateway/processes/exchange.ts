@@ -1,19 +1,23 @@
 import type { Worker } from 'node:cluster';
 import { once } from '../../pool/once.js';
+import type { MetricFacts } from '../metrics/metrics.js';
 import type { ToMember, ToPrimary } from './messages.js';
+import { addCounts, countsOf } from './past-counts.js';
 
 /** What processes tell each other, through the primary. */
 export interface Exchange {
   /** Takes what a process sent, other than that it is ready. */
   take(from: Worker, message: ToPrimary): void;
+  /** Says that one has ended. */
+  ended(worker: Worker): void;
 }
 
-/** One that does not answer in this time is left out: it may be about to end. */
+/** Of one that does not answer in this time nothing new is told: it may be about to end. */
 const collectMs = 1_000;
 
 interface Gathering {
   waitsFor: Set<Worker>;
-  facts: unknown[];
+  answered: Set<Worker>;
   done(): void;
 }
 
@@ -22,31 +26,43 @@ export function createExchange(others: (than: Worker) => Worker[]): Exchange {
   // Most hosts have one process, which asks nobody.
   const counts = once(async () => (await import('./counts.js')).createCounts());
   const gatherings = new Map<number, Gathering>();
+  /** The metrics that each process has told last; only what has been told can be missed. */
+  const told = new Map<Worker, MetricFacts>();
+  /** What those had counted that have ended: a sum that becomes less looks as if all had begun anew, and is counted once more. */
+  let past: MetricFacts = [];
   let lastId = 0;
 
   async function tell(from: Worker, { id, asks }: Extract<ToPrimary, { kind: 'ask' }>): Promise<void> {
     tellMember(from, { kind: 'told', id, told: await (await counts()).tell(asks) });
   }
 
-  function gather(from: Worker, id: number): void {
+  function gather(from: Worker, id: number, ownFacts: MetricFacts): void {
+    if (from.isDead()) return;
     const own = ++lastId;
     const waitsFor = new Set(others(from));
-    const facts: unknown[] = [];
+    const answered = new Set([from]);
+    told.set(from, ownFacts);
     const timer = setTimeout(() => done(), collectMs);
     const done = () => {
       clearTimeout(timer);
       gatherings.delete(own);
+      const facts = [...told].map(([worker, its]) => (answered.has(worker) ? its : countsOf(its)));
+      // At the end: the first says of each metric how they become one.
+      facts.push(past);
       tellMember(from, { kind: 'gathered', id, facts });
     };
-    gatherings.set(own, { waitsFor, facts, done });
-    for (const other of waitsFor) tellMember(other, { kind: 'collect', id: own });
+    gatherings.set(own, { waitsFor, answered, done });
     if (waitsFor.size === 0) done();
+    for (const other of waitsFor) tellMember(other, { kind: 'collect', id: own });
   }
 
-  function collected(from: Worker, id: number, facts: unknown): void {
+  function collected(from: Worker, id: number, facts: MetricFacts): void {
+    // What one has sent may be read after its end; it is counted among the past then.
+    if (from.isDead()) return;
+    told.set(from, facts);
     const gathering = gatherings.get(id);
     if (!gathering?.waitsFor.delete(from)) return;
-    gathering.facts.push(facts);
+    gathering.answered.add(from);
     if (gathering.waitsFor.size === 0) gathering.done();
   }
 
@@ -56,8 +72,15 @@ export function createExchange(others: (than: Worker) => Worker[]): Exchange {
       if (message.kind === 'ask') void tell(from, message).catch(() => undefined);
       if (message.kind === 'changed')
         for (const other of others(from)) tellMember(other, { kind: 'changed' });
-      if (message.kind === 'gather') gather(from, message.id);
+      if (message.kind === 'gather') gather(from, message.id, message.facts);
       if (message.kind === 'collected') collected(from, message.id, message.facts);
+    },
+    ended(worker) {
+      past = addCounts(past, countsOf(told.get(worker) ?? []));
+      told.delete(worker);
+      for (const { waitsFor, done } of [...gatherings.values()]) {
+        if (waitsFor.delete(worker) && waitsFor.size === 0) done();
+      }
     },
   };
 }

@@ -3,6 +3,7 @@ import { EventEmitter } from 'node:events';
 import type { Logger } from 'pino';
 import type { Config } from '../config.js';
 import type { SharedCounts } from '../limits/shared-counts.js';
+import type { MetricFacts } from '../metrics/metrics.js';
 import {
   type Place,
   type Ports,
@@ -30,9 +31,12 @@ export interface Member {
   /** Tells the others that keys or tenants were changed here. */
   tellChange(): void;
   onChange(listener: () => void): void;
-  /** What the others answer to `onCollect`; those that do not in time are left out. */
-  gather(): Promise<unknown[]>;
-  onCollect(facts: () => Promise<unknown>): void;
+  /**
+   * These facts, what the others answer to `onCollect`, and what was counted by those that do not answer in time or have ended; the
+   * first is of one that lives.
+   */
+  gather(facts: MetricFacts): Promise<MetricFacts[]>;
+  onCollect(facts: () => Promise<MetricFacts>): void;
 }
 
 /** Takes this process's place; undefined where it was started by itself. To be called once, before anybody reads the environment. */
@@ -44,11 +48,11 @@ export function joinProcesses(): Member | undefined {
 
 function createMember({ number, ports, alone }: Place): Member {
   const signals = new EventEmitter();
-  const gathering = new Map<number, (facts: unknown[]) => void>();
+  const gathering = new Map<number, (facts: MetricFacts[]) => void>();
   const counts = createPrimaryCounts((message) => tellPrimary(message));
   let lastId = 0;
   let onChange = () => {};
-  let collect: () => Promise<unknown> = async () => undefined;
+  let collect: () => Promise<MetricFacts> = async () => [];
 
   // A terminal and a service manager send to all of a group, and the primary passes on what it gets.
   process.on('SIGINT', () => undefined);
@@ -89,11 +93,11 @@ function createMember({ number, ports, alone }: Place): Member {
     onChange(listener) {
       onChange = listener;
     },
-    gather() {
+    gather(facts) {
       const id = ++lastId;
       return new Promise((resolve) => {
         gathering.set(id, resolve);
-        tellPrimary({ kind: 'gather', id });
+        tellPrimary({ kind: 'gather', id, facts });
       });
     },
     onCollect(facts) {

@@ -1,4 +1,5 @@
 import type { RateState } from '../limits/rate-gate.js';
+import type { MetricFacts } from '../metrics/metrics.js';
 
 /** What one process asks of the counts that the primary keeps for all. */
 export type Ask =
@@ -32,8 +33,8 @@ export type ToPrimary =
   | Ready
   | { kind: 'ask'; id: number; asks: Ask[] }
   | { kind: 'changed' }
-  | { kind: 'gather'; id: number }
-  | { kind: 'collected'; id: number; facts: unknown };
+  | { kind: 'gather'; id: number; facts: MetricFacts }
+  | { kind: 'collected'; id: number; facts: MetricFacts };
 
 /** From the primary to a process. */
 export type ToMember =
@@ -41,7 +42,7 @@ export type ToMember =
   | { kind: 'told'; id: number; told: Told[] }
   | { kind: 'changed' }
   | { kind: 'collect'; id: number }
-  | { kind: 'gathered'; id: number; facts: unknown[] };
+  | { kind: 'gathered'; id: number; facts: MetricFacts[] };
 
 /** The variable by which a process learns its place. No setting: it is taken out of the environment before anybody reads that. */
 export const placeVariable = 'GATEWAY_PROCESS';

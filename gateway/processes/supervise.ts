@@ -1,6 +1,8 @@
 import cluster, { type Worker } from 'node:cluster';
+import { constants } from 'node:os';
 import { isatty } from 'node:tty';
 import type { Logger } from 'pino';
+import { once } from '../../pool/once.js';
 import { createBackOff } from './back-off.js';
 import { closeWith } from './close-with.js';
 import { createExchange, tellMember } from './exchange.js';
@@ -44,6 +46,7 @@ export function supervise({ openLog }: SuperviseOptions): void {
   let endAs = () => process.exit(exitCode);
 
   const living = () => [...slots.values()].filter(({ worker }) => !worker.isDead());
+  const logOf = once(() => openLog(first as Ready));
   const exchange = createExchange((than) =>
     living()
       .filter(({ worker, ready }) => ready && worker !== than)
@@ -54,10 +57,15 @@ export function supervise({ openLog }: SuperviseOptions): void {
     const alone = living().length === 0;
     const place: Place = { number, ports: first?.ports, alone };
     const worker = cluster.fork({ [placeVariable]: JSON.stringify(place) });
-    closeWith(worker);
     const waitAfter = slots.get(number)?.waitAfter ?? createBackOff();
     const slot: Slot = { number, worker, startedAt: performance.now(), ready: undefined, waitAfter };
     slots.set(number, slot);
+    // Where the system has no room for a process, or no file for its channel. What else fails of one is followed by its end.
+    worker.on('error', (error) => {
+      if (worker.process.pid === undefined) notBegun(slot, error);
+    });
+    if (worker.process.pid === undefined) return;
+    closeWith(worker);
     worker.on('message', (message: ToPrimary) => {
       if (message.kind === 'ready') becomeReady(slot, message);
       else exchange.take(worker, message);
@@ -81,6 +89,7 @@ export function supervise({ openLog }: SuperviseOptions): void {
   }
 
   function ended(slot: Slot, code: number | null, signal: NodeJS.Signals | null): void {
+    exchange.ended(slot.worker);
     if (phase === 'starting') failed(code, signal);
     else if (phase === 'serving') restart(slot, { code, signal });
     else {
@@ -91,12 +100,43 @@ export function supervise({ openLog }: SuperviseOptions): void {
 
   function restart(slot: Slot, end: { code: number | null; signal: NodeJS.Signals | null }): void {
     const wait = slot.waitAfter(performance.now() - slot.startedAt);
-    void tellEnd({ process: slot.number, ended_pid: slot.worker.process.pid, ...end, restart_ms: wait });
+    void tell(
+      { process: slot.number, ended_pid: slot.worker.process.pid, ...end, restart_ms: wait },
+      'a process ended that was not told to; another one is started',
+    );
+    startIn(wait, slot);
+  }
+
+  function startIn(wait: number, slot: Slot): void {
     const timer = setTimeout(() => {
       waiting.delete(timer);
-      start(slot.number);
+      try {
+        start(slot.number);
+      } catch (error) {
+        notBegun(slot, error);
+      }
     }, wait);
     waiting.add(timer);
+  }
+
+  /** One could not even be made; those that serve go on. */
+  function notBegun(slot: Slot, error: unknown): void {
+    const { message } = error as Error;
+    if (phase === 'starting') {
+      process.stderr.write(`helper-gateway: no process could be started: ${message}\n`);
+      killAll();
+      process.exit(1);
+    }
+    if (phase === 'stopping') {
+      if (living().length === 0) endAs();
+      return;
+    }
+    const wait = slot.waitAfter(0);
+    void tell(
+      { process: slot.number, reason: message, restart_ms: wait },
+      'no process could be started; it is tried again',
+    );
+    startIn(wait, slot);
   }
 
   /** Why is told by the process itself, unless it was not asked. */
@@ -106,10 +146,13 @@ export function supervise({ openLog }: SuperviseOptions): void {
     process.exit(code ?? 1);
   }
 
-  async function tellEnd(what: object): Promise<void> {
-    if (!first) return;
-    const logger = await openLog(first);
-    logger.error(what, 'a process ended that was not told to; another one is started');
+  /** Never rejects: a host without memory or files to open the log must not lose what still serves. */
+  async function tell(what: object, message: string): Promise<void> {
+    try {
+      (await logOf()).error(what, message);
+    } catch {
+      process.stderr.write(`helper-gateway: ${message}: ${JSON.stringify(what)}\n`);
+    }
   }
 
   function killAll(): void {
@@ -154,6 +197,19 @@ export function supervise({ openLog }: SuperviseOptions): void {
     process.on('SIGHUP', onHangup);
   }
 
+  /** The first process of a container gets no signal that it does not listen for: one that comes early would be lost. */
+  function endEarly(): void {
+    if (process.pid !== 1) return;
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => {
+        if (phase !== 'starting') return;
+        killAll();
+        process.exit(128 + constants.signals[signal]);
+      });
+    }
+  }
+
   passHangups();
+  endEarly();
   start(1);
 }

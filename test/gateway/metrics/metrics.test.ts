@@ -71,7 +71,7 @@ describe('metrics', () => {
     for (const { metrics } of [one, other]) {
       metrics.observe({ service: 'a/b', code: 'ok', seconds: 0.1, taskMs: 0 });
     }
-    const { body } = await one.metrics.text([await other.metrics.facts()]);
+    const { body } = await one.metrics.text([await one.metrics.facts(), await other.metrics.facts()]);
     const lines = body.split('\n');
     expect(lines).to.include.members([
       'helper_gateway_calls_total{service="a/b",code="ok"} 2',
