@@ -12,6 +12,7 @@ export const rooms: Record<string, readonly string[]> = {
   pool: ['schemas'],
 
   'gateway/after.ts': [],
+  'gateway/at-most.ts': [],
   'gateway/closers.ts': [],
   'gateway/errors.ts': ['schemas'],
   'gateway/make-folder.ts': [],
@@ -58,6 +59,7 @@ export const rooms: Record<string, readonly string[]> = {
     'schemas',
     'pool',
     'gateway/after.ts',
+    'gateway/at-most.ts',
     'gateway/closers.ts',
     'gateway/errors.ts',
     'gateway/config.ts',
@@ -198,6 +200,7 @@ export const rooms: Record<string, readonly string[]> = {
     'gateway/worker-app.ts',
   ],
   'gateway/commands': [
+    'gateway/at-most.ts',
     'schemas',
     'pool',
     'gateway/errors.ts',

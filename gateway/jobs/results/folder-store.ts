@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { link, open, opendir, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { atMost } from '../../at-most.js';
 import { makeFolder } from '../../make-folder.js';
-import { atMost } from './at-most.js';
 import { codeOf, removeTree } from './remove-tree.js';
 import { nameParts, type ResultStore, ResultStoreError } from './result-store.js';
 

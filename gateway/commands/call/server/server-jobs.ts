@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FileBytes } from '../../../../pool/task.js';
+import { atMost } from '../../../at-most.js';
 import { GatewayError, inputError } from '../../../errors.js';
 import type { GivenInput } from '../../../local/given-input.js';
 import type { Reply } from '../../../local/local-helpers.js';
@@ -8,7 +9,6 @@ import type { Job } from '../jobs.js';
 import { serverReply } from './request.js';
 import type { ServedHelper } from './served-helper.js';
 import type { ServerClient } from './server-client.js';
-import { createSlots } from './slots.js';
 
 /** Many calls that a gateway makes as jobs. */
 export interface ServerJobs {
@@ -49,7 +49,7 @@ export function createServerJobs({ client, helper, jobs, signal }: ServerJobsOpt
   for (const { promise } of replies.values()) promise.catch(() => undefined);
   const open = new Set<string>();
   const [field = 'file'] = helper.files.map((file) => file.field);
-  const downloads = createSlots(mostDownloads);
+  const downloads = atMost(mostDownloads);
   const running: Promise<void>[] = [];
   let values: GivenInput['query'];
   /** What stands beside each call's own file, such as a logo: it is sent once. */
