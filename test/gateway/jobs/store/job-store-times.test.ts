@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { onEachDatabase } from '../../databases.js';
-import { deliveries, done, inputs, newJob, openJobStore, refs, type TestStore } from './stored-jobs.js';
+import { deliveries, done, openJobStore, storeJob, type TestStore } from './stored-jobs.js';
 
 describe('jobs/store in the course of time', () =>
   onEachDatabase((database) => {
@@ -9,11 +9,7 @@ describe('jobs/store in the course of time', () =>
       store = openJobStore(await database().connect());
     });
 
-    async function create(count: number, job: Parameters<typeof newJob>[0] = {}) {
-      const made = newJob(job);
-      await store.create(made, inputs(count));
-      return { id: made.id, items: refs(made.id, count) };
-    }
+    const create = (count: number, job?: Parameters<typeof storeJob>[2]) => storeJob(store, count, job);
 
     it('gives what the queue has not got, the oldest job first and as much as is asked for', async () => {
       const one = await create(3);

@@ -9,6 +9,7 @@ import {
   newJob,
   openJobStore,
   refs,
+  storeJob,
   type TestStore,
 } from './stored-jobs.js';
 
@@ -20,12 +21,7 @@ describe('jobs/store', () =>
         store = openJobStore(await database().connect());
       });
 
-      /** A job in the store, and its items. */
-      async function create(count: number, job: Parameters<typeof newJob>[0] = {}) {
-        const made = newJob(job);
-        await store.create(made, inputs(count));
-        return { id: made.id, items: refs(made.id, count) };
-      }
+      const create = (count: number, job?: Parameters<typeof storeJob>[2]) => storeJob(store, count, job);
 
       it('knows what a tenant’s jobs hold that have not ended', async () => {
         const tenant_id = 'ten_holds';

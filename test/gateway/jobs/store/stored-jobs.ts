@@ -37,6 +37,13 @@ export function refs(job: string, count: number): ItemRef[] {
   return Array.from({ length: count }, (_, index) => ({ job, index }));
 }
 
+/** A job of so many items in the store, and its items. */
+export async function storeJob(store: JobStore, count: number, job: Partial<NewJob> = {}) {
+  const made = newJob(job);
+  await store.create(made, inputs(count));
+  return { id: made.id, items: refs(made.id, count) };
+}
+
 const result = { kind: 'json', type: 'application/json', bytes: 2, dryrun: false } as const;
 
 /** An item that was done, as a call that took 2 ms. */
