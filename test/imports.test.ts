@@ -111,11 +111,7 @@ describe('files', () => {
       .map((file) => ({ file, lines: lengthOf(file) }))
       .filter(({ lines }) => lines > most);
 
-  it('of the product stay below 220 lines', () => {
-    expect(longer(220, product)).to.deep.equal([]);
-  });
-
-  it('stay below 250 lines', () => {
-    expect(longer(250, parts)).to.deep.equal([]);
+  it('stay below 450 lines', () => {
+    expect(longer(450, parts)).to.deep.equal([]);
   });
 });
