@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { importPlugin } from '../../pool/plugin-module.js';
@@ -40,7 +41,8 @@ export async function importDeclaration(
 function describe(error: unknown, file: string): string {
   if (!(error instanceof Error))
     return `it threw ${describeValue(error)}, and no Error, so nothing tells where`;
-  const folder = pathToFileURL(dirname(file)).href;
+  // Node names a module by where links lead to.
+  const folder = pathToFileURL(dirname(realpathSync(file))).href;
   // The plugin's own frames: those of the loader and of the gateway help nobody.
   const frames = error.stack?.split('\n').filter((line) => line.includes(folder)) ?? [];
   const frame = frames.find((line) => /:\d+\)?$/.test(line.trim()));

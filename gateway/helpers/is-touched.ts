@@ -23,7 +23,8 @@ function sharedFolder(file: string): string {
   return folder;
 }
 
-function isBelow(folder: string, file: string): boolean {
+/** Whether a file lies below a folder, however either path is written. */
+export function isBelow(folder: string, file: string): boolean {
   const way = relative(folder, file);
   return way !== '' && way !== '..' && !way.startsWith(`..${sep}`);
 }

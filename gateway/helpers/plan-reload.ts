@@ -1,7 +1,6 @@
-import { sep } from 'node:path';
 import type { PluginProblem } from './discover.js';
 import type { RoutedPlugin } from './find-plugins.js';
-import { isTouched } from './is-touched.js';
+import { isBelow, isTouched } from './is-touched.js';
 import type { Helper } from './registry.js';
 
 /** What is on disk, what is served, and what has changed. */
@@ -46,7 +45,7 @@ export function planReload({ found, problems, served, standing, changed }: Reloa
     if (helper && !plan.load.includes(plugin)) plan.keep.push(helper);
   }
   for (const helper of byId.values()) {
-    const isHidden = problems.some(({ file }) => helper.file === file || helper.file.startsWith(file + sep));
+    const isHidden = problems.some(({ file }) => helper.file === file || isBelow(file, helper.file));
     (isHidden ? plan.keep : plan.remove).push(helper);
   }
   return plan;

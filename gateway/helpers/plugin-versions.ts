@@ -1,6 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { join, relative } from 'node:path';
+import { isBelow } from './is-touched.js';
 import { builtinPlugins } from './package-paths.js';
 import type { Helper } from './registry.js';
 import { version as packageVersion } from './version.js';
@@ -28,7 +29,7 @@ export async function withVersions<T>(
     loaded,
     versionOf({ file, shipped }) {
       if (shipped) return packageVersion;
-      const folder = folders.find((each) => file.startsWith(each + sep)) ?? '';
+      const folder = folders.find((each) => isBelow(each, file)) ?? '';
       const version = before.get(folder);
       return version !== undefined && version === after.get(folder) ? version : randomUUID();
     },

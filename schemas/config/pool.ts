@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { integer, milliseconds } from './numbers.js';
-import { paths } from './texts.js';
+import { folders } from './texts.js';
 import type { Variables } from './variable.js';
 
 const mostThreads = 256;
@@ -14,7 +14,7 @@ export const poolVariables = {
   pluginDirs: {
     name: 'HELPER_PLUGINS',
     reader: 'pool',
-    form: paths('folders'),
+    form: folders,
     default: '',
     description: 'More plugin folders.',
   },

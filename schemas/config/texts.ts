@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { readOrigins, readOriginsOrAll, readPaths, readText, readTexts, readUrl } from './forms.js';
 import type { Form } from './variable.js';
 
@@ -85,6 +86,15 @@ export const siteAddress: Form<string> = {
 export function paths(of: string): Form<readonly string[]> {
   return { read: readPaths, schema: list, wanted: `${of} separated by colons` };
 }
+
+/**
+ * Folders between colons, each once and as an absolute path: files are compared with them by their beginning, which `./x`, `x/`
+ * and `a/../x` would not share. Links stay links, so that a reload follows one that points elsewhere by then.
+ */
+export const folders: Form<readonly string[]> = {
+  ...paths('folders'),
+  read: (text) => [...new Set(readPaths(text).map((path) => resolve(path)))],
+};
 
 /** Origins between commas, as `URL` writes them. */
 export const origins: Form<readonly string[]> = {

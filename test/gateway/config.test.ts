@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
 import { expect } from 'chai';
 import { ConfigError, loadConfig } from '../../gateway/config.js';
 import { configSchema, variables } from '../../schemas/config.js';
@@ -74,6 +75,7 @@ describe('loadConfig', () => {
     ['DATABASE_URL', 'postgresql://u:p@host/db', 'databaseUrl', 'postgresql://u:p@host/db'],
     ['REDIS_URL', 'rediss://host', 'redisUrl', 'rediss://host'],
     ['HELPER_PLUGINS', '/a:/b', 'pluginDirs', ['/a', '/b']],
+    ['HELPER_PLUGINS', './x:x/:a/../x://b//c/', 'pluginDirs', [resolve('x'), '/b/c']],
     ['HELPER_POOL_THREADS', '3', 'poolThreads', 3],
     ['HELPER_POOL_QUEUE', '0', 'poolQueue', 0],
     ['HELPER_IMAGE_ENGINE', 'Jimp', 'imageEngine', 'jimp'],

@@ -1,6 +1,6 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { expect } from 'chai';
 import { builtinPlugins } from '../../../gateway/helpers/package-paths.js';
 import { withVersions } from '../../../gateway/helpers/plugin-versions.js';
@@ -44,6 +44,18 @@ describe('versions of plugins', () => {
       expect(await versionOf(folder)).to.not.equal(version);
     });
   }
+
+  it('are the same however the path of their folder is written', async () => {
+    const folder = await folderOf(files);
+    const version = await versionOf(folder);
+    const link = `${folder}-link`;
+    await symlink(folder, link);
+    folders.push(link);
+    const near = relative(process.cwd(), folder);
+    for (const written of [`${folder}/`, `${folder}//text/..//`, near, `./${near}/`, link, `${link}/`]) {
+      expect(await versionOf(written), written).to.equal(version);
+    }
+  });
 
   it('are others once a file has another name', async () => {
     const [one, other] = [
