@@ -15,3 +15,17 @@ export function atMost(most: number): <T>(work: () => Promise<T>) => Promise<T> 
     }
   };
 }
+
+/** Runs what it is given for each `of` one after another, in the order in which it came, and those of different ones beside each other. */
+export function oneAtATimeEach(): <T>(of: string, work: () => Promise<T>) => Promise<T> {
+  const last = new Map<string, Promise<unknown>>();
+  return function runInTurn(of, work) {
+    const running = (last.get(of) ?? Promise.resolve()).then(work, work);
+    last.set(of, running);
+    const forget = () => {
+      if (last.get(of) === running) last.delete(of);
+    };
+    running.then(forget, forget);
+    return running;
+  };
+}

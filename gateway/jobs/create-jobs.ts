@@ -16,6 +16,8 @@ export interface JobsParts {
   results: Pick<ResultStore, 'put' | 'get' | 'removeAll'>;
   /** How long a job is kept after its end. */
   ttlSeconds: number;
+  /** Ms since 1970. */
+  now?: () => number;
   /** What a tenant's jobs may take that have not ended; the first of them may always be made. */
   maxOpenBytes: number;
   /** Called when a tenant has a new job. */
@@ -30,8 +32,12 @@ const id = /^job_[0-9A-Za-z]{1,40}$/;
 
 /** Jobs over their stores. Files are put before the job is made: what works on it finds them, whoever is killed in between. */
 export function createJobs(parts: JobsParts): Jobs {
-  const { store, results, ttlSeconds, maxOpenBytes, onCreated, refusal, lastRefusal } = parts;
+  const { store, results, ttlSeconds, maxOpenBytes, onCreated, refusal, lastRefusal, now = Date.now } = parts;
   const view = (job: Job) => jobView(job, ttlSeconds);
+
+  /** Jobs end at the second that they name, whenever their rows are removed. */
+  const endedAfter = () => now() - ttlSeconds * 1_000;
+  const hasExpired = ({ finished_at }: Job) => finished_at !== null && finished_at <= endedAfter();
 
   function requireOpen(): void {
     const error = refusal?.();
@@ -41,7 +47,7 @@ export function createJobs(parts: JobsParts): Jobs {
   async function find(tenantId: string, job: string): Promise<Job> {
     // What cannot be an id is not looked up: PostgreSQL refuses some of it.
     const found = id.test(job) ? await store.job(tenantId, job) : undefined;
-    if (!found) throw noSuchJob();
+    if (!found || hasExpired(found)) throw noSuchJob();
     return found;
   }
 
@@ -62,7 +68,7 @@ export function createJobs(parts: JobsParts): Jobs {
       throw error;
     };
     // Before room is asked for: what the same request has made may be what takes it.
-    const before = idempotency && (await store.made(tenantId, idempotency));
+    const before = idempotency && (await store.made(tenantId, idempotency, endedAfter()));
     if (before) return before;
     const bytes = heldBytes(request);
     await requireRoom(tenantId, bytes);
@@ -111,7 +117,7 @@ export function createJobs(parts: JobsParts): Jobs {
     },
 
     async list(tenantId, page) {
-      const { rows, next } = await store.jobs(tenantId, page);
+      const { rows, next } = await store.jobs(tenantId, { ...page, endedAfter: endedAfter() });
       return { jobs: rows.map(view), next };
     },
 
@@ -130,7 +136,7 @@ export function createJobs(parts: JobsParts): Jobs {
 
     async cancel(tenantId, job) {
       const cancelled = id.test(job) ? await store.cancel(tenantId, job) : undefined;
-      if (!cancelled) throw noSuchJob();
+      if (!cancelled || hasExpired(cancelled)) throw noSuchJob();
       if (cancelled.finished_at !== null) await results.removeAll(inputsName(job)).catch(() => undefined);
       return view(cancelled);
     },

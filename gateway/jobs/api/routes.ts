@@ -1,5 +1,6 @@
 import type { Answer } from '../../../pool/answer.js';
 import { after, type Now } from '../../after.js';
+import { oneAtATimeEach } from '../../at-most.js';
 import { announcedBytes } from '../../http/body/text-body.js';
 import type { Arrivals } from '../../http/flow/arrivals.js';
 import type { TenantLimits } from '../../keys/model.js';
@@ -8,8 +9,8 @@ import type { Limiter } from '../../limits/limiter.js';
 import type { EffectiveLimits } from '../../limits/tenant-limits.js';
 import { authenticate } from '../../pipeline/authenticate.js';
 import { limitRate } from '../../pipeline/limit-rate.js';
-import { from, type HttpCall } from '../../pipeline/stage.js';
-import type { CallMiddleware } from '../../pipeline/state.js';
+import { from, type HttpCall, type Stage } from '../../pipeline/stage.js';
+import type { Caller, CallMiddleware } from '../../pipeline/state.js';
 import type { Tracing } from '../../tracing/tracing.js';
 import type { Jobs } from '../jobs.js';
 import { createJob, requireOpen } from './create-job.js';
@@ -57,8 +58,9 @@ export function jobRoutes(parts: JobApiParts): JobRoute[] {
     .through(requireOpen(jobs))
     .through(readRequest(arrivals, { ...bodyLimits, maxJobBytes }))
     .to(createJob(jobs, parts));
-  const list = asking().through(readPage(jobPage)).to(listJobs(jobs));
-  const show = asking().through(readPage(itemPage)).to(showJob(jobs));
+  const awaitTurn = createTurns();
+  const list = asking().through(readPage(jobPage)).through(awaitTurn).to(listJobs(jobs));
+  const show = asking().through(readPage(itemPage)).through(awaitTurn).to(showJob(jobs));
   const cancel = asking().through(readNothing()).to(cancelJob(jobs));
   const answer = asking().through(readNothing()).to(answerItem(jobs));
   return [
@@ -68,6 +70,14 @@ export function jobRoutes(parts: JobApiParts): JobRoute[] {
     { path: one, method: 'DELETE', handle: handle(one, cancel) },
     { path: item, method: 'GET', handle: handle(item, answer) },
   ];
+}
+
+/** One tenant's pages are made one after another, so that many requests of one for long pages hold up no other. */
+function createTurns(): Stage<HttpCall & { caller: Caller }, object> {
+  const inTurn = oneAtATimeEach();
+  return function awaitTurn({ caller }, next) {
+    return inTurn(caller.tenant.id, async () => next({}));
+  };
 }
 
 function handle(path: string, stages: (call: HttpCall) => Now<Answer>): CallMiddleware {

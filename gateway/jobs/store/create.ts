@@ -51,10 +51,14 @@ async function insertJob(
     .executeTakeFirst();
 }
 
-/** What an idempotency key has made before; undefined where that is nothing. */
+/**
+ * What an idempotency key has made before; undefined where that is nothing. A job that ended at `endedAfter` or before has expired: the
+ * key is free again, whenever the job is removed.
+ */
 export async function findMade(
   db: Kysely<JobTables>,
   { tenant_id, idempotency }: Pick<NewJob, 'tenant_id' | 'idempotency'>,
+  endedAfter = 0,
 ): Promise<Created | undefined> {
   const found = await db
     .selectFrom('jobs')
@@ -64,6 +68,10 @@ export async function findMade(
     .executeTakeFirst();
   if (!found) return undefined;
   const { idempotency_digest, ...job } = found;
+  if (job.finished_at !== null && job.finished_at <= endedAfter) {
+    await db.updateTable('jobs').set({ idempotency_key: null }).where('id', '=', job.id).execute();
+    return undefined;
+  }
   return idempotency_digest === idempotency?.digest ? { outcome: 'replayed', job } : { outcome: 'conflict' };
 }
 

@@ -56,13 +56,29 @@ export interface JobStore {
    * kept once.
    */
   create(job: NewJob, inputs: readonly ItemInput[]): Promise<Created>;
-  /** What `create` would give for an idempotency key that has made a job; undefined where it has made none. */
-  made(tenant: string, idempotency: NonNullable<NewJob['idempotency']>): Promise<Created | undefined>;
+  /**
+   * What `create` would give for an idempotency key that has made a job; undefined where it has made none, or one that ended at
+   * `endedAfter` or before.
+   */
+  made(
+    tenant: string,
+    idempotency: NonNullable<NewJob['idempotency']>,
+    endedAfter: number,
+  ): Promise<Created | undefined>;
   /** A tenant's job; undefined where it has none of this id. */
   job(tenant: string, id: string): Promise<Job | undefined>;
-  /** A tenant's jobs, the newest first; `after` is the id of the last one before, which need not be there any more. */
-  jobs(tenant: string, page: { limit: number; after?: string | undefined }): Promise<Page<Job, string>>;
-  /** Items by their index; `after` is the index of the last one before. */
+  /**
+   * A tenant's jobs, the newest first, without those that ended at `endedAfter` or before; `after` is the id of the last one of the
+   * page before, which need not be there any more.
+   */
+  jobs(
+    tenant: string,
+    page: { limit: number; after?: string | undefined; endedAfter: number },
+  ): Promise<Page<Job, string>>;
+  /**
+   * Items by their index; `after` is the index of the last one of the page before. A page holds fewer than `limit` where more would
+   * pass 1 MB as JSON.
+   */
   items(job: string, page: { limit: number; after?: number | undefined }): Promise<Page<Item, number>>;
   item(ref: ItemRef): Promise<Item | undefined>;
   /** Cancels what waits, once; gives the job as it is then, undefined where the tenant has none of this id. */

@@ -1,8 +1,20 @@
 import { sql } from 'kysely';
 import type { Access } from '../../database/access.js';
+import type { Item } from '../model.js';
 import type { JobStats, JobStore, Page } from './job-store.js';
 import { itemColumns, itemOf, jobColumns } from './rows.js';
 import type { JobTables } from './tables.js';
+
+/**
+ * A page of items holds about so many bytes as JSON, and at least one item. Errors can be long, and the main thread that parses and
+ * writes them serves everyone: it reads them a few at a time.
+ */
+const pageBytes = 900_000;
+const itemsARead = 50;
+/** What an item takes on a page beside its error or result. */
+const itemBytes = 120;
+
+const indexOf = ({ index }: Item) => index;
 
 /** What may be asked about jobs: one statement each, of which none reads the items of all. */
 export function createReads({
@@ -21,13 +33,14 @@ export function createReads({
           .where('tenant_id', '=', tenant)
           .executeTakeFirst(),
       ),
-    async jobs(tenant, { limit, after }) {
+    async jobs(tenant, { limit, after, endedAfter }) {
       const rows = await run((db) =>
         db
           .selectFrom('jobs')
           .select(jobColumns)
           .where('tenant_id', '=', tenant)
           .$if(after !== undefined, (query) => query.where('id', '<', after ?? ''))
+          .where(({ eb, or }) => or([eb('finished_at', 'is', null), eb('finished_at', '>', endedAfter)]))
           .orderBy('id', 'desc')
           .limit(limit + 1)
           .execute(),
@@ -35,17 +48,29 @@ export function createReads({
       return pageOf(rows, limit, ({ id }) => id);
     },
     async items(job, { limit, after = -1 }) {
-      const rows = await run((db) =>
-        db
-          .selectFrom('job_items')
-          .select(itemColumns)
-          .where('job_id', '=', job)
-          .where('idx', '>', after)
-          .orderBy('idx')
-          .limit(limit + 1)
-          .execute(),
-      );
-      return pageOf(rows.map(itemOf), limit, ({ index }) => index);
+      const items: Item[] = [];
+      let bytes = 0;
+      for (;;) {
+        const last = items.at(-1)?.index ?? after;
+        const most = Math.min(itemsARead, limit + 1 - items.length);
+        const rows = await run((db) =>
+          db
+            .selectFrom('job_items')
+            .select(itemColumns)
+            .where('job_id', '=', job)
+            .where('idx', '>', last)
+            .orderBy('idx')
+            .limit(most)
+            .execute(),
+        );
+        for (const row of rows) {
+          bytes += itemBytes + Buffer.byteLength(row.ended ?? '');
+          if (bytes > pageBytes && items.length > 0)
+            return pageOf([...items, itemOf(row)], items.length, indexOf);
+          items.push(itemOf(row));
+        }
+        if (rows.length < most || items.length > limit) return pageOf(items, limit, indexOf);
+      }
     },
     async item({ job, index }) {
       const row = await run((db) =>

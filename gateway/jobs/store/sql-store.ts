@@ -27,7 +27,8 @@ export function createJobStore(
   return {
     ...createReads(access),
     create: (job, inputs) => createJob(access, job, inputs, now()),
-    made: (tenant_id, idempotency) => access.run((db) => findMade(db, { tenant_id, idempotency })),
+    made: (tenant_id, idempotency, endedAfter) =>
+      access.run((db) => findMade(db, { tenant_id, idempotency }, endedAfter)),
     cancel: (tenant, id) => cancelJob(access, { tenant, id }, now()),
     async unqueued({ most, idleMs }) {
       await forgetQueued(access, now() - idleMs, now());

@@ -48,7 +48,11 @@ export interface JobApi {
   /** Bytes that are held for calls. */
   held(): number;
   /** What a test may break. */
-  broken: Partial<JobsParts> & { put?: (name: string) => void; take?: Limiter['take'] };
+  broken: Omit<Partial<JobsParts>, 'store'> & {
+    store?: Partial<JobStore>;
+    put?: (name: string) => void;
+    take?: Limiter['take'];
+  };
   /** `key` is the tenant's name, and behind a `!` the key's scopes; by default `acme`. */
   call(path: string, init?: CallInit): Promise<Answer>;
   close(): Promise<void>;
@@ -75,7 +79,12 @@ export async function startJobApi({ maxOpenBytes = 1e9 } = {}): Promise<JobApi> 
     },
   };
   const jobs = createJobs({
-    store: { ...store, create: (...given) => (broken.store?.create ?? store.create)(...given) },
+    store: {
+      ...store,
+      create: (...given) => (broken.store?.create ?? store.create)(...given),
+      items: (...given) => (broken.store?.items ?? store.items)(...given),
+    },
+    now: () => broken.now?.() ?? Date.now(),
     results,
     ttlSeconds: 3600,
     maxOpenBytes: maxOpenBytes,

@@ -93,6 +93,82 @@ describe('jobs/api: jobs and their items', () => {
     expect(rest.next).to.equal(null);
   });
 
+  it('have pages of at most 1 MB, however long their errors are', async () => {
+    const id = await create(300);
+    const all = Array.from({ length: 300 }, (_, index) => ref(id, index));
+    const problem = `must be "é" or ${'ö'.repeat(100)}`;
+    const details = Array.from({ length: 50 }, (_, at) => ({ field: `field${at}`, problem }));
+    const error = { code: 'invalid_input', message: 'No.', details };
+    await api.store.start(all);
+    await api.store.finish(all.map((item) => ({ ...item, end: { state: 'failed', error } })));
+    const seen: number[] = [];
+    let after = '';
+    for (let pages = 0; after !== 'end' && pages < 300; pages += 1) {
+      const { bytes, json } = await api.call(`/jobs/${id}?limit=1000${after}`);
+      expect(bytes.length).to.be.below(1_000_000);
+      for (const item of json.data.items) {
+        seen.push(item.index);
+        expect(item.error).to.deep.equal(error);
+      }
+      after = json.data.next === null ? 'end' : `&after=${json.data.next}`;
+    }
+    expect(seen).to.deep.equal(all.map(({ index }) => index));
+  });
+
+  it('are made one after another for a tenant, and beside those of others', async () => {
+    const mine = await create(1);
+    const other = await create(1, undefined, 'other');
+    let most = 0;
+    let running = 0;
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { items } = api.store;
+    api.broken.store = {
+      async items(job, page) {
+        if (job !== mine) return items(job, page);
+        running += 1;
+        most = Math.max(most, running);
+        await gate;
+        const found = await items(job, page);
+        running -= 1;
+        return found;
+      },
+    };
+    const asked = [1, 2, 3].map(() => api.call(`/jobs/${mine}`));
+    expect((await api.call(`/jobs/${other}`, { key: 'other' })).status).to.equal(200);
+    release();
+    expect((await Promise.all(asked)).map(({ status }) => status)).to.deep.equal([200, 200, 200]);
+    expect(most).to.equal(1);
+    api.broken.store = {};
+  });
+
+  it('are gone at the second that they name, whenever they are removed, and free their Idempotency-Key', async () => {
+    const send = () =>
+      api.call('/jobs', {
+        key: 'expiring',
+        body: { service: 'text/remove-stopwords', inputs: [{}] },
+        headers: { 'idempotency-key': 'once' },
+      });
+    const { id } = (await send()).json.data;
+    await api.store.start([ref(id, 0)]);
+    await api.store.finish([failed(ref(id, 0))]);
+    const { expires_at } = (await api.call(`/jobs/${id}`, { key: 'expiring' })).json.data;
+    expect((await send()).json.data.id).to.equal(id);
+    api.broken.now = () => Date.parse(expires_at);
+    for (const path of [`/jobs/${id}`, `/jobs/${id}/items/0`]) {
+      expect(await codeOf(path, 'expiring'), path).to.deep.equal([404, 'not_found']);
+    }
+    expect((await api.call('/jobs', { key: 'expiring' })).json.data.jobs).to.deep.equal([]);
+    const cancelled = await api.call(`/jobs/${id}`, { method: 'DELETE', key: 'expiring' });
+    expect(cancelled.status).to.equal(404);
+    const again = await send();
+    expect([again.status, again.headers.get('idempotency-replayed')]).to.deep.equal([202, null]);
+    expect(again.json.data.id).not.to.equal(id);
+    delete api.broken.now;
+  });
+
   it('answer with the attempt that has ended an item, whatever another has left', async () => {
     const id = await create(1);
     const text = { kind: 'bytes', type: 'text/plain', bytes: 3, dryrun: false, attempt: 2 } as const;

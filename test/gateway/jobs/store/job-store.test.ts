@@ -91,13 +91,13 @@ describe('jobs/store', () =>
         ]);
         expect([one.outcome, other.outcome]).to.have.members(['created', 'replayed']);
         expect('job' in one && one.job).to.deep.equal('job' in other && other.job);
-        expect((await store.jobs('ten_1', { limit: 9 })).rows).to.have.length(1);
+        expect((await store.jobs('ten_1', { limit: 9, endedAfter: 0 })).rows).to.have.length(1);
         const changed = newJob({ idempotency: { key: 'k', digest: 'e' } });
         expect(await store.create(changed, inputs(1))).to.deep.equal({ outcome: 'conflict' });
-        const made = ['d', 'e'].map((digest) => store.made('ten_1', { key: 'k', digest }));
+        const made = ['d', 'e'].map((digest) => store.made('ten_1', { key: 'k', digest }, 0));
         const [found, conflict] = await Promise.all(made);
         expect([found?.outcome, conflict?.outcome]).to.deep.equal(['replayed', 'conflict']);
-        expect(await store.made('ten_2', { key: 'k', digest: 'd' })).to.equal(undefined);
+        expect(await store.made('ten_2', { key: 'k', digest: 'd' }, 0)).to.equal(undefined);
         const anothers = newJob({ tenant_id: 'ten_2', idempotency: { key: 'k', digest: 'e' } });
         expect((await store.create(anothers, inputs(1))).outcome).to.equal('created');
       });
@@ -105,14 +105,17 @@ describe('jobs/store', () =>
       it('lists the newest jobs first, page by page, also behind one that has gone', async () => {
         const ids: string[] = [];
         for (let at = 0; at < 5; at += 1) ids.unshift((await create(1)).id);
-        const first = await store.jobs('ten_1', { limit: 2 });
+        const first = await store.jobs('ten_1', { limit: 2, endedAfter: 0 });
         expect(first.rows.map(({ id }) => id)).to.deep.equal(ids.slice(0, 2));
         expect(first.next).to.equal(ids[1]);
         await store.remove(ids[1] ?? '');
-        const second = await store.jobs('ten_1', { limit: 3, after: first.next ?? '' });
+        const second = await store.jobs('ten_1', { limit: 3, after: first.next ?? '', endedAfter: 0 });
         expect(second.rows.map(({ id }) => id)).to.deep.equal(ids.slice(2));
         expect(second.next).to.equal(null);
-        expect(await store.jobs('ten_2', { limit: 2 })).to.deep.equal({ rows: [], next: null });
+        expect(await store.jobs('ten_2', { limit: 2, endedAfter: 0 })).to.deep.equal({
+          rows: [],
+          next: null,
+        });
       });
 
       it('lists items page by page, with what has come of them', async () => {
