@@ -114,7 +114,7 @@ export function createSharpEngine(
   ): Promise<Uint8Array> {
     const { image, rest } = openPipeline(sharp, source, operations, format);
     const { width, height, frames } = source.header;
-    if (rest.length === 0 && format !== 'png') {
+    if (rest.length === 0 && format !== 'png' && !keepsOrientation(source, format)) {
       return pack(image, format, quality, { pixels: width * height * frames });
     }
     const raster = await run(await toRaster(image), rest, format);
@@ -144,6 +144,14 @@ export function createSharpEngine(
       });
     },
   };
+}
+
+/**
+ * libvips writes the source's EXIF orientation into an AVIF even where metadata is dropped, and sharp has no way to remove it from a
+ * picture that was turned by hand: decoded pixels carry none.
+ */
+function keepsOrientation({ header }: Decoding, format: ResultFormat): boolean {
+  return format === 'avif' && header.orientation !== 1;
 }
 
 function pack(

@@ -1,3 +1,4 @@
+import { expect } from 'chai';
 import sharp, { type Sharp } from 'sharp';
 import type { ImageLimits } from '../../../pool/image/engine.js';
 import type { Raster } from '../../../pool/image/raster.js';
@@ -21,6 +22,22 @@ export function quadrants(width = 48, height = 32): Raster {
     if (y < height / 2) return left ? quadrantColors.topLeft : quadrantColors.topRight;
     return left ? quadrantColors.bottomLeft : quadrantColors.bottomRight;
   });
+}
+
+const places = {
+  topLeft: [0.25, 0.25],
+  topRight: [0.75, 0.25],
+  bottomLeft: [0.25, 0.75],
+  bottomRight: [0.75, 0.75],
+} as const;
+
+/** That a picture shows `quadrants` upright, whatever its size. */
+export function expectQuadrants(raster: Raster, tolerance: number, what = ''): void {
+  for (const [place, [x, y]] of Object.entries(places) as [keyof typeof places, [number, number]][]) {
+    expect(distance(colorAt(raster, x, y), quadrantColors[place]), `${what} ${place}`).to.be.at.most(
+      tolerance,
+    );
+  }
 }
 
 export function paint(
@@ -76,4 +93,26 @@ export function colorAt(raster: Raster, across: number, down: number): number[] 
 /** The largest difference of a channel. */
 export function distance(a: readonly number[], b: readonly number[]): number {
   return Math.max(...b.map((value, i) => Math.abs(value - (a[i] ?? 0))));
+}
+
+/** Where row r and column c of the stored picture are seen; the wording of EXIF 2.32 for tag 0x0112, as formulas. */
+const seen: Record<number, (r: number, c: number, w: number, h: number) => [x: number, y: number]> = {
+  1: (r, c) => [c, r],
+  2: (r, c, w) => [w - 1 - c, r],
+  3: (r, c, w, h) => [w - 1 - c, h - 1 - r],
+  4: (r, c, _w, h) => [c, h - 1 - r],
+  5: (r, c) => [r, c],
+  6: (r, c, w) => [w - 1 - r, c],
+  7: (r, c, w, h) => [w - 1 - r, h - 1 - c],
+  8: (r, c, _w, h) => [r, h - 1 - c],
+};
+
+/** The same picture as a camera that was held otherwise stores it, to be shown with this EXIF orientation. */
+export function storeTurned(upright: Raster, orientation: number): Raster {
+  const { width: w, height: h, data } = upright;
+  const swap = orientation > 4;
+  return paint(swap ? h : w, swap ? w : h, (column, row) => {
+    const [x, y] = (seen[orientation] as (typeof seen)[1])(row, column, w, h);
+    return [...data.subarray((y * w + x) * 3, (y * w + x) * 3 + 3)];
+  });
 }

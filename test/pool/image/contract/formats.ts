@@ -1,36 +1,24 @@
 import { expect } from 'chai';
-import type { Raster } from '../../../../pool/image/raster.js';
 import {
   animation,
   colorAt,
   distance,
+  expectQuadrants,
   frameColors,
   limits,
   paint,
-  quadrantColors,
   quadrants,
   sources,
+  storeTurned,
   toSharp,
 } from '../pictures.js';
 import { type EngineBench, formats, purple } from './bench.js';
 
 const signatures = { png: '\x89PNG', jpg: '\xff\xd8\xff', webp: 'RIFF' };
 const mediaTypes = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' };
-const places = {
-  topLeft: [0.25, 0.25],
-  topRight: [0.75, 0.25],
-  bottomLeft: [0.25, 0.75],
-  bottomRight: [0.75, 0.75],
-};
 
 /** What goes in comes out: formats, colours, orientation, the first frame. */
 export function formatTests(bench: EngineBench): void {
-  function expectQuadrants(raster: Raster, tolerance: number): void {
-    for (const [place, [x, y]] of Object.entries(places) as [keyof typeof places, [number, number]][]) {
-      expect(distance(colorAt(raster, x, y), quadrantColors[place]), place).to.be.at.most(tolerance);
-    }
-  }
-
   describe('formats', () => {
     for (const [source, make] of Object.entries(sources)) {
       for (const format of formats) {
@@ -94,7 +82,7 @@ export function formatTests(bench: EngineBench): void {
     for (const format of ['jpeg', 'png', 'webp'] as const) {
       for (let orientation = 1; orientation <= 8; orientation++) {
         it(`turns a ${format} with EXIF ${orientation} upright`, async () => {
-          const stored = toSharp(store(quadrants(), orientation)).withMetadata({ orientation });
+          const stored = toSharp(storeTurned(quadrants(), orientation)).withMetadata({ orientation });
           const image = await bench.engine.open(
             await stored.toFormat(format, { quality: 95 }).toBuffer(),
             limits,
@@ -125,26 +113,5 @@ export function formatTests(bench: EngineBench): void {
         }
       });
     }
-  });
-}
-
-/** Where row r and column c of the stored picture are seen; the wording of EXIF 2.32 for tag 0x0112, as formulas. */
-const seen: Record<number, (r: number, c: number, w: number, h: number) => [x: number, y: number]> = {
-  1: (r, c) => [c, r],
-  2: (r, c, w) => [w - 1 - c, r],
-  3: (r, c, w, h) => [w - 1 - c, h - 1 - r],
-  4: (r, c, _w, h) => [c, h - 1 - r],
-  5: (r, c) => [r, c],
-  6: (r, c, w) => [w - 1 - r, c],
-  7: (r, c, w, h) => [w - 1 - r, h - 1 - c],
-  8: (r, c, _w, h) => [r, h - 1 - c],
-};
-
-function store(upright: Raster, orientation: number): Raster {
-  const { width: w, height: h, data } = upright;
-  const swap = orientation > 4;
-  return paint(swap ? h : w, swap ? w : h, (column, row) => {
-    const [x, y] = (seen[orientation] as (typeof seen)[1])(row, column, w, h);
-    return [...data.subarray((y * w + x) * 3, (y * w + x) * 3 + 3)];
   });
 }
