@@ -147,6 +147,12 @@ export const errorTable = {
     message: 'API keys cannot be checked at the moment.',
     retryAfter: 5,
   },
+  storage_unavailable: {
+    status: 503,
+    message:
+      'What this needs is not available at the moment: the queue of jobs, or the store of their results.',
+    retryAfter: 5,
+  },
   source_timeout: {
     status: 504,
     message: 'The server behind the url did not deliver in time.',

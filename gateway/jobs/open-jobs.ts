@@ -81,7 +81,7 @@ export async function openJobs(options: JobsOptions): Promise<OpenedJobs> {
   );
   function refusal(): GatewayError | undefined {
     const message = watch.message();
-    return message === undefined ? undefined : new GatewayError('keys_unavailable', { message });
+    return message === undefined ? undefined : new GatewayError('storage_unavailable', { message });
   }
 
   let metrics: JobMetrics | undefined;

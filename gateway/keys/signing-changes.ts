@@ -11,7 +11,7 @@ export interface SigningSecret {
   signing_secret: string;
 }
 
-/** What rejects where the gateway has no master secret is `keys_unavailable`, and names HELPER_SIGNING_SECRET. */
+/** What rejects where the gateway has no master secret is `storage_unavailable`, and names HELPER_SIGNING_SECRET. */
 export interface SigningChanges {
   /** Shows what signs urls for a key, which is noted. An expired or revoked key is `invalid_input`. */
   signingSecret(id: string, actor: string): Promise<SigningSecret>;

@@ -17,7 +17,7 @@ export interface WebhookSecret {
 export type SecretTenantView = TenantView &
   ({ webhook_secret: string } | { webhook_secret: null; webhook_hint: string });
 
-/** What rejects where the gateway has no master secret is `keys_unavailable`, and names HELPER_SIGNING_SECRET. */
+/** What rejects where the gateway has no master secret is `storage_unavailable`, and names HELPER_SIGNING_SECRET. */
 export interface WebhookChanges {
   /**
    * For the operator's programs, which read a tenant often: nothing is noted. An entry a look would fill a log that is never cleared,

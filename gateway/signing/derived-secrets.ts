@@ -38,7 +38,7 @@ export function createDerivedSecrets(
   function requireMaster(): readonly string[] {
     if (masters !== undefined) return masters;
     const remedy = 'with DATABASE_URL, set HELPER_SIGNING_SECRET to the same on all gateways.';
-    throw new GatewayError('keys_unavailable', { message: `This gateway cannot ${without}: ${remedy}` });
+    throw new GatewayError('storage_unavailable', { message: `This gateway cannot ${without}: ${remedy}` });
   }
 
   function all(ownerId: string, version: number): readonly string[] {

@@ -92,7 +92,7 @@ describe('a gateway with PostgreSQL and without a master secret', () => {
       const secret = createSigningSecrets([earlier]).current(kid, 1);
       const url = signUrl({ url: '/text/remove-stopwords?text=a', kid, secret, exp });
       const { status, json } = await gateway.call(url, { key: null });
-      expect([status, json.error.code]).to.deep.equal([503, 'keys_unavailable']);
+      expect([status, json.error.code]).to.deep.equal([503, 'storage_unavailable']);
       expect(json.error.message).to.include('HELPER_SIGNING_SECRET');
     }
   });

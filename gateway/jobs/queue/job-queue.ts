@@ -12,7 +12,7 @@ export interface Lease extends ItemRef {
  * `JobStore`. Every tenant's items are taken in the order in which they were added, but for those that come back.
  *
  * Whatever it keeps its items in may be away: every method then rejects within seconds with a `GatewayError` of code
- * `keys_unavailable`, and works again when that is back. A method that has rejected may have been done, or in part.
+ * `storage_unavailable` (the embedded database's is its own, `keys_unavailable`), and works again when that is back. A method that has rejected may have been done, or in part.
  */
 export interface JobQueue {
   /** Adds items of a tenant; one that is in, waiting or leased, is left as it is. One that was taken out is new. */

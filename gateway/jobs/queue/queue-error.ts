@@ -5,7 +5,7 @@ const bugs = [TypeError, RangeError, ReferenceError, SyntaxError];
 /** What the queue keeps its items in cannot answer now; the cause is the driver's own error. */
 export class QueueError extends GatewayError {
   constructor(cause: unknown) {
-    super('keys_unavailable', {
+    super('storage_unavailable', {
       message: 'The queue of jobs of this gateway does not answer at the moment.',
       cause,
     });

@@ -22,7 +22,7 @@ export interface ResultStore {
 /** The store cannot be used now; the cause says why. What was asked may be asked again. */
 export class ResultStoreError extends GatewayError {
   constructor(cause: unknown) {
-    super('keys_unavailable', {
+    super('storage_unavailable', {
       message: 'The store of files and results does not answer at the moment.',
       cause,
     });

@@ -73,5 +73,8 @@ export function createPatience({ logger, firstMs = 250, longestMs = 5_000 }: Pat
 
 /** Whether an error says that something does not answer, and not that it was asked wrongly. */
 export function isAway(error: unknown): boolean {
-  return error instanceof GatewayError && error.code === 'keys_unavailable';
+  return (
+    error instanceof GatewayError &&
+    (error.code === 'keys_unavailable' || error.code === 'storage_unavailable')
+  );
 }

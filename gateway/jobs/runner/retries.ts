@@ -8,7 +8,13 @@ export interface Retry {
 }
 
 /** Of a state of ours that passes, and of which the item is no cause. */
-const passing: ReadonlySet<ErrorCode> = new Set(['busy', 'tenant_busy', 'shutting_down', 'keys_unavailable']);
+const passing: ReadonlySet<ErrorCode> = new Set([
+  'busy',
+  'tenant_busy',
+  'shutting_down',
+  'keys_unavailable',
+  'storage_unavailable',
+]);
 const passesInMs = 2_000;
 
 /** Attempts at an item that fails by a fault here, and the pause after the first; each further one takes four times as long. */

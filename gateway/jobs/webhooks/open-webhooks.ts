@@ -11,7 +11,7 @@ import type { SenderTables } from './tables.js';
 /** A process's part in webhooks. */
 export interface Webhooks {
   /**
-   * Judges a url that is to be told, without any I/O. Throws a `GatewayError`: `keys_unavailable`, naming HELPER_SIGNING_SECRET, where
+   * Judges a url that is to be told, without any I/O. Throws a `GatewayError`: `storage_unavailable`, naming HELPER_SIGNING_SECRET, where
    * nothing could be signed; `invalid_input` on `field`; `source_refused`.
    */
   check(raw: string, field: string): CheckedUrl;

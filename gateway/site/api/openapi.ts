@@ -1,22 +1,22 @@
 import type { FieldsSchema } from '../../../schemas/fields.js';
 import type { JsonSchema } from '../../../schemas/json-schema.js';
 import { standardSchema } from '../../../schemas/vocabulary/standard.js';
-import { errorTable } from '../../errors.js';
+import { type ErrorCode, errorTable } from '../../errors.js';
 import type { ApiRoute } from './routes.js';
 import { ref, shape, shapes } from './shapes.js';
 
-/** Errors that any operation may answer with, by status. */
-const failures = [
-  'invalid_input',
-  'unauthorized',
-  'not_found',
-  'method_not_allowed',
-  'exists',
-  'too_large',
-  'unsupported_media_type',
-  'internal',
-  'keys_unavailable',
-] as const;
+/** Errors that any operation may answer with; those of one status are one response. */
+const failures: readonly (readonly [ErrorCode, ...ErrorCode[]])[] = [
+  ['invalid_input'],
+  ['unauthorized'],
+  ['not_found'],
+  ['method_not_allowed'],
+  ['exists'],
+  ['too_large'],
+  ['unsupported_media_type'],
+  ['internal'],
+  ['keys_unavailable', 'storage_unavailable'],
+];
 
 /**
  * The OpenAPI 3.1 document of the JSON API, written from the same table and schemas that serve it. `baseUrl` is the site's,
@@ -45,7 +45,7 @@ export function openApiDocument(routes: readonly ApiRoute[], baseUrl: string, sc
       securitySchemes: {
         operatorToken: { type: 'http', scheme: 'bearer', description: 'HELPER_OPERATOR_TOKEN' },
       },
-      responses: Object.fromEntries(failures.map((code) => [code, failureResponse(code)])),
+      responses: Object.fromEntries(failures.map((codes) => [codes.join('-'), failureResponse(codes)])),
     },
   };
 }
@@ -72,7 +72,10 @@ function operation({ method, path, name, summary, query, body, data }: ApiRoute,
     responses: {
       200: { description: 'Done.', content: { 'application/json': { schema: envelope } } },
       ...Object.fromEntries(
-        failures.map((code) => [errorTable[code].status, { $ref: `#/components/responses/${code}` }]),
+        failures.map((codes) => [
+          errorTable[codes[0]].status,
+          { $ref: `#/components/responses/${codes.join('-')}` },
+        ]),
       ),
     },
   };
@@ -85,9 +88,9 @@ function requestBody({ properties, required = [] }: FieldsSchema, plain: Plain):
   return { required: required.length > 0, content: { 'application/json': { schema } } };
 }
 
-function failureResponse(code: (typeof failures)[number]): object {
+function failureResponse(codes: readonly ErrorCode[]): object {
   return {
-    description: `\`${code}\`: ${errorTable[code].message}`,
+    description: codes.map((code) => `\`${code}\`: ${errorTable[code].message}`).join('\n\n'),
     content: { 'application/json': { schema: ref('Failure') } },
   };
 }

@@ -32,7 +32,7 @@ describe('jobs on hosts that do not see each other’s files', () =>
       );
       const refusal = () => {
         const message = watch.message();
-        return message === undefined ? undefined : new GatewayError('keys_unavailable', { message });
+        return message === undefined ? undefined : new GatewayError('storage_unavailable', { message });
       };
       const jobs = createJobs({
         store,
@@ -74,7 +74,7 @@ describe('jobs on hosts that do not see each other’s files', () =>
         await until(() => other.looks() > seen + 6);
         expect(other.opened).to.deep.equal([]);
         const error = await other.jobs.create(request).catch((error) => error);
-        expect(error).to.have.property('code', 'keys_unavailable');
+        expect(error).to.have.property('code', 'storage_unavailable');
         await one.jobs.create(request);
         expect(other.opened).to.deep.equal([]);
       } finally {

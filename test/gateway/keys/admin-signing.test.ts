@@ -99,7 +99,7 @@ describe('keys/admin, of signing', () =>
         none.signUrl(id, { url: '/a', service: 'a', exp: 1 }),
       ]) {
         const error = (await rejection(way)) as Error;
-        expect(error).to.include({ code: 'keys_unavailable' });
+        expect(error).to.include({ code: 'storage_unavailable' });
         expect(error.message).to.include('HELPER_SIGNING_SECRET');
       }
       expect((await store.key(id))?.signing_version).to.equal(1);

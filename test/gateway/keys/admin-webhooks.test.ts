@@ -79,7 +79,7 @@ describe('keys/admin, of webhooks', () =>
       const none = createKeyAdmin({ store, signing: createSigningSecrets(undefined), services: () => [] });
       for (const way of [none.webhookSecret('acme', 'ann'), none.rotateWebhookSecret('acme', 'ann')]) {
         const error = (await rejection(way)) as Error;
-        expect(error).to.include({ code: 'keys_unavailable' });
+        expect(error).to.include({ code: 'storage_unavailable' });
         expect(error.message).to.include('HELPER_SIGNING_SECRET');
       }
       const shown = await none.tenantWithSecret('acme');

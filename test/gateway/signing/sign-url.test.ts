@@ -110,6 +110,6 @@ describe('signing secrets', () => {
     for (const ask of [none.requireMaster, () => none.current('key_a', 1), () => none.all('key_a', 1)])
       expect(ask)
         .to.throw(/HELPER_SIGNING_SECRET/)
-        .with.property('code', 'keys_unavailable');
+        .with.property('code', 'storage_unavailable');
   });
 });

@@ -14,7 +14,7 @@ describe('jobs/api/judge-request', () => {
       judgeRequest({ ...asked, ...more }, { scopes: null }, { registry, webhooks: { check } });
     expect(() => judge({ webhookUrl: 'https://example.com/hook' }))
       .to.throw('HELPER_SIGNING_SECRET')
-      .with.property('code', 'keys_unavailable')
+      .with.property('code', 'storage_unavailable')
       .and.not.property('details');
     expect(judge({})).to.include({ webhookUrl: undefined });
   });

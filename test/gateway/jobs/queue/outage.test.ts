@@ -95,7 +95,7 @@ async function rejects(queue: JobQueue): Promise<void> {
     queue.recover('acme'),
   ];
   for (const answer of await Promise.allSettled(asked)) {
-    expect(answer).to.have.nested.property('reason.code', 'keys_unavailable');
+    expect(answer).to.have.nested.property('reason.code', 'storage_unavailable');
   }
 }
 

@@ -69,7 +69,7 @@ describe('jobs/results on an S3 that', () => {
     answers = [refused(500, 'InternalError')];
     const error = (await rejection(store.put('job_a/out/0', Buffer.from('x')))) as ResultStoreError;
     expect(error).to.be.instanceOf(ResultStoreError);
-    expect(error).to.include({ code: 'keys_unavailable', status: 503 });
+    expect(error).to.include({ code: 'storage_unavailable', status: 503 });
     expect(String(error.cause)).to.equal("S3Failure: S3 answered 500 InternalError: It's so.");
     expect(asked).to.equal(4);
   });

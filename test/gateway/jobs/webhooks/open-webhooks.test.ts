@@ -43,7 +43,7 @@ describe('jobs/webhooks/open-webhooks', () => {
     const { check, wake } = await open(createSigningSecrets(undefined).webhooks);
     expect(() => check('https://example.com/hook', 'webhook.url'))
       .to.throw('HELPER_SIGNING_SECRET')
-      .with.property('code', 'keys_unavailable');
+      .with.property('code', 'storage_unavailable');
     wake();
   });
 });

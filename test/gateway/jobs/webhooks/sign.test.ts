@@ -67,6 +67,6 @@ describe('the secrets of webhooks', () => {
     const none = createSigningSecrets(undefined).webhooks;
     expect(none.available).to.equal(false);
     for (const use of [none.requireMaster, () => none.current('ten_a', 1)])
-      expect(use).to.throw('HELPER_SIGNING_SECRET').with.property('code', 'keys_unavailable');
+      expect(use).to.throw('HELPER_SIGNING_SECRET').with.property('code', 'storage_unavailable');
   });
 });

@@ -33,6 +33,16 @@ describe('site/api/openapi', () => {
     expect(Object.keys(document.paths).join()).not.to.include(':');
   });
 
+  it('names every code of a status in its one response', () => {
+    const tenants = document.paths['/api/tenants'] as Record<string, { responses: Record<number, object> }>;
+    const response = tenants.get?.responses[503] as { $ref: string };
+    const name = response.$ref.split('/').at(-1) ?? '';
+    expect(document.components.responses[name])
+      .to.have.property('description')
+      .that.includes('`keys_unavailable`')
+      .and.includes('`storage_unavailable`');
+  });
+
   it('holds the bounds that the API judges by, in the words of plain JSON Schema', () => {
     const operations = document.paths['/api/tenants/{name}/keys'] as unknown as Record<string, Operation>;
     const properties = operations.post?.requestBody.content['application/json'].schema.properties ?? {};

@@ -66,7 +66,7 @@ describe('site/api: signing secrets', () => {
       expect(await without.verifier.verify(issued.key)).to.have.property('state', 'active');
       for (const what of ['signing-secret', 'rotate-signing']) {
         const { status, json } = await ask('POST', `/api/keys/${issued.id}/${what}`);
-        expect([status, json.error?.code]).to.deep.equal([503, 'keys_unavailable']);
+        expect([status, json.error?.code]).to.deep.equal([503, 'storage_unavailable']);
         expect(json.error?.message).to.include('HELPER_SIGNING_SECRET');
       }
       const { entries } = (await ask('GET', '/api/audit')).json.data;

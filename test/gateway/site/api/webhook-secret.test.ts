@@ -56,7 +56,7 @@ describe('site/api: the secret of webhooks', () => {
       expect(shown.json.data).to.include({ name: 'acme', webhook_secret: null });
       expect(shown.json.data.webhook_hint).to.include('HELPER_SIGNING_SECRET');
       const { status, json } = await ask('POST', '/api/tenants/acme/rotate-webhook-secret');
-      expect([status, json.error?.code]).to.deep.equal([503, 'keys_unavailable']);
+      expect([status, json.error?.code]).to.deep.equal([503, 'storage_unavailable']);
       expect(json.error?.message).to.include('HELPER_SIGNING_SECRET');
     } finally {
       await without.close();
