@@ -55,6 +55,11 @@ export async function runCall(words: readonly string[], around: CallSurroundings
     service,
     words: read,
     jobs: jobsOf(read, helper.declaration, around.input),
+    form: {
+      onlyData: helper.declaration.output !== undefined,
+      pictures: helper.declaration.files.some(({ kind }) => kind === 'image'),
+      defaultFormat: properties.find(({ name }) => name === 'format')?.schema.default,
+    },
     call: async (job) => local.call(helper, await job.load(), around.signal),
   });
 }

@@ -10,6 +10,8 @@ import type { Words } from './words.js';
 export interface Job {
   /** The file's path as it was typed; absent for a call without one. */
   file?: string;
+  /** The paths of all files that it reads, `-` for standard input. */
+  reads: readonly string[];
   /** Reads what the call is given. Throws `invalid_input` for a file that cannot be read. */
   load(): Promise<GivenInput>;
 }
@@ -29,15 +31,20 @@ export function jobsOf(words: Words, { files: fields }: Pick<DeclaredHelper, 'fi
     ? []
     : words.files.map((word) => ({ field: 'file', problem: `${notTaken} ${quote(word)}` }));
   const problems = [...words.problems, ...nameless];
+  const paths = new Map<string, string>();
+  for (const { field, parameter } of fields) {
+    const path = words.fromInput.includes(field) ? '-' : words.values.get(field);
+    if (path !== undefined && !(field === parameter && url.test(path))) paths.set(field, path);
+  }
+  const sharedReads = [...paths.values(), ...(words.fromInput.length > 0 ? ['-'] : [])];
   const shared = once(async (): Promise<Required<Pick<GivenInput, 'query' | 'uploads'>>> => {
     const values = new Map(words.values);
     const uploads = new Map();
     for (const each of fields) {
-      const { field, parameter } = each;
-      const path = words.fromInput.includes(field) ? '-' : values.get(field);
-      if (path === undefined || (field === parameter && url.test(path))) continue;
-      values.delete(field);
-      uploads.set(field, await readUpload(path, each, input));
+      const path = paths.get(each.field);
+      if (path === undefined) continue;
+      values.delete(each.field);
+      uploads.set(each.field, await readUpload(path, each, input));
     }
     for (const name of words.fromInput.filter((each) => !uploads.has(each))) {
       const text = readUtf8(await input.read(name), name);
@@ -47,9 +54,10 @@ export function jobsOf(words: Words, { files: fields }: Pick<DeclaredHelper, 'fi
     return { query: { values, problems }, uploads };
   });
 
-  if (words.files.length === 0 || first === undefined) return [{ load: shared }];
+  if (words.files.length === 0 || first === undefined) return [{ reads: sharedReads, load: shared }];
   return words.files.map((file) => ({
     file,
+    reads: [file, ...sharedReads],
     async load() {
       const { query, uploads } = await shared();
       const copies = [...uploads].map(

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import { type GatewayError, inputError } from '../../errors.js';
 import type { Reply } from '../../local/local-helpers.js';
-import { createNamer, type Destination } from './deliver.js';
 import type { Job } from './jobs.js';
 import { callMany } from './many.js';
 import { makeCall, type Outcome } from './outcome.js';
 import { printOne, type Screen } from './print.js';
+import { type AnswerForm, planResults } from './result-places.js';
 import type { Words } from './words.js';
 
 /** The calls of a command line, and who answers them. */
@@ -14,6 +13,9 @@ export interface CallsToMake {
   service: string;
   words: Words;
   jobs: readonly Job[];
+  form: AnswerForm;
+  /** What has to be done before the first call, once it is known that the results have a place. */
+  begin?(): Promise<void>;
   /** Makes one of them. Throws what cannot be sent. */
   call(job: Job): Promise<Reply>;
   /** Calls under way at a time. */
@@ -34,22 +36,24 @@ export async function makeCalls({
   service,
   words,
   jobs,
+  form,
+  begin,
   call,
   most,
   screen,
   logger,
   signal,
 }: CallsToMake): Promise<number> {
-  const destination: Destination = { out: words.out, outDir: words.outDir };
-  const refused = placeProblem(destination, jobs.length);
-  if (refused) {
+  const places = await planResults({ words, service, jobs, form });
+  if (places.problem) {
     const meta = { service, dryrun: false, request_id: randomUUID() };
-    printOne({ meta, ok: false, error: refused }, screen, words.json);
+    printOne({ meta, ok: false, error: places.problem }, screen, words.json);
     return failedCode;
   }
-  const options = { service, call, destination, namer: createNamer(destination, service) };
+  await begin?.();
+  const option = words.outDir === undefined ? 'out' : 'out-dir';
   const make = async (job: Job): Promise<Outcome> => {
-    const outcome = await makeCall(job, options);
+    const outcome = await makeCall(job, { service, call, option, places });
     if (!outcome.ok && outcome.error.code === 'internal' && !signal.aborted) {
       const { error, file, meta } = outcome;
       const err = (error.cause ?? error) as Error;
@@ -69,17 +73,4 @@ export async function makeCalls({
   const fine = printOne(outcome, screen, words.json);
   if (signal.aborted) return interruptedCode;
   return fine ? 0 : failedCode;
-}
-
-/** Results of many files cannot go into one, and one result needs one place. */
-function placeProblem({ out, outDir }: Destination, count: number): GatewayError | undefined {
-  if (out !== undefined && outDir !== undefined) {
-    return inputError([{ field: 'out', problem: 'is given together with out-dir; give only one of them' }]);
-  }
-  if (out !== undefined && count > 1) {
-    return inputError([
-      { field: 'out', problem: `is one file for ${count} results; give a folder with --out-dir` },
-    ]);
-  }
-  return undefined;
 }

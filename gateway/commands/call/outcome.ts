@@ -2,9 +2,9 @@ import { type Answer, jsonText } from '../../../pool/answer.js';
 import type { GatewayError } from '../../errors.js';
 import { toGatewayError } from '../../http/read-error.js';
 import type { Reply } from '../../local/local-helpers.js';
-import type { Destination, Namer } from './deliver.js';
 import { writeResult } from './deliver.js';
 import type { Job } from './jobs.js';
+import type { ResultPlaces } from './result-places.js';
 
 /** How one call ended. */
 export type Outcome = Pick<Reply, 'meta'> & { file?: string | undefined } & (
@@ -25,15 +25,13 @@ export interface CallOptions {
   service: string;
   /** Makes the call. Throws what cannot be sent. */
   call(job: Job): Promise<Reply>;
-  destination: Destination;
-  namer: Namer;
+  /** The option that says where results go. */
+  option: 'out' | 'out-dir';
+  places: Pick<ResultPlaces, 'pathFor'>;
 }
 
 /** Makes one call and writes what comes of it where that is to go. Never throws. */
-export async function makeCall(
-  job: Job,
-  { service, call, destination, namer }: CallOptions,
-): Promise<Outcome> {
+export async function makeCall(job: Job, { service, call, option, places }: CallOptions): Promise<Outcome> {
   const { file } = job;
   let meta: Outcome['meta'] = { service, dryrun: false, request_id: '' };
   try {
@@ -48,10 +46,10 @@ export async function makeCall(
   async function deliver(answer: Answer): Promise<Result> {
     const { type, bytes } =
       answer.kind === 'bytes' ? answer : { type: 'application/json', bytes: jsonText(answer) };
-    const path = namer.pathFor(type, file);
+    const path = await places.pathFor(job, type);
     if (path === undefined)
       return answer.kind === 'bytes' ? { bytes: answer.bytes, type } : { data: JSON.parse(String(bytes)) };
-    await writeResult(path, bytes, { file, option: destination.outDir === undefined ? 'out' : 'out-dir' });
+    await writeResult(path, bytes, { option });
     return { out: path, type, size: bytes.length };
   }
 }

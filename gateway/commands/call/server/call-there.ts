@@ -11,7 +11,7 @@ import { readWords, type Words } from '../words.js';
 import { serverReply, toRequest } from './request.js';
 import { findServedHelper, type ServedHelper } from './served-helper.js';
 import { createServerClient, type ServerClient } from './server-client.js';
-import { createServerJobs } from './server-jobs.js';
+import { createServerJobs, type ServerJobs } from './server-jobs.js';
 
 /** What says where the gateway is; these are options of this way of calling alone. */
 const ownSettings = ['server', 'key'];
@@ -79,7 +79,8 @@ async function call(
     { files: helper.files.map((file) => ({ ...file, kind: 'bytes', required: false })) },
     input,
   );
-  const each = { service: helper.id, words, jobs, screen, signal, logger: pino({ level: 'silent' }) };
+  const { form } = helper;
+  const each = { service: helper.id, words, jobs, form, screen, signal, logger: pino({ level: 'silent' }) };
   if (jobs.length === 1) {
     return makeCalls({
       ...each,
@@ -87,12 +88,19 @@ async function call(
       call: async (job) => serverReply(await client.send(`/${helper.id}`, toRequest(await job.load()))),
     });
   }
-  const run = createServerJobs({ client, helper, jobs, signal });
+  let run: ServerJobs | undefined;
   try {
-    await run.begun;
-    return await makeCalls({ ...each, most: jobs.length, call: (job) => run.reply(job) });
+    return await makeCalls({
+      ...each,
+      most: jobs.length,
+      begin() {
+        run = createServerJobs({ client, helper, jobs, signal });
+        return run.begun;
+      },
+      call: (job) => (run as ServerJobs).reply(job),
+    });
   } finally {
-    await run.close();
+    await run?.close();
   }
 }
 

@@ -1,5 +1,6 @@
 import type { FileField } from '../../../../schemas/declared-helper.js';
 import { GatewayError } from '../../../errors.js';
+import type { AnswerForm } from '../result-places.js';
 import type { ServerClient } from './server-client.js';
 
 /** What a gateway's document says of one of its helpers, as far as a command line needs it. */
@@ -9,10 +10,12 @@ export interface ServedHelper {
   /** Names and descriptions of its parameters. */
   parameters: { name: string; description: string; isBoolean: boolean }[];
   files: Pick<FileField, 'field' | 'parameter' | 'types'>[];
+  form: AnswerForm;
 }
 
 interface Schema {
   type?: unknown;
+  default?: unknown;
   format?: string;
   contentMediaType?: string;
   properties?: Record<string, Schema>;
@@ -23,6 +26,7 @@ interface Operation {
   summary?: string;
   parameters?: { name?: string; in?: string; description?: string; schema?: Schema }[];
   requestBody?: { content?: Record<string, { schema?: Schema }> };
+  responses?: Record<string, { content?: Record<string, unknown> } | undefined>;
 }
 
 interface Document {
@@ -87,7 +91,13 @@ function read(id: string, get: Operation, post: Operation): ServedHelper {
     const types = contentMediaType?.split(',').map((type) => type.trim());
     return [{ field, parameter: parameter ?? field, ...(types ? { types } : {}) }];
   });
-  return { id, summary: get.summary ?? '', parameters, files };
+  const types = Object.keys(post.responses?.[200]?.content ?? {});
+  const form = {
+    onlyData: types.length > 0 && types.every((type) => type === 'application/json'),
+    pictures: types.some((type) => type.startsWith('image/')),
+    defaultFormat: (get.parameters ?? []).find(({ name }) => name === 'format')?.schema?.default,
+  };
+  return { id, summary: get.summary ?? '', parameters, files, form };
 }
 
 function propertiesOf({ properties = {}, allOf = [] }: Schema = {}): [string, Schema][] {
@@ -95,7 +105,9 @@ function propertiesOf({ properties = {}, allOf = [] }: Schema = {}): [string, Sc
 }
 
 function undescribed(id: string): ServedHelper {
-  return { id, summary: '', parameters: [], files: [{ field: 'file', parameter: 'url' }] };
+  // Nothing is known of its answers, so a format that is named is believed.
+  const form = { onlyData: false, pictures: true };
+  return { id, summary: '', parameters: [], files: [{ field: 'file', parameter: 'url' }], form };
 }
 
 function noDocument(status: number): GatewayError {

@@ -1,4 +1,13 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -119,13 +128,44 @@ describe('call', () => {
     expect(stderr).to.match(/2 of 2 files, [\d.]+ a second\n$/);
   });
 
-  it('never writes over a source', async () => {
+  it('makes no call whose result would replace a source', async () => {
     const own = join(folder, 'own.png');
     expect((await run(['media/add-border', picture, '--out', own])).code).to.equal(0);
     const before = readFileSync(own);
-    const { code, stderr } = await run(['media/add-border', own, '--out-dir', folder]);
-    expect([code, Buffer.compare(before, readFileSync(own))]).to.deep.equal([1, 0]);
-    expect(stderr).to.contain('out-dir must be another folder');
+    const other = join(folder, 'photos');
+    mkdirSync(other);
+    copyFileSync(picture, join(other, 'own.jpg'));
+    for (const words of [
+      ['media/add-border', own, '--out-dir', folder],
+      ['media/convert', join(other, 'own.jpg'), own, '--format', 'png', '--out-dir', folder],
+      ['media/convert', own, '--format', 'same', '--out-dir', folder],
+      ['media/convert', own, '--out', own],
+      ['media/add-watermark', picture, '--mark', own, '--out', own],
+    ]) {
+      const { code, stdout, stderr } = await run(words);
+      expect([words, code, Buffer.compare(before, readFileSync(own))]).to.deep.equal([words, 1, 0]);
+      expect(stdout + stderr).to.match(
+        /out(-dir)? must be another (file|folder): the result of \S+ would replace/,
+      );
+    }
+    expect(readdirSync(folder)).to.not.include('own.webp');
+  });
+
+  it('names results by the order of their files', async () => {
+    const many = join(folder, 'many');
+    mkdirSync(many);
+    const files = ['slow.png', 'slow.jpg', 'slow.webp'].map((name) => join(many, name));
+    const large = ['media/resize', '--width', '3000', picture, '--out', files[0] as string];
+    expect((await run(large)).code).to.equal(0);
+    for (const file of files.slice(1)) copyFileSync(picture, file);
+    const { stdout } = await run(['media/convert', ...files, '--out-dir', join(many, 'out')]);
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(files.map((file) => lines.find((line) => line.file === file).out)).to.deep.equal(
+      ['slow.webp', 'slow-2.webp', 'slow-3.webp'].map((name) => join(many, 'out', name)),
+    );
   });
 
   it('takes its bounds and its places from those of HTTP', async () => {

@@ -107,6 +107,27 @@ describe('call --server', () => {
     expect(readdirSync(into).sort()).to.deep.equal(['p0.jpg', 'p1.jpg', 'p2.jpg', 'p4.jpg']);
   });
 
+  it('asks for nothing where a result would replace a source', async () => {
+    const at = mkdtempSync(join(folder, 'own-'));
+    const files = [join(mkdtempSync(join(at, 'in-')), 'a.png'), join(at, 'a.jpg')];
+    for (const file of files) writeFileSync(file, readFileSync(examplePicture));
+    const refused = await run(['media/convert', ...files, '--format', 'jpg', '--out-dir', at], {
+      key: 'hg_none',
+    });
+    expect([refused.code, refused.stdout]).to.deep.equal([1, '']);
+    expect(refused.stderr).to.include(`the result of ${files[0]} would replace ${files[1]}`);
+    const one = await run(['media/convert', files[1] as string, '--out', files[1] as string], {
+      key: 'hg_none',
+    });
+    expect(one.stderr).to.include('out must be another file');
+    const several = await run(['media/convert', ...files, '--out', join(at, 'x.jpg')], { key: 'hg_none' });
+    expect(several.stderr).to.include('out is one file for 2 results');
+    const late = await run(['media/convert', ...files, '--format', 'same', '--out-dir', at]);
+    expect(late.stdout.match(/"field":"out-dir"/g)).to.have.length(2);
+    for (const file of files) expect(readFileSync(file).equals(readFileSync(examplePicture))).to.equal(true);
+    expect(readdirSync(at)).to.have.length(2);
+  });
+
   it('sends a file that is for all once, with each job', async () => {
     const into = join(folder, 'marked');
     const files = ['m1.jpg', 'm2.jpg'].map((name) => join(folder, name));

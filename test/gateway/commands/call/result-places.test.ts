@@ -1,0 +1,155 @@
+import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join, relative } from 'node:path';
+import { expect } from 'chai';
+import type { Job } from '../../../../gateway/commands/call/jobs.js';
+import { type AnswerForm, planResults } from '../../../../gateway/commands/call/result-places.js';
+
+const pictures: AnswerForm = { onlyData: false, pictures: true, defaultFormat: 'png' };
+
+describe('places of results', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'places-'));
+    mkdirSync(join(folder, 'in'));
+    for (const name of ['a.png', 'a.jpg', 'B.JPG', 'in/a.png']) writeFileSync(join(folder, name), name);
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const jobsOf = (files: string[], shared: string[] = []): Job[] =>
+    files.map((name) => {
+      const file = name === '-' ? name : join(folder, name);
+      return { file, reads: [file, ...shared], load: async () => ({}) };
+    });
+
+  async function plan(
+    files: string[],
+    {
+      format,
+      form = pictures,
+      out,
+      outDir = '.',
+      shared,
+    }: {
+      format?: string;
+      form?: AnswerForm;
+      out?: string;
+      outDir?: string | null;
+      shared?: string[];
+    } = {},
+  ) {
+    const jobs = jobsOf(files, shared);
+    const values = new Map(format === undefined ? [] : [['format', format]]);
+    const words = {
+      values,
+      ...(outDir === null ? {} : { outDir: join(folder, outDir) }),
+      ...(out === undefined ? {} : { out }),
+    };
+    const places = await planResults({ words, service: 'media/convert', jobs, form });
+    return { jobs, places, problem: places.problem?.details?.[0]?.problem };
+  }
+
+  const namesOf = async (files: string[], types: string[], options: Parameters<typeof plan>[1] = {}) => {
+    const { jobs, places } = await plan(files, { outDir: 'out', ...options });
+    // The last to begin is the first to end.
+    const names = new Map<Job, string>();
+    for (const [at, job] of [...jobs.entries()].reverse()) {
+      const path = await places.pathFor(job, types[at] ?? types[0] ?? '').catch(() => undefined);
+      names.set(job, path === undefined ? '' : basename(path));
+    }
+    return jobs.map((job) => names.get(job));
+  };
+
+  it('are named by the order of the files, whichever ends first', async () => {
+    const files = ['a.png', 'a.jpg', 'in/a.png', 'B.JPG', 'b.gif', '-'];
+    expect(await namesOf(files, ['image/webp'], { format: 'webp' })).to.deep.equal([
+      'a.webp',
+      'a-2.webp',
+      'a-3.webp',
+      'B.webp',
+      'b-2.webp',
+      'media-convert.webp',
+    ]);
+    expect(await namesOf(['a.png', 'in/a.png', 'a-2.png'], ['image/png'])).to.deep.equal([
+      'a.png',
+      'a-2.png',
+      'a-2-2.png',
+    ]);
+    // What an outside helper answers is known when it is there.
+    const unknown = { form: { onlyData: false, pictures: false } };
+    expect(await namesOf(['a.png', 'a.jpg'], ['text/csv', 'text/plain'], unknown)).to.deep.equal([
+      'a.csv',
+      'a-2.txt',
+    ]);
+  });
+
+  it('keep sources of two formats apart where each keeps its own', async () => {
+    const files = ['a.png', 'a.jpg', 'in/a.png'];
+    const same = { format: 'same' };
+    expect(await namesOf(files, ['image/png', 'image/jpeg', 'image/png'], same)).to.deep.equal([
+      'a.png',
+      'a.jpg',
+      'a-2.png',
+    ]);
+    // The second is a PNG by its bytes.
+    expect(await namesOf(['a.png', 'a.jpg'], ['image/png', 'image/png'], same)).to.deep.equal([
+      'a.png',
+      'a.jpg.png',
+    ]);
+  });
+
+  it('are refused before the first call where a result would replace a source', async () => {
+    const { problem } = await plan(['in/a.png', 'a.jpg'], { format: 'JPEG' });
+    expect(problem).to.equal(
+      `must be another folder: the result of ${join(folder, 'in/a.png')} would replace ${join(folder, 'a.jpg')}, which this call reads`,
+    );
+    expect((await plan(['a.jpg', 'B.JPG'], { format: 'jpg' })).problem).to.match(/; 1 more likewise$/);
+    expect((await plan(['in/a.png'], { format: 'webp' })).problem).to.equal(undefined);
+    // Read with each of them, and missing: it must not be there by the time it is read.
+    expect((await plan(['a.jpg'], { format: 'webp', shared: [join(folder, 'a.webp')] })).problem).to.include(
+      'would replace',
+    );
+    const data = { form: { onlyData: true, pictures: false } };
+    expect((await plan(['in/a.png', 'a.json'], data)).problem).to.include('a.json, which this call reads');
+  });
+
+  it('are refused by whatever path they lead to a source', async () => {
+    symlinkSync(folder, join(folder, 'link'));
+    symlinkSync(join(folder, 'in/a.png'), join(folder, 'c.png'));
+    linkSync(join(folder, 'in/a.png'), join(folder, 'd.png'));
+    const refused = async (files: string[], options: Parameters<typeof plan>[1]) =>
+      expect((await plan(files, options)).problem, files.join()).to.include('would replace');
+    await refused(['a.png'], { outDir: 'link' });
+    await refused(['link/in/a.png'], { outDir: 'in/../link/in' });
+    await refused(['in/b.webp', 'B.JPG'], { format: 'jpg' });
+    // Its result would be the link's or the file's that other names lead to.
+    await refused(['c.gif', 'in/a.png'], {});
+    await refused(['d.gif', 'in/a.png'], {});
+    await refused(['in/a.gif', 'c.png'], { outDir: 'in' });
+    const here = relative(process.cwd(), join(folder, 'a.jpg'));
+    for (const out of [here, `./${here}`, join(folder, 'A.JPG'), join(folder, 'link', 'a.jpg')])
+      await refused(['a.jpg'], { out, outDir: null });
+    // Not what is there besides, from an earlier run.
+    expect((await plan(['a.png'], { out: join(folder, 'a.jpg'), outDir: null })).problem).to.equal(undefined);
+    expect(
+      (await plan(['a.png'], { out: '/dev/null', outDir: null, shared: ['/dev/null'] })).problem,
+    ).to.equal(undefined);
+  });
+
+  it('are refused when the answer says the format, where it was not known before', async () => {
+    for (const options of [{ format: 'same' }, { form: { onlyData: false, pictures: false } }]) {
+      const { jobs, places, problem } = await plan(['in/a.png', 'a.jpg'], options);
+      expect(problem).to.equal(undefined);
+      const error = await places.pathFor(jobs[0] as Job, 'image/jpeg').catch((reason) => reason);
+      expect(error.details?.[0]).to.include({ field: 'out-dir' });
+      expect(error.details?.[0].problem).to.include('would replace');
+      const path = await places.pathFor(jobs[0] as Job, 'image/gif');
+      expect(path && basename(path)).to.equal('a.gif');
+    }
+  });
+
+  it('are refused where two results would have one name after all', async () => {
+    const files = ['a.png', 'a.jpg', 'a.jpg.png'];
+    expect(await namesOf(files, ['image/png'], { format: 'same' })).to.deep.equal(['a.png', '', 'a.jpg.png']);
+  });
+});
