@@ -30,14 +30,14 @@ export function itemsOfForm(
   const lost = new Set<string>();
   for (const file of files) {
     if (main && (file.field === anyFile || file.field === main.field)) own.push(file);
-    else if (!known.some(({ field }) => field === file.field)) lost.add(file.field);
+    else if (!main || !known.some(({ field }) => field === file.field)) lost.add(file.field);
     else if (shared.has(file.field)) lost.add(file.field);
     else shared.set(file.field, file);
   }
   for (const field of lost) tell({ field: fieldName(field), problem: lostProblem(field, known, main) });
   for (const [name] of fields)
     if (main && name === anyFile) tell({ field: anyFile, problem: 'must be a file' });
-  tellCount(own, { main, hasLost: lost.has(anyFile), tell });
+  tellCount(own, { main, hasLost: lost.has(anyFile) || (!main && lost.size > 0), tell });
   const sharedFiles = [...shared.values()].map((file): ItemFile => ({ ...describe(file), shared: true }));
   return {
     inputs: own.map((file) => ({
@@ -66,10 +66,10 @@ function lostProblem(field: string, known: readonly FileField[], main: FileField
   if (known.length === 0)
     return 'is not taken by this helper, which works without a file: send inputs as JSON';
   const names = known.map(({ field }) => field).join(', ');
+  if (!main)
+    return `cannot make items: this helper takes several files (${names}). Send inputs as JSON with their urls`;
   if (known.some((each) => each.field === field)) return 'is every item’s and must be given once';
-  return main
-    ? `must not be a file; the files of this helper are called ${names}`
-    : `is not clear: this helper takes ${names}. Send inputs as JSON with their urls`;
+  return `must not be a file; the files of this helper are called ${names}`;
 }
 
 function tellCount(
@@ -78,10 +78,9 @@ function tellCount(
 ): void {
   if (own.length > mostItems) tell({ field: anyFile, problem: `must be given at most ${mostItems} times` });
   if (own.length > 0 || hasLost) return;
-  const problem = main
-    ? `is required: 1 to ${mostItems} files, of which each is an item`
-    : 'is not taken by this helper: send inputs as JSON';
-  tell({ field: anyFile, problem });
+  if (main)
+    tell({ field: main.field, problem: `is required: 1 to ${mostItems} files, of which each is an item` });
+  else tell({ field: 'inputs', problem: 'is required: this helper makes no items of a form, so send JSON' });
 }
 
 function describe({ field, type, name, bytes }: AskedFile): ItemFile {

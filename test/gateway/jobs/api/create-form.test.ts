@@ -130,8 +130,20 @@ describe('jobs/api: a job made of a form', () => {
         ['file', picture('x')],
       ],
       'file',
-      /^is not clear: this helper takes letter, any, logo/,
+      /^cannot make items: this helper takes several files \(letter, any, logo\)/,
     ],
+    [
+      'files of a helper of several, by their own names',
+      [
+        ['service', 'reads'],
+        ['letter', picture('x')],
+        ['logo', picture('x')],
+      ],
+      'letter',
+      /^cannot make items: this helper takes several files \(letter, any, logo\)/,
+    ],
+    ['a form for a helper without files', [['service', 'text/remove-stopwords']], 'inputs', /so send JSON$/],
+    ['no file of a helper that names its own', [['service', 'odd/files']], 'logo', /^is required: 1 to/],
     [
       'two logos',
       [
