@@ -4,14 +4,14 @@ import type { JobRequest } from './jobs.js';
 const bytesAJob = 64 * 1024;
 const bytesAnItem = 1024;
 
-/** Bytes that a job takes until its end, near enough for a bound: its texts, by their characters, and its files. */
+/** Bytes that a job takes until its end, near enough for a bound: its texts and its files. */
 export function heldBytes({
   inputs,
+  textBytes,
   files,
   sharedFiles,
-}: Pick<JobRequest, 'inputs' | 'files' | 'sharedFiles'>): number {
-  let bytes = bytesAJob + inputs.length * bytesAnItem + sizeOf(sharedFiles);
-  for (const { json } of inputs) bytes += json?.length ?? 0;
+}: Pick<JobRequest, 'inputs' | 'textBytes' | 'files' | 'sharedFiles'>): number {
+  let bytes = bytesAJob + inputs.length * bytesAnItem + textBytes + sizeOf(sharedFiles);
   for (const [name, value] of inputs[0]?.fields ?? []) bytes += name.length + value.length;
   for (const each of files) bytes += sizeOf(each);
   return bytes;

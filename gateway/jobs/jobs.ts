@@ -29,6 +29,8 @@ export interface JobRequest {
   service: string;
   webhookUrl: string | undefined;
   inputs: readonly ItemInput[];
+  /** Bytes of the inputs' JSON. */
+  textBytes: number;
   /** Bytes of the files of an item, by their fields. */
   files: readonly ReadonlyMap<string, Uint8Array>[];
   /** Bytes of the files that all items share, likewise. */

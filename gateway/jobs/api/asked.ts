@@ -12,8 +12,8 @@ export interface Asked {
   /** Absent where there is none, or none that can be read, which is among the problems. */
   service?: string;
   webhookUrl?: string;
-  /** The items' texts as they were written; of a form, there are `fields` and `files` in their place. */
-  inputs?: readonly string[];
+  /** The items' texts as they were written, parts of the body; of a form, there are `fields` and `files` in their place. */
+  inputs?: readonly Buffer[];
   /** Names and values of a form that all items share. */
   fields?: readonly (readonly [string, string])[];
   files?: readonly AskedFile[];

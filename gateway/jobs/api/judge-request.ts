@@ -6,6 +6,7 @@ import type { Helper } from '../../helpers/registry.js';
 import { scopeAllows } from '../../keys/scopes.js';
 import type { Caller } from '../../pipeline/state.js';
 import type { JobRequest } from '../jobs.js';
+import type { ItemInput } from '../model.js';
 import type { Webhooks } from '../webhooks/open-webhooks.js';
 import { type Asked, requireNone } from './asked.js';
 import { itemsOfForm, type JobItems } from './items-of-form.js';
@@ -35,7 +36,7 @@ export function judgeRequest(
   if (asked.service !== undefined && !helper) tell(unknownService(asked.service, [...registry.keys()]));
 
   let items = noItems;
-  if (asked.inputs) items = { ...noItems, inputs: asked.inputs.map((json) => ({ json, files: [] })) };
+  if (asked.inputs) items = { ...noItems, inputs: asked.inputs.map(jsonInput) };
   else if (helper) {
     const known = helper.declaration.files;
     items = itemsOfForm(asked.fields ?? [], asked.files ?? [], { known, tell });
@@ -43,7 +44,18 @@ export function judgeRequest(
   const webhook = judgeWebhook(asked.webhookUrl, webhooks, tell);
   requireNone(problems);
   if (webhook.refusal) throw webhook.refusal;
-  return { service: asked.service ?? '', webhookUrl: webhook.url, ...items };
+  const textBytes = asked.inputs?.reduce((sum, { byteLength }) => sum + byteLength, 0) ?? 0;
+  return { service: asked.service ?? '', webhookUrl: webhook.url, ...items, textBytes };
+}
+
+/** An input whose text is made each time it is read: the texts of 60 MB would be 120 MB of strings beside the body that they are in. */
+function jsonInput(bytes: Buffer): ItemInput {
+  return {
+    get json() {
+      return bytes.toString();
+    },
+    files: [],
+  };
 }
 
 function unknownService(service: string, known: readonly string[]): FieldProblem {

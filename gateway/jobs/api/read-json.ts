@@ -45,7 +45,7 @@ class JobReader {
   readonly #maxTextBytes: number;
   readonly #seen = new Set<string>();
   readonly #found: { service?: string; webhookUrl?: string } = {};
-  readonly #inputs: string[] = [];
+  readonly #inputs: Buffer[] = [];
   #count = 0;
   /** The member that is being read; undefined where it is passed over. */
   #member: string | undefined;
@@ -132,7 +132,7 @@ class JobReader {
     }
     if (this.#bytes[start] !== 0x7b) this.#tell(field, `must be an object, but is ${this.#describe(value)}`);
     else if (names > mostNames) this.#tell(field, `must not hold more than ${mostNames} names`);
-    else this.#inputs.push(this.#text(start, end));
+    else this.#inputs.push(this.#bytes.subarray(start, end));
   }
 
   #describe({ start, end }: WalkedValue): string {

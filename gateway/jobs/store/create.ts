@@ -8,7 +8,7 @@ import { type Fields, inputText, jobColumns } from './rows.js';
 import type { JobTables } from './tables.js';
 
 /** Characters of input that one statement is given, beyond its last row: what a thread is handed at a time. */
-const charactersAPiece = 1_000_000;
+const charactersAPiece = 250_000;
 
 /** Makes a job and its items in one transaction, or finds the one that its idempotency key has made. */
 export async function createJob(

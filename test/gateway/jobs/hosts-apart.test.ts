@@ -13,7 +13,7 @@ import { inputs, openJobStore } from './store/stored-jobs.js';
 const logger = { info() {}, warn() {}, error() {} };
 const request = {
   ...{ tenantId: 'ten_1', keyId: 'key_1', service: 'text/remove-stopwords', webhookUrl: undefined },
-  ...{ inputs: inputs(1), files: [], sharedFiles: new Map() },
+  ...{ inputs: inputs(1), textBytes: 12, files: [], sharedFiles: new Map() },
 };
 
 describe('jobs on hosts that do not see each other’s files', () =>

@@ -9,7 +9,7 @@ describe('jobs/api/judge-request', () => {
       throw new Error('there is no master secret');
     };
     const registry = new Map([['text/a', {} as never]]);
-    const asked = { service: 'text/a', inputs: ['{}'], problems: [] };
+    const asked = { service: 'text/a', inputs: [Buffer.from('{}')], problems: [] };
     const judge = (more: { webhookUrl?: string }) =>
       judgeRequest({ ...asked, ...more }, { scopes: null }, { registry, webhooks: { check } });
     expect(() => judge({ webhookUrl: 'https://example.com/hook' }))

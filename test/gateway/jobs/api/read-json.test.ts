@@ -10,9 +10,14 @@ describe('jobs/api: the JSON of a large body', () => {
       breaths += 1;
       return undefined;
     };
-    const { inputs } = await readJobJson(Buffer.from(text), { maxTextBytes: 10_000 }, breathe);
+    const body = Buffer.from(text);
+    const { inputs } = await readJobJson(body, { maxTextBytes: 10_000 }, breathe);
     expect(inputs).to.have.length(5_000);
-    expect(inputs?.every((each) => each === input)).to.equal(true);
+    expect(inputs?.every((each) => each.toString() === input)).to.equal(true);
+    expect(
+      inputs?.every(({ buffer }) => buffer === body.buffer),
+      'parts of the body, not copies',
+    ).to.equal(true);
     expect(breaths).to.be.within(text.length / 65_536 - 1, text.length / 65_536 + 2);
   });
 });
