@@ -23,8 +23,11 @@ export interface Chores {
   close(): Promise<void>;
 }
 
-/** Items that are handed to the queue at a time. */
-const slice = 500;
+/** So few that a tenant's new job does not wait behind the many items of another's, and so many that none waits for work. */
+const amounts = { most: 500, ahead: 500 };
+/** How soon to look again for a while after a tenant was given as much as it may have: it may have more, and be through with that. */
+const refillMs = 100;
+const refillForMs = 2_000;
 /** A job that has not moved for this long is handed to the queue again, which may have lost it. */
 const idleMs = 120_000;
 const recoverMs = 5_000;
@@ -44,12 +47,15 @@ export function createChores(parts: ChoreParts): Chores {
   let last: readonly string[] = [];
   let quiet = 0;
   let recoverAt = 0;
+  let refillUntil = 0;
+  let findAt = 0;
 
   async function handOver(): Promise<void> {
     for (;;) {
-      const groups = await store.unqueued({ most: slice, idleMs });
+      const groups = await store.unqueued({ ...amounts, idleMs });
       if (groups.length === 0 || closed) return;
       for (const { tenant, items } of groups) {
+        if (items.length >= amounts.ahead / 2) refillUntil = performance.now() + refillForMs;
         await queue.add(tenant, items);
         await store.queued(items);
         if (await seesFiles({ anew: true })) onOpen([tenant]);
@@ -58,6 +64,9 @@ export function createChores(parts: ChoreParts): Chores {
   }
 
   async function find(): Promise<void> {
+    if (performance.now() < findAt) return;
+    const usualMs = quiet > idleLooks ? pollMs * idleFactor : pollMs;
+    findAt = performance.now() + usualMs * (0.75 + Math.random() / 2);
     if (!(await seesFiles())) return;
     const open = await store.openTenants();
     // Of those that were open a moment ago the queue may hold what was called off: it is taken out by whoever takes it.
@@ -74,9 +83,10 @@ export function createChores(parts: ChoreParts): Chores {
 
   async function pause(): Promise<void> {
     if (woken || closed) return;
-    const usual = quiet > idleLooks ? pollMs * idleFactor : pollMs;
+    const now = performance.now();
+    const ms = Math.min(findAt - now, now < refillUntil ? refillMs : Number.POSITIVE_INFINITY);
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, usual * (0.75 + Math.random() / 2)).unref();
+      const timer = setTimeout(resolve, ms).unref();
       wakeUp = () => {
         clearTimeout(timer);
         resolve();
@@ -102,6 +112,7 @@ export function createChores(parts: ChoreParts): Chores {
     wake() {
       woken = true;
       quiet = 0;
+      findAt = 0;
       wakeUp?.();
     },
     async close() {

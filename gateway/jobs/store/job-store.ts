@@ -46,6 +46,14 @@ export interface JobStats {
   oldestWaitingAt: number | null;
 }
 
+/** How much is handed to the queue at a time. */
+export interface HandOver {
+  /** Items in all. */
+  most: number;
+  /** Items of a tenant that may wait in the queue. A tenant is given half as many at a time, the one first of which the fewest wait. */
+  ahead: number;
+}
+
 /**
  * The truth about jobs and their items. Every method is one transaction or several that may each be done again: a process may
  * be killed between any two, and whatever was not told is found again by `unqueued`, or in the queue.
@@ -89,10 +97,10 @@ export interface JobStore {
   /** Tenants with items that have not ended. */
   openTenants(): Promise<string[]>;
   /**
-   * Items that are still to be handed to the queue, oldest job first: those of a new job, and those of a job that has not moved for
-   * `idleMs`, which the queue may have lost. They are given again and again until `queued` is told of them.
+   * Items that are still to be handed to the queue: those of new jobs, and those of a job that has not moved for `idleMs`, which the queue
+   * may have lost. They are given again and again until `queued` names them.
    */
-  unqueued(options: { most: number; idleMs: number }): Promise<{ tenant: string; items: ItemRef[] }[]>;
+  unqueued(options: HandOver & { idleMs: number }): Promise<{ tenant: string; items: ItemRef[] }[]>;
   /** Says that the queue has them. */
   queued(items: readonly ItemRef[]): Promise<void>;
   /** Marks items as running and gives what is to be done; those that have ended, or whose job is gone, are left out. */

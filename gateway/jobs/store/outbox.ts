@@ -1,5 +1,7 @@
+import { sql } from 'kysely';
 import type { Access } from '../../database/access.js';
 import type { ItemRef } from '../model.js';
+import type { HandOver } from './job-store.js';
 import { moveJob } from './move-job.js';
 import { amongRefs, byJob, lockOpen, lockOpenOf } from './open-items.js';
 import { refOf } from './rows.js';
@@ -10,23 +12,59 @@ export interface Unqueued {
   items: ItemRef[];
 }
 
-/** Items that the queue has not been given, oldest job first, `most` in all. */
-export async function readUnqueued({ run }: Access<JobTables>, most: number): Promise<Unqueued[]> {
+/** Items that the queue has not been given, tenant by tenant; of each its oldest jobs first. */
+export async function readUnqueued(
+  access: Access<JobTables>,
+  { most, ahead }: HandOver,
+): Promise<Unqueued[]> {
+  const half = Math.ceil(ahead / 2);
+  const found: Unqueued[] = [];
+  let left = most;
+  for (const tenant of await readHungry(access, half, most)) {
+    const items = await readOldest(access, tenant, Math.min(half, left));
+    if (items.length > 0) found.push({ tenant, items });
+    left -= items.length;
+    if (left <= 0) break;
+  }
+  return found;
+}
+
+/** Tenants with items for the queue of which fewer than so many wait there. */
+async function readHungry({ run }: Access<JobTables>, fewer: number, most: number): Promise<string[]> {
+  const waiting = sql<number>`sum(total - done - failed - cancelled - running - unqueued)`;
+  const rows = await run((db) =>
+    db
+      .selectFrom('jobs')
+      .select('tenant_id')
+      .where('finished_at', 'is', null)
+      .groupBy('tenant_id')
+      .having(sql`sum(unqueued)`, '>', 0)
+      .having(waiting, '<', fewer)
+      .orderBy(waiting)
+      .orderBy('tenant_id')
+      .limit(most)
+      .execute(),
+  );
+  return rows.map(({ tenant_id }) => tenant_id);
+}
+
+/** A tenant's next items for the queue. */
+async function readOldest({ run }: Access<JobTables>, tenant: string, most: number): Promise<ItemRef[]> {
   const jobs = await run((db) =>
     db
       .selectFrom('jobs')
-      .select(['id', 'tenant_id'])
+      .select('id')
+      .where('tenant_id', '=', tenant)
       .where('finished_at', 'is', null)
       .where('unqueued', '>', 0)
       .orderBy('id')
       .limit(most)
       .execute(),
   );
-  const found: Unqueued[] = [];
-  let left = most;
-  for (const { id, tenant_id } of jobs) {
-    if (left <= 0) break;
-    const items = await run((db) =>
+  const items: ItemRef[] = [];
+  for (const { id } of jobs) {
+    if (items.length >= most) break;
+    const rows = await run((db) =>
       db
         .selectFrom('job_items')
         .select(['job_id', 'idx'])
@@ -34,13 +72,12 @@ export async function readUnqueued({ run }: Access<JobTables>, most: number): Pr
         .where('ended', 'is', null)
         .where('queued', '=', 0)
         .orderBy('idx')
-        .limit(left)
+        .limit(most - items.length)
         .execute(),
     );
-    left -= items.length;
-    if (items.length > 0) found.push({ tenant: tenant_id, items: items.map(refOf) });
+    items.push(...rows.map(refOf));
   }
-  return found;
+  return items;
 }
 
 /** Notes in one transaction that the queue has items. */
@@ -59,31 +96,28 @@ export function markQueued(
 
 /**
  * Takes it that the queue has lost the items of each job that has not moved since `movedBefore`, so that it is given them again. Of a
- * tenant only the oldest open job is looked at: the others wait behind it, and rightly do not move.
+ * tenant only the oldest job with items in the queue is looked at: the others wait behind it, and rightly do not move.
  */
 export async function forgetQueued(
   { run, change, kind }: Access<JobTables>,
   movedBefore: number,
   now: number,
 ): Promise<void> {
+  const isQueued = sql<boolean>`total - done - failed - cancelled > unqueued`;
   const still = await run((db) =>
     db
-      .selectFrom('jobs')
-      .select('id')
-      .where('finished_at', 'is', null)
-      .where('moved_at', '<', movedBefore)
-      .where('unqueued', '=', 0)
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom('jobs as older')
-              .select('older.id')
-              .whereRef('older.tenant_id', '=', 'jobs.tenant_id')
-              .where('older.finished_at', 'is', null)
-              .whereRef('older.id', '<', 'jobs.id'),
-          ),
-        ),
+      .with('queued', (of) =>
+        of
+          .selectFrom('jobs')
+          .select(['tenant_id', sql<string>`min(id)`.as('oldest')])
+          .where('finished_at', 'is', null)
+          .where(isQueued)
+          .groupBy('tenant_id'),
       )
+      .selectFrom('queued')
+      .innerJoin('jobs', 'jobs.id', 'queued.oldest')
+      .select('jobs.id')
+      .where('jobs.moved_at', '<', movedBefore)
       .execute(),
   );
   for (const { id } of still) {

@@ -30,9 +30,9 @@ export function createJobStore(
     made: (tenant_id, idempotency, endedAfter) =>
       access.run((db) => findMade(db, { tenant_id, idempotency }, endedAfter)),
     cancel: (tenant, id) => cancelJob(access, { tenant, id }, now()),
-    async unqueued({ most, idleMs }) {
+    async unqueued({ idleMs, ...handOver }) {
       await forgetQueued(access, now() - idleMs, now());
-      return readUnqueued(access, most);
+      return readUnqueued(access, handOver);
     },
     async queued(items) {
       for (const slice of slices(items, rowsAPiece)) await markQueued(access, slice, now());

@@ -2,6 +2,7 @@ import type { Scenario } from '../scenario.js';
 import { bodyFuzz } from './body-fuzz.js';
 import { goodput } from './goodput.js';
 import { headFuzz } from './head-fuzz.js';
+import { jobs } from './jobs.js';
 import { manyKeys } from './many-keys.js';
 import { manyPictures } from './many-pictures.js';
 import { quietTenant } from './quiet-tenant.js';
@@ -30,5 +31,6 @@ export const rounds: readonly Part[] = [
   { scenario: unreadAnswers, calls: 700, seconds: 10 },
   { scenario: quietTenant, calls: 0, seconds: 20 },
   { scenario: goodput(), calls: 0, seconds: 8 },
+  { scenario: jobs, calls: 12, seconds: 0 },
   { scenario: manyPictures, calls: 40_000, seconds: 0, long: true },
 ];

@@ -77,9 +77,8 @@ async function doStep(store: TestStore, id: string, model: Model, [step, indexes
   } else {
     store.clock.now += 1_001;
     const open = model.items.filter((_, index) => model.open(index));
-    // Only what the queue has been given whole can have been lost there.
-    if (open.every(({ queued }) => queued)) for (const item of open) item.queued = false;
-    const found = await store.unqueued({ most: 100, idleMs: 1_000 });
+    for (const item of open) item.queued = false;
+    const found = await store.unqueued({ most: 100, ahead: 100, idleMs: 1_000 });
     const expected = model.items.flatMap((item, index) =>
       model.open(index) && !item.queued ? [{ job: id, index }] : [],
     );

@@ -96,7 +96,7 @@ describe('jobs/store of several processes', () =>
       await stores[0]?.create(more, inputs(count));
       items = [...items, ...refs(more.id, count)];
       await each((store, mine) => store.queued(mine));
-      expect(await stores[0]?.unqueued({ most: 10, idleMs: 1_000 })).to.deep.equal([]);
+      expect(await stores[0]?.unqueued({ most: 10, ahead: 10, idleMs: 1_000 })).to.deep.equal([]);
       await each((store, mine) => store.finish(mine.map((item) => done(item))));
       expect(await counted(stores[0] as TestStore)).to.include({ calls: 2 * count });
       expect(await stores[0]?.openTenants()).to.deep.equal([]);

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { ItemRef } from '../../../../gateway/jobs/model.js';
 import { onEachDatabase } from '../../databases.js';
 import { deliveries, done, openJobStore, storeJob, type TestStore } from './stored-jobs.js';
 
@@ -11,41 +12,70 @@ describe('jobs/store in the course of time', () =>
 
     const create = (count: number, job?: Parameters<typeof storeJob>[2]) => storeJob(store, count, job);
 
-    it('gives what the queue has not got, the oldest job first and as much as is asked for', async () => {
+    const names = (items: readonly ItemRef[]) => items.map(({ job, index }) => `${job} ${index}`);
+
+    it('gives the queue half of what a tenant may have there, and more when less than that waits', async () => {
       const one = await create(3);
-      const other = await create(2, { tenant_id: 'ten_2' });
-      const unqueued = () => store.unqueued({ most: 4, idleMs: 1_000 });
-      const first = [
-        { tenant: 'ten_1', items: one.items },
-        { tenant: 'ten_2', items: other.items.slice(0, 1) },
-      ];
+      const other = await create(7);
+      const unqueued = () => store.unqueued({ most: 100, ahead: 8, idleMs: 1_000 });
+      const first = [{ tenant: 'ten_1', items: [...one.items, ...other.items.slice(0, 1)] }];
       expect(await unqueued()).to.deep.equal(first);
       expect(await unqueued()).to.deep.equal(first);
-      for (const { items } of first) await store.queued(items);
-      expect(await unqueued()).to.deep.equal([{ tenant: 'ten_2', items: other.items.slice(1) }]);
-      await store.queued(other.items);
+      await store.queued(first[0]?.items ?? []);
       expect(await unqueued()).to.deep.equal([]);
+      await store.start(one.items.slice(0, 1));
+      const second = other.items.slice(1, 5);
+      expect(await unqueued()).to.deep.equal([{ tenant: 'ten_1', items: second }]);
+      await store.queued(second);
+      await store.finish(one.items.map((item) => done(item)));
+      expect(await unqueued()).to.deep.equal([]);
+      await store.start(other.items.slice(0, 2));
+      expect(await unqueued()).to.deep.equal([{ tenant: 'ten_1', items: other.items.slice(5) }]);
+    });
+
+    it('gives the queue first what is of the tenant with the fewest items there, whoever came first', async () => {
+      const many = await create(100);
+      await store.queued(many.items.slice(0, 3));
+      const few = await create(1, { tenant_id: 'ten_2' });
+      const given = await store.unqueued({ most: 10, ahead: 20, idleMs: 1_000 });
+      expect(given).to.deep.equal([
+        { tenant: 'ten_2', items: few.items },
+        { tenant: 'ten_1', items: many.items.slice(3, 12) },
+      ]);
     });
 
     it('gives again what the queue has lost, once nothing has moved for a while', async () => {
       const one = await create(3);
-      const behind = await create(2);
-      await store.queued([...one.items, ...behind.items]);
+      const behind = await create(3);
+      const unqueued = async () => {
+        const given = await store.unqueued({ most: 10, ahead: 10, idleMs: 1_000 });
+        return names(given.flatMap(({ items }) => items));
+      };
+      await store.queued([...one.items, ...behind.items.slice(0, 2)]);
       const [first = { job: '', index: 0 }] = one.items;
       store.clock.now += 900;
       await store.start([first]);
       await store.finish([done(first)]);
-      const unqueued = () => store.unqueued({ most: 10, idleMs: 1_000 });
+      const last = names(behind.items.slice(2));
       store.clock.now += 900;
-      expect(await unqueued()).to.deep.equal([]);
+      expect(await unqueued()).to.deep.equal(last);
       store.clock.now += 200;
-      // The job behind it waits its turn.
-      expect(await unqueued()).to.deep.equal([{ tenant: 'ten_1', items: one.items.slice(1) }]);
+      // What the queue has of the job behind it waits its turn.
+      expect(await unqueued()).to.deep.equal([...names(one.items.slice(1)), ...last]);
       await store.queued(one.items);
-      expect(await unqueued()).to.deep.equal([]);
+      expect(await unqueued()).to.deep.equal(last);
       await store.finish(one.items.map((item) => done(item)));
       store.clock.now += 1_100;
-      expect(await unqueued()).to.deep.equal([{ tenant: 'ten_1', items: behind.items }]);
+      expect(await unqueued()).to.deep.equal(names(behind.items));
+    });
+
+    it('gives again what the queue has lost of a job behind one of which it was given nothing', async () => {
+      const older = await create(1);
+      const younger = await create(2);
+      await store.queued(younger.items);
+      store.clock.now += 1_100;
+      const given = await store.unqueued({ most: 10, ahead: 10, idleMs: 1_000 });
+      expect(given).to.deep.equal([{ tenant: 'ten_1', items: [...older.items, ...younger.items] }]);
     });
 
     it('cancels what waits and lets what runs end, which ends the job', async () => {

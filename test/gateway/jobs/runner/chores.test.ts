@@ -1,0 +1,83 @@
+import { expect } from 'chai';
+import type { JobQueue } from '../../../../gateway/jobs/queue/job-queue.js';
+import { type Chores, createChores } from '../../../../gateway/jobs/runner/chores.js';
+import { createPatience } from '../../../../gateway/jobs/runner/patience.js';
+import { until } from '../../../until.js';
+import { createSqliteDatabase, type TestDatabase } from '../../databases.js';
+import { type QueuePlace, queuePlaces } from '../queue/queues.js';
+import { done, openJobStore, storeJob, type TestStore } from '../store/stored-jobs.js';
+
+const logger = { info() {}, warn() {}, error() {} };
+
+for (const { name, require, create } of queuePlaces) {
+  describe(`jobs/runner: what hands items to the queue, on ${name}`, () => {
+    let database: TestDatabase;
+    let store: TestStore;
+    let place: QueuePlace;
+    let queue: JobQueue;
+    let chores: Chores | undefined;
+    before(require);
+    beforeEach(async () => {
+      database = await createSqliteDatabase();
+      store = openJobStore(await database.connect());
+      place = await create();
+      queue = await place.open();
+    });
+    afterEach(async () => {
+      await chores?.close();
+      await place.drop();
+      await database.drop();
+    });
+
+    function start(parts: Partial<Parameters<typeof createChores>[0]> = {}): Chores {
+      chores = createChores({
+        ...{ store, queue, logger, patience: createPatience({ logger }) },
+        seesFiles: async () => true,
+        onOpen: () => undefined,
+        pollMs: 20,
+        ...parts,
+      });
+      return chores;
+    }
+
+    it('gives it another tenant’s item before the many of one, and those a few hundred ahead', async () => {
+      const added: [tenant: string, items: number][] = [];
+      await storeJob(store, 1_500);
+      await storeJob(store, 1_500);
+      await storeJob(store, 1, { tenant_id: 'ten_2' });
+      start({
+        queue: {
+          ...queue,
+          async add(tenant, items) {
+            added.push([tenant, items.length]);
+            await queue.add(tenant, items);
+          },
+        },
+      });
+      await until(async () => (await queue.take('ten_2', 9)).length === 1);
+      const before = added.slice(
+        0,
+        added.findIndex(([tenant]) => tenant === 'ten_2'),
+      );
+      const ahead = before.reduce((sum, [, items]) => sum + items, 0);
+      expect(ahead).to.be.at.most(500);
+      const taken = (await queue.take('ten_1', 9_999)).length;
+      expect(taken).to.be.within(1, 500);
+    });
+
+    it('gives it all of a large job in the end, as items are taken', async () => {
+      const { items } = await storeJob(store, 1_200);
+      start();
+      const seen = new Set<number>();
+      await until(async () => {
+        const leases = await queue.take('ten_1', 200);
+        for (const { index } of leases) seen.add(index);
+        await store.start(leases);
+        await store.finish(leases.map(({ job, index }) => done({ job, index })));
+        await queue.done(leases);
+        return seen.size === items.length;
+      });
+      expect(await store.openTenants()).to.deep.equal([]);
+    });
+  });
+}
