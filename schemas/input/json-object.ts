@@ -5,7 +5,7 @@ import { type JsonScan, scanJson } from './json-scan.js';
 /** What a text held, or why it is refused. */
 export type Read<T> = { value: T } | { problems: FieldProblem[] };
 
-/** Reads JSON text of an object of at most 1000 names and 32 levels; says what it is instead, or which name came twice. */
+/** Reads JSON text of an object of at most 1000 names, none of them too long, and 32 levels; says what it is instead, or which name came twice. */
 export function readJsonObject(text: string): Read<Record<string, unknown>> {
   const scan = scanJson(text);
   if ('problem' in scan) return ofBody(scan.problem);

@@ -8,15 +8,23 @@ export interface JsonScan {
 
 /** More names than any input has; more of them are not worth what it costs to make an object of them. */
 export const mostNames = 1000;
+/**
+ * Characters of a name. V8 hashes strings of more than 16,383 characters by their length alone, so that a thousand long names
+ * of one length take seconds to become an object, a map or a set.
+ */
+export const mostNameCharacters = 8_192;
 /** Levels of objects and lists in each other. */
 export const mostLevels = 32;
+
+/** The problem of what holds a name that is too long. */
+export const longName = `must not have names of more than ${mostNameCharacters} characters`;
 
 const quote = 0x22;
 const backslash = 0x5c;
 
 /**
  * Reads over JSON text before anything is made of it: counts names and levels, and stops with the reason where there are too
- * many. An object of 100,000 names takes a hundred times as long to make as to send, and names whose hashes collide (V8
+ * many or a name is too long. An object of 100,000 names takes a hundred times as long to make as to send, and names whose hashes collide (V8
  * takes decimal integers as they are) longer than that by far. One pass, linear whatever the text holds; what is not
  * JSON is left for `JSON.parse` to say, which counts nothing itself.
  */
@@ -35,6 +43,7 @@ export function scanJson(text: string): JsonScan | { problem: string } {
       case 0x3a: // :
         scan.names += 1;
         if (scan.names > mostNames) return { problem: `must not hold more than ${mostNames} names` };
+        if (to - from > mostNameCharacters) return { problem: longName };
         if (depth === 1) scan.outer.push(from, to);
         break;
       case 0x7b: // {

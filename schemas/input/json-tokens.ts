@@ -43,5 +43,7 @@ export function isDigit(byte: number | undefined): boolean {
 }
 
 function isHex(byte: number | undefined): boolean {
-  return byte !== undefined && /[\da-f]/i.test(String.fromCharCode(byte));
+  if (byte === undefined) return false;
+  // Bit 0x20 makes a capital letter small.
+  return isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
 }

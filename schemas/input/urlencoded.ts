@@ -1,5 +1,6 @@
 import type { FieldProblem } from '../field-problem.js';
 import { fieldName } from '../quote.js';
+import { longName, mostNameCharacters } from './json-scan.js';
 
 /** Parameters that came as text, by name, and what was wrong with how they came. */
 export interface QueryText {
@@ -20,6 +21,7 @@ export function parseUrlencoded(text: string, place: 'query' | 'body' = 'query')
   const values = new Map<string, string>();
   const problems: FieldProblem[] = [];
   const twice = new Set<string>();
+  let hasLongName = false;
   let at = 0;
   for (let count = 0; at < text.length; count += 1) {
     if (count === maxParameters) {
@@ -35,6 +37,11 @@ export function parseUrlencoded(text: string, place: 'query' | 'body' = 'query')
 
   function read(pair: string): void {
     const equals = pair.indexOf('=');
+    if ((equals === -1 ? pair.length : equals) > mostNameCharacters) {
+      if (!hasLongName) problems.push({ field: place, problem: longName });
+      hasLongName = true;
+      return;
+    }
     const name = decode(equals === -1 ? pair : pair.slice(0, equals));
     const value = decode(equals === -1 ? '' : pair.slice(equals + 1));
     if (name === undefined) {

@@ -1,4 +1,4 @@
-import { boundProblems, type FieldProblem } from '../../../schemas/field-problem.js';
+import { boundProblems, type FieldProblem, toldProblems } from '../../../schemas/field-problem.js';
 import { mostNames } from '../../../schemas/input/json-scan.js';
 import { JsonFault, JsonWalk, type WalkedValue } from '../../../schemas/input/json-walk.js';
 import { didYouMean } from '../../../schemas/nearest.js';
@@ -11,6 +11,8 @@ import { inputsForm, jobFields, mostFieldBytes, readService, readWebhook } from 
 
 /** Bytes that are walked over without looking at the time. */
 const stretch = 64 * 1024;
+/** Bytes of a name that is decoded. */
+const mostNameBytes = 512;
 /** Bytes of a value that are worth being shown to whoever sent it. */
 const shownBytes = 200;
 
@@ -47,6 +49,7 @@ class JobReader {
   readonly #found: { service?: string; webhookUrl?: string } = {};
   readonly #inputs: Buffer[] = [];
   #count = 0;
+  #names = 0;
   /** The member that is being read; undefined where it is passed over. */
   #member: string | undefined;
 
@@ -56,16 +59,20 @@ class JobReader {
   }
 
   onName(start: number, end: number): void {
-    const name = end - start > mostFieldBytes ? '…' : (JSON.parse(this.#text(start, end)) as string);
+    this.#names += 1;
+    if (this.#names > mostNames) throw new JsonFault(`not hold more than ${mostNames} names`);
+    // Of a long name only the beginning is reported: to decode it, or to compare it with others, costs more than to read over it.
+    const isLong = end - start > mostNameBytes;
+    const name: string = isLong
+      ? this.#text(start + 1, start + mostNameBytes)
+      : JSON.parse(this.#text(start, end));
     const isKnown = (jobFields as readonly string[]).includes(name);
     this.#member = isKnown && !this.#seen.has(name) ? name : undefined;
-    if (isKnown && this.#seen.has(name)) this.#tell(name, givenTwice);
-    else if (!isKnown) {
-      const known = `is not known; known are ${jobFields.join(', ')}`;
-      this.#tell(fieldName(name), `${known}${didYouMean(name, jobFields)}`);
-    }
-    this.#seen.add(name);
-    if (this.#seen.size > mostNames) throw new JsonFault(`not hold more than ${mostNames} names`);
+    if (!isKnown) {
+      const hint = this.problems.length < toldProblems ? didYouMean(name, jobFields) : '';
+      this.#tell(fieldName(name), `is not known; known are ${jobFields.join(', ')}${hint}`);
+    } else if (this.#seen.has(name)) this.#tell(name, givenTwice);
+    else this.#seen.add(name);
   }
 
   onValue(value: WalkedValue): void {

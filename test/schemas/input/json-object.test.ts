@@ -61,6 +61,16 @@ describe('readJsonObject', () => {
     expect(problemOf(levels(33))).to.equal('body must not be nested more than 32 levels deep');
   });
 
+  it('refuses a name so long that V8 would compare it with all others of its length, at any depth', () => {
+    const name = (length: number) => JSON.stringify('n'.repeat(length - 2));
+    expect(readJsonObject(`{${name(8192)}:1,"b":{${name(8192)}:"${'v'.repeat(9000)}"}}`)).to.have.property(
+      'value',
+    );
+    for (const text of [`{${name(8193)}:1}`, `{"a":[{"b":1,${name(8193)}:1}]}`]) {
+      expect(problemOf(text)).to.equal('body must not have names of more than 8192 characters');
+    }
+  });
+
   it('takes what JSON.stringify writes, and names every outer name of what is written twice over', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 5 })), (value) => {

@@ -42,6 +42,15 @@ describe('parseUrlencoded', () => {
     expect(problems.map(({ field }) => field)).to.include('query');
   });
 
+  it('keeps no name so long that V8 would compare it with all others of its length, and says so once', () => {
+    const long = Array.from({ length: 3 }, (_, at) => `${'n'.repeat(8192)}${at}=1&${'m'.repeat(8193)}`);
+    const { values, problems } = parseUrlencoded(`${'k'.repeat(8192)}=1&${long.join('&')}`, 'body');
+    expect([...values.keys()].map((name) => name.length)).to.deep.equal([8192]);
+    expect(problems).to.deep.equal([
+      { field: 'body', problem: 'must not have names of more than 8192 characters' },
+    ]);
+  });
+
   it('never throws', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => void parseUrlencoded(text)));
   });
