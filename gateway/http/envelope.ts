@@ -39,14 +39,17 @@ const fewBytes = 8 * 1024;
 
 /** The same as text, of data that is JSON text already: nothing is parsed to be written again. */
 export function successText(data: Buffer | string, meta: Meta): Buffer | string {
-  const closing = `,"meta":${JSON.stringify(meta)}}`;
+  const { opening, closing } = successFrame(meta);
   if (data.length <= fewBytes) return opening + data.toString() + closing;
   return Buffer.concat(
     [opening, data, closing].map((part) => (typeof part === 'string' ? Buffer.from(part) : part)),
   );
 }
 
-const opening = '{"ok":true,"data":';
+/** What stands before and behind the data of such an answer. */
+export function successFrame(meta: Meta): { opening: string; closing: string } {
+  return { opening: '{"ok":true,"data":', closing: `,"meta":${JSON.stringify(meta)}}` };
+}
 
 /** The JSON answer of a call that failed; the error's cause stays inside. */
 export function failure(error: GatewayError, meta: Meta): FailureEnvelope {

@@ -131,7 +131,7 @@ export function createJobs(parts: JobsParts): Jobs {
       const { service, total } = await find(tenantId, job);
       const item = index < total ? await store.item({ job, index }) : undefined;
       if (!item) throw noSuchItem();
-      return { service, ...(await answerOf(item)) };
+      return { service, ...answerOf(item) };
     },
 
     async cancel(tenantId, job) {
@@ -142,12 +142,16 @@ export function createJobs(parts: JobsParts): Jobs {
     },
   };
 
-  async function answerOf({ job, index, state, result, error }: Item): Promise<ItemAnswer> {
+  function answerOf({ job, index, state, result, error }: Item): ItemAnswer {
     if (state === 'failed') return { state, error: toItemError(error) };
-    if (state !== 'done') return { state };
-    const bytes = await results.get(resultName({ job, index }, result?.attempt));
-    // The job was being forgotten meanwhile.
-    if (!result || !bytes) throw noSuchJob();
-    return { state, result, bytes };
+    if (state !== 'done' || !result) return { state: state === 'done' ? 'running' : state };
+    const name = resultName({ job, index }, result.attempt);
+    async function read(start: number, end: number): Promise<Buffer> {
+      const bytes = await results.get(name, { start, end });
+      // The job was being forgotten meanwhile.
+      if (!bytes) throw noSuchJob();
+      return bytes;
+    }
+    return { state, result, stored: { size: result.bytes, read } };
   }
 }

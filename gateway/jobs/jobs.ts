@@ -1,4 +1,5 @@
 import type { GatewayError } from '../errors.js';
+import type { StoredBytes } from '../http/flow/pieces.js';
 import type { Item, ItemInput, ItemResult, ItemState, JobState } from './model.js';
 
 /** A job as its tenant sees it. Times are ISO 8601. */
@@ -39,9 +40,9 @@ export interface JobRequest {
   idempotency?: { key: string; digest: string };
 }
 
-/** What an item has come to: bytes of a result, or its error as it would have been answered. */
+/** What an item has come to: where its result lies, or its error as it would have been answered. */
 export type ItemAnswer =
-  | { state: 'done'; result: ItemResult; bytes: Buffer }
+  | { state: 'done'; result: ItemResult; stored: StoredBytes }
   | { state: 'failed'; error: GatewayError }
   | { state: 'waiting' | 'running' | 'cancelled' };
 

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { AnswerHeaders } from '../../pool/answer-headers.js';
 import { GatewayError } from '../errors.js';
-import { envelopeType, failure, type Meta, successText } from '../http/envelope.js';
+import { envelopeType, failure, type Meta, successFrame, successText } from '../http/envelope.js';
 import { prepareErrorAnswer } from '../http/error-answer.js';
 import type { Departures } from '../http/flow/departures.js';
-import { pieceBytes, sendInPieces } from '../http/flow/pieces.js';
+import { pieceBytes, type StoredBytes, sendInPieces, sendStored, stretchBytes } from '../http/flow/pieces.js';
 import type { CallContext, CallMiddleware, CallState } from './state.js';
 
 /** Says of an error more to those who may know it. */
@@ -32,7 +32,11 @@ export function respond(departures: Departures, tell: FaultTeller): CallMiddlewa
       else if (result.kind === 'bytes') {
         ctx.type = result.type;
         setOwn(ctx, result.headers);
-        send(ctx, asBuffer(result.bytes));
+        if (ctx.state.stored) await sendLater(ctx, ctx.state.stored, { opening: '', closing: '' });
+        else send(ctx, asBuffer(result.bytes));
+      } else if (ctx.state.stored) {
+        ctx.res.setHeader('content-type', envelopeType);
+        await sendLater(ctx, ctx.state.stored, successFrame(metaOf(ctx.state)));
       } else {
         const data = 'text' in result ? result.text : asBuffer(result.bytes);
         sendEnvelope(ctx, successText(data, metaOf(ctx.state)));
@@ -53,17 +57,52 @@ export function respond(departures: Departures, tell: FaultTeller): CallMiddlewa
 
   /** The client has the bytes: it is told what holds for them, and none of what they would be framed by. */
   function sendUnchanged(ctx: CallContext, headers: AnswerHeaders | undefined): void {
-    const { res, state } = ctx;
     ctx.status = 304;
     setOwn(ctx, headers);
-    for (const name in state.headers) res.setHeader(name, state.headers[name] as string);
+    setAll(ctx);
+  }
+
+  /** Sends what lies elsewhere, in a frame: what is small as any other answer, the rest a stretch at a time. Nothing of it is read for HEAD. */
+  async function sendLater(
+    ctx: CallContext,
+    stored: StoredBytes,
+    { opening, closing }: { opening: string; closing: string },
+  ): Promise<void> {
+    const { res, state } = ctx;
+    const tenant = tenantOf(state);
+    const length = Buffer.byteLength(opening) + stored.size + Buffer.byteLength(closing);
+    if (ctx.method === 'HEAD') {
+      setAll(ctx);
+      ctx.status = 200;
+      ctx.length = length;
+      return;
+    }
+    const backlog = departures.backlog(tenant);
+    if (backlog) throw new GatewayError(backlog === 'own' ? 'tenant_busy' : 'busy', { message: unread });
+    const first =
+      stored.size === 0 ? Buffer.alloc(0) : await stored.read(0, Math.min(stored.size, stretchBytes));
+    if (stored.size <= pieceBytes) {
+      return send(ctx, Buffer.concat([Buffer.from(opening), first, Buffer.from(closing)]));
+    }
+    setAll(ctx);
+    const departure = departures.track(res, tenant, first.length);
+    ctx.status = 200;
+    ctx.length = length;
+    if (!ctx.writable) return;
+    ctx.respond = false;
+    if (opening !== '') res.write(opening);
+    sendStored(res, { stored, first, closing }, departure).catch((error) => {
+      prepareErrorAnswer(ctx, error);
+      // The head is out: all that can still be said is that the body is not whole.
+      res.destroy();
+    });
   }
 
   /** Text goes out in one piece with the head, which bytes do not. */
   function send(ctx: CallContext, body: Buffer | string): void {
     const { res, state } = ctx;
-    const tenant = state.caller?.tenant.id ?? '';
-    for (const name in state.headers) res.setHeader(name, state.headers[name] as string);
+    const tenant = tenantOf(state);
+    setAll(ctx);
     if (body.length <= pieceBytes) {
       departures.trackSmall(res, tenant, body.length);
       ctx.body = body;
@@ -77,6 +116,16 @@ export function respond(departures: Departures, tell: FaultTeller): CallMiddlewa
     ctx.respond = false;
     sendInPieces(res, whole, sent);
   }
+}
+
+const unread = 'Too many answers are on their way to clients that have not read them yet.';
+
+function tenantOf({ caller }: CallState): string {
+  return caller?.tenant.id ?? '';
+}
+
+function setAll({ res, state }: CallContext): void {
+  for (const name in state.headers) res.setHeader(name, state.headers[name] as string);
 }
 
 /** What the helper says of its answer, in place of what stands there for all. */

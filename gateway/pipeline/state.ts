@@ -3,6 +3,7 @@ import type { Middleware } from 'koa';
 import type { Answer } from '../../pool/answer.js';
 import type { Helper } from '../helpers/registry.js';
 import type { Ending } from '../http/ending.js';
+import type { StoredBytes } from '../http/flow/pieces.js';
 import type { ActiveKey } from '../keys/verifier.js';
 import type { Trace } from '../tracing/tracing.js';
 
@@ -35,6 +36,8 @@ export interface CallState {
   taskMs: number;
   /** Absent where the answer is none of data: an error, or OPTIONS. */
   result?: Answer;
+  /** Where the bytes of `result` lie, which holds none then: they are read as the client takes them, and not for HEAD. */
+  stored?: StoredBytes;
   /** The status that a call came to, where the answer has another: a tool's error is a success of its protocol. */
   cameTo?: number;
   /** The error's code, and what only the log may know. */

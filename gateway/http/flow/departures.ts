@@ -7,6 +7,8 @@ import { TenantSums } from './tenant-sums.js';
 export interface Departure {
   /** Says that the client's side has taken so many bytes more: its memory is held to the end, but it is read. */
   sent(bytes: number): void;
+  /** Says whether the client waits for us at the moment, while its next bytes are read: it is not slow then. */
+  waits(waiting: boolean): void;
 }
 
 export interface DeparturesOptions {
@@ -53,9 +55,10 @@ interface Entry {
   response: ServerResponse;
   since: number;
   pace: Pace;
+  waiting: boolean;
 }
 
-const untracked: Departure = { sent: () => undefined };
+const untracked: Departure = { sent: () => undefined, waits: () => undefined };
 
 /**
  * A client that asks for large answers and reads none of them would fill the memory: what it has not taken counts against
@@ -66,7 +69,8 @@ export function createDepartures({ bytes: most, onRoom, now = monotonic }: Depar
   const unsent = new TenantSums();
   const open = new Set<Entry>();
   const giveUp = goRound(open, {
-    isOver: ({ pace, since }, time) => pace.left(time) <= 0 || time - since > longestMs,
+    isOver: ({ pace, since, waiting }, time) =>
+      !waiting && (pace.left(time) <= 0 || time - since > longestMs),
     end: ({ response }) => void response.destroy(),
   });
   const ticks = setInterval(() => giveUp(now()), tickMs).unref();
@@ -81,7 +85,7 @@ export function createDepartures({ bytes: most, onRoom, now = monotonic }: Depar
     // It says so once, and has done so.
     if (response.destroyed) return untracked;
     const since = now();
-    const entry = { response, since, pace: new Pace(pace, since) };
+    const entry: Entry = { response, since, pace: new Pace(pace, since), waiting: false };
     unsent.add(tenant, bytes);
     open.add(entry);
     response.once('close', () => {
@@ -91,6 +95,10 @@ export function createDepartures({ bytes: most, onRoom, now = monotonic }: Depar
     });
     return {
       sent: (taken) => entry.pace.add(taken, now()),
+      waits(waiting) {
+        entry.waiting = waiting;
+        if (!waiting) entry.pace = new Pace(pace, now());
+      },
     };
   }
 

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { Departure } from './departures.js';
 
 /** Bytes handed to the connection at a time. */
 export const pieceBytes = 64 * 1024;
@@ -38,6 +39,50 @@ export function sendInPieces(
   }
 
   send();
+}
+
+/** Bytes that lie in a file or with another server, and are read a stretch at a time. */
+export interface StoredBytes {
+  size: number;
+  /** The bytes from `start` to before `end`. */
+  read(start: number, end: number): Promise<Buffer>;
+}
+
+/** Bytes of them that are in memory at a time. */
+export const stretchBytes = 4 * pieceBytes;
+
+/** Sends stored bytes, of which the `first` stretch has been read, as the rest of a body and ends it. Each stretch is read when its client has taken the one before. */
+export async function sendStored(
+  response: ServerResponse,
+  { stored, first, closing }: { stored: StoredBytes; first: Buffer; closing: string },
+  { sent, waits }: Pick<Departure, 'sent' | 'waits'>,
+): Promise<void> {
+  let stretch = first;
+  for (let at = 0; !response.destroyed; ) {
+    for (let from = 0; from < stretch.length; from += pieceBytes) {
+      const piece = stretch.subarray(from, from + pieceBytes);
+      if (!write(response, piece)) await drained(response);
+      if (response.destroyed) return;
+      sent(piece.length);
+    }
+    at += stretch.length;
+    if (at >= stored.size) break;
+    waits(true);
+    stretch = await stored.read(at, Math.min(stored.size, at + stretchBytes));
+    waits(false);
+    if (stretch.length === 0) throw new Error('what was stored has become shorter');
+  }
+  response.end(closing);
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    function end(): void {
+      response.off('drain', end).off('close', end);
+      resolve();
+    }
+    response.on('drain', end).on('close', end);
+  });
 }
 
 /** Hands bytes to the system now, with the head where that has not gone: Node would wait for the end of this turn. Gives whether it took all. */

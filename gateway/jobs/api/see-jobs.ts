@@ -71,10 +71,11 @@ function answerOf(
   state: KeyedCall['state'],
 ): Answer {
   if (answer.state === 'failed') throw answer.error;
-  const { result, bytes } = answer;
-  state.dryrun = result.dryrun;
-  if (result.kind === 'json') return { kind: 'json', bytes };
-  return { kind: 'bytes', bytes, type: result.type, ...(result.headers ? { headers: result.headers } : {}) };
+  const { kind, type, headers, dryrun } = answer.result;
+  state.dryrun = dryrun;
+  state.stored = answer.stored;
+  const bytes = new Uint8Array();
+  return kind === 'json' ? { kind, bytes } : { kind, bytes, type, ...(headers ? { headers } : {}) };
 }
 
 /** Whoever polls can tell by the status alone: 409 until there is an answer, 404 where there will never be one. */

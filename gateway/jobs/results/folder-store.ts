@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { atMost } from '../../at-most.js';
 import { makeFolder } from '../../make-folder.js';
 import { codeOf, removeTree } from './remove-tree.js';
-import { nameParts, type ResultStore, ResultStoreError } from './result-store.js';
+import { type ByteRange, nameParts, type ResultStore, ResultStoreError } from './result-store.js';
 
 /** Writes at a time: each waits for the disk on one of the four threads that Node has for all such work. */
 const writers = 2;
@@ -91,9 +91,9 @@ export function createFolderStore(root: string): ResultStore {
       const path = placeOf(name);
       await turn(() => settle(() => write(path, bytes)));
     },
-    async get(name) {
+    async get(name, range) {
       const path = placeOf(name);
-      return settle(() => readIfThere(path));
+      return settle(() => readIfThere(path, range));
     },
     async removeAll(prefix) {
       const path = placeOf(prefix);
@@ -106,12 +106,23 @@ export function createFolderStore(root: string): ResultStore {
   };
 }
 
-async function readIfThere(path: string): Promise<Buffer | undefined> {
+async function readIfThere(path: string, range?: ByteRange): Promise<Buffer | undefined> {
   try {
-    return await readFile(path);
+    return await (range ? readRange(path, range) : readFile(path));
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
+  }
+}
+
+async function readRange(path: string, { start, end }: ByteRange): Promise<Buffer> {
+  const file = await open(path);
+  try {
+    const bytes = Buffer.allocUnsafe(end - start);
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, start);
+    return bytes.subarray(0, bytesRead);
+  } finally {
+    await file.close();
   }
 }
 

@@ -10,13 +10,19 @@ export interface ResultStore {
   /** Tells one store from another: processes that have the same see each other's files. */
   id(): Promise<string>;
   put(name: string, bytes: Uint8Array): Promise<void>;
-  /** Undefined where there is none of this name. */
-  get(name: string): Promise<Buffer | undefined>;
+  /** Undefined where there is none of this name. Of a range, those bytes that there are of it. */
+  get(name: string, range?: ByteRange): Promise<Buffer | undefined>;
   /** Removes everything whose name begins with `prefix/`; what is not there is no error. */
   removeAll(prefix: string): Promise<void>;
   /** The first parts of all names, each once, in no order. */
   prefixes(): AsyncIterable<string>;
   close(): Promise<void>;
+}
+
+/** Bytes from `start` to before `end`, of which there is one at least. */
+export interface ByteRange {
+  start: number;
+  end: number;
 }
 
 /** The store cannot be used now; the cause says why. What was asked may be asked again. */

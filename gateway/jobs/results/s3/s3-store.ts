@@ -53,10 +53,16 @@ export function createS3Store(
       const headers = { 'content-type': 'application/octet-stream' };
       await ask({ method: 'PUT', key: keyOf(name), body: bytes, headers });
     },
-    async get(name) {
+    async get(name, range) {
       const isMissing = ({ status, failure }: S3Answer) => status === 404 && failure?.code !== 'NoSuchBucket';
-      const { failure, body } = await ask({ method: 'GET', key: keyOf(name) }, isMissing);
-      return failure ? undefined : body;
+      const isBeyond = ({ status }: S3Answer) => status === 416;
+      const wanted = range && { headers: { range: `bytes=${range.start}-${range.end - 1}` } };
+      const answer = await ask(
+        { method: 'GET', key: keyOf(name), ...wanted },
+        (answer) => isMissing(answer) || isBeyond(answer),
+      );
+      if (isBeyond(answer)) return Buffer.alloc(0);
+      return answer.failure ? undefined : answer.body;
     },
     async removeAll(under) {
       const query = { prefix: `${keyOf(under)}/`, 'max-keys': String(pageSize) };

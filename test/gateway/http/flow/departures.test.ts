@@ -80,6 +80,21 @@ describe('departures', () => {
     expect(departures.stats().bytes).to.equal(400);
   });
 
+  it('are not given up while the client waits for the gateway, and have all their time after that', async () => {
+    const silent = send('a', 100);
+    const waiting = send('a', 100);
+    waiting.waits(true);
+    now = 9001;
+    await until(() => silent.response.destroyed);
+    waiting.waits(false);
+    now = 18_000;
+    const next = send('a', 100);
+    await new Promise((resolve) => setTimeout(resolve, 120));
+    expect([waiting.response.destroyed, next.response.destroyed]).to.deep.equal([false, false]);
+    now = 18_003;
+    await until(() => waiting.response.destroyed);
+  });
+
   it('are given up after two minutes, however well they go', async () => {
     const { response, sent } = send('a', 400);
     now = 120_001;

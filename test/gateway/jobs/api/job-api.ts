@@ -34,6 +34,9 @@ import type { Answer, CallInit } from '../../harness.js';
 /** Bounds that a test can pass quickly. */
 export const bounds = { maxJobBytes: 400_000, maxFileBytes: 20_000, maxTextBytes: 8_000 };
 
+/** Bytes of answers that may be on their way. */
+export const outputBytes = 8 * 2 ** 20;
+
 /** The API of jobs alone, over a real database: nothing works on the jobs but the test. */
 export interface JobApi {
   url: string;
@@ -47,10 +50,13 @@ export interface JobApi {
   codes: string[];
   /** Bytes that are held for calls. */
   held(): number;
+  /** Bytes of answers that are on their way. */
+  unsent(): number;
   /** What a test may break. */
   broken: Omit<Partial<JobsParts>, 'store'> & {
     store?: Partial<JobStore>;
     put?: (name: string) => void;
+    get?: (name: string) => void;
     take?: Limiter['take'];
   };
   /** `key` is the tenant's name, and behind a `!` the key's scopes; by default `acme`. */
@@ -70,9 +76,10 @@ export async function startJobApi({ maxOpenBytes = 1e9 } = {}): Promise<JobApi> 
       broken.put?.(name);
       stored.set(name, Uint8Array.from(bytes));
     },
-    async get(name) {
+    async get(name, { start, end } = { start: 0, end: Number.POSITIVE_INFINITY }) {
+      broken.get?.(name);
       const bytes = stored.get(name);
-      return bytes && Buffer.from(bytes);
+      return bytes && Buffer.from(bytes.subarray(start, end));
     },
     async removeAll(prefix) {
       for (const name of stored.keys()) if (name.startsWith(`${prefix}/`)) stored.delete(name);
@@ -112,7 +119,7 @@ export async function startJobApi({ maxOpenBytes = 1e9 } = {}): Promise<JobApi> 
     bodyLimits: bounds,
     maxJobBytes: bounds.maxJobBytes,
   });
-  const departures = createDepartures({ bytes: 1_000_000, onRoom: () => undefined });
+  const departures = createDepartures({ bytes: outputBytes, onRoom: () => undefined });
   const app = new Koa<CallState>();
   const logger = pino({ level: 'info' }, { write: (line) => void log.push(JSON.parse(line)) });
   const metrics = { observe: ({ code }: { code: string }) => void codes.push(code) };
@@ -133,6 +140,7 @@ export async function startJobApi({ maxOpenBytes = 1e9 } = {}): Promise<JobApi> 
   return {
     ...{ url, store, stored, woken, log, codes, broken },
     held: () => arrivals.stats().bytes,
+    unsent: () => departures.stats().bytes,
     call: (path, init) => call(url, path, init),
     async close() {
       server.closeAllConnections();

@@ -29,6 +29,25 @@ export function resultStoreTests(open: () => ResultStore): void {
     await store.removeAll('job_a');
   });
 
+  it('gives a part of what was put, as far as there is one', async () => {
+    const bytes = randomBytes(300_000);
+    await store.put('job_a/out/0', bytes);
+    await store.put('job_a/out/1', Buffer.alloc(0));
+    const part = (start: number, end: number) => store.get('job_a/out/0', { start, end });
+    for (const [start, end] of [
+      [0, 1],
+      [0, 300_000],
+      [100_000, 270_001],
+      [299_999, 300_000],
+      [299_999, 400_000],
+    ] as const)
+      expect((await part(start, end))?.equals(bytes.subarray(start, end)), `${start}`).to.equal(true);
+    expect(await part(300_000, 300_001)).to.have.lengthOf(0);
+    expect(await store.get('job_a/out/1', { start: 0, end: 9 })).to.have.lengthOf(0);
+    expect(await store.get('job_a/out/2', { start: 0, end: 9 })).to.equal(undefined);
+    await store.removeAll('job_a');
+  });
+
   it('has nothing under a name that was not put', async () => {
     await store.put('job_a/in/1/file', Buffer.from('x'));
     expect(await store.get('job_a/in/1/logo')).to.equal(undefined);
