@@ -6,7 +6,7 @@ import { makeCalls, usageCode } from './make-calls.js';
 import type { Screen } from './print.js';
 import type { Input } from './read-file.js';
 import { unknownHelper } from './unknown-helper.js';
-import { readWords } from './words.js';
+import { readWords, serviceAt } from './words.js';
 
 /** What the command works with; the process's own but in tests. */
 export interface CallSurroundings {
@@ -21,13 +21,10 @@ export interface CallSurroundings {
   signal: AbortSignal;
 }
 
-const leading = new Set(['--json', '--help', '-h']);
-
 /** Does what the words behind `call` say and gives the exit code: 1 for bad input or a bad file, 2 where there is no such helper. */
 export async function runCall(words: readonly string[], around: CallSurroundings): Promise<number> {
   const { local, screen } = around;
-  // Before the helper's name those that want no value may stand too.
-  const at = words.findIndex((word) => !leading.has(word));
+  const at = serviceAt(words, (word) => local.registry.has(word));
   const service = words[at] ?? '';
   const rest = words.filter((_, index) => index !== at);
   const helper = local.registry.get(service);

@@ -50,11 +50,11 @@ export async function planResults({ words, service, jobs, form }: Options): Prom
 
   const pathOf = (job: Job, ending: string) =>
     nameFor ? join(outDir ?? '', nameFor(job, ending)) : (out ?? '');
-  const resultOf = ({ file }: Job) => `the result${file === undefined ? '' : ` of ${file}`}`;
+  const resultOf = ({ file }: Job) => `the result${file === undefined ? '' : ` of ${nameOf(file)}`}`;
 
   async function replacedBy(job: Job, path: string): Promise<string | undefined> {
     const source = await sources.at(path);
-    if (source !== undefined) return `${resultOf(job)} would replace ${source}, which this call reads`;
+    if (source !== undefined) return `${resultOf(job)} would replace ${source}, which this command reads`;
     const other = written.get(fold(path));
     if (other === undefined || other === job) return undefined;
     return `${resultOf(job)} would replace ${resultOf(other)}`;
@@ -166,7 +166,7 @@ async function findSources(jobs: readonly Job[]): Promise<{ at(path: string): Pr
       source === '-' ? standardInput() : await stat(source, { bigint: true }).catch(() => undefined);
     // A result cannot replace a folder, and nothing of a pipe is lost.
     if (about && !about.isFile()) return;
-    const name = source === '-' ? 'standard input' : source;
+    const name = nameOf(source);
     // Some network file systems give every file the number 0.
     if (about && about.ino !== 0n) byId.set(`${about.dev}:${about.ino}`, name);
     if (source !== '-') byPlace.set(await placeOf(source), name);
@@ -180,6 +180,10 @@ async function findSources(jobs: readonly Job[]): Promise<{ at(path: string): Pr
       return byPlace.get(await placeOf(path)) ?? (about && byId.get(`${about.dev}:${about.ino}`));
     },
   };
+}
+
+function nameOf(file: string): string {
+  return file === '-' ? 'standard input' : file;
 }
 
 function standardInput() {

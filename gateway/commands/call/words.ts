@@ -22,6 +22,30 @@ const settings = new Set(['out', 'out-dir', 'set']);
 const booleans = /^(?:true|false|1|0)$/;
 
 /**
+ * Where the helper's name stands among the words; -1 where there is none. Options may stand before it, and only the helper says
+ * which of them need no value: a word behind an option is its name where no other word can be. Words that name no helper are taken
+ * for a misspelled name, the first one first.
+ */
+export function serviceAt(
+  words: readonly string[],
+  isHelper: (word: string) => boolean,
+  moreSettings: readonly string[] = [],
+): number {
+  const withValue = [...settings, ...moreSettings].map((name) => `--${name}`);
+  const plain: number[] = [];
+  const behindOption: number[] = [];
+  for (const [at, word] of words.entries()) {
+    if (word === '--') break;
+    const before = words[at - 1] ?? '';
+    if (word.startsWith('-') || withValue.includes(before)) continue;
+    const isFlag = !before.startsWith('--') || before.includes('=') || flags.has(before.slice(2));
+    (isFlag ? plain : behindOption).push(at);
+  }
+  const candidates = [...plain, ...behindOption];
+  return candidates.find((at) => isHelper(words[at] as string)) ?? candidates[0] ?? -1;
+}
+
+/**
  * Reads the words of `call`: parameters by the schema's own names (`--font_size 20`, `--font_size=20`), booleans alone, and files.
  * A value `-` stands for standard input. `--set name=value` gives a parameter any value, also one whose name the command has
  * taken itself. What is no parameter is judged with the others, by the words that HTTP has for it.

@@ -7,9 +7,9 @@ import { failedCode, interruptedCode, makeCalls, usageCode } from '../make-calls
 import { printOne, type Screen } from '../print.js';
 import { createInput, type Input } from '../read-file.js';
 import { unknownHelper } from '../unknown-helper.js';
-import { readWords, type Words } from '../words.js';
+import { readWords, serviceAt, type Words } from '../words.js';
 import { serverReply, toRequest } from './request.js';
-import { findServedHelper, type ServedHelper } from './served-helper.js';
+import { readServedHelpers, type ServedHelper } from './served-helper.js';
 import { createServerClient, type ServerClient } from './server-client.js';
 import { createServerJobs, type ServerJobs } from './server-jobs.js';
 
@@ -40,20 +40,21 @@ export async function callThere(words: string[]): Promise<void> {
 
 /** Does what the words say and gives the exit code, as `runCall` does: of one call by that call, of many files by jobs. */
 export async function runThere(words: readonly string[], around: ThereSurroundings): Promise<number> {
-  // The helper's name may stand anywhere among what is no option; which options are booleans is not known before.
   const first = readWords(words, () => false, ownSettings);
   const isJson = words.includes('--json');
   try {
     const client = clientOf(first, around);
-    const [service] = serviceIn(words);
-    const { helper, others } = await findServedHelper(client, service ?? '');
+    const helpers = await readServedHelpers(client);
+    const at = serviceAt(words, (word) => helpers.find(word) !== undefined, ownSettings);
+    const service = words[at];
     if (service === undefined && first.help) {
-      around.screen.stdout.write(`${unknownHelper(undefined, others)}\n`);
+      around.screen.stdout.write(`${unknownHelper(undefined, helpers.list)}\n`);
       return 0;
     }
-    if (service === undefined || helper === undefined) return unknown(service, others, around.screen, isJson);
+    const helper = service === undefined ? undefined : helpers.find(service);
+    if (helper === undefined) return unknown(service ?? '', helpers.list, around.screen, isJson);
     const booleans = new Set(helper.parameters.flatMap(({ name, isBoolean }) => (isBoolean ? [name] : [])));
-    const rest = words.filter((_, at) => at !== serviceIn(words)[1]);
+    const rest = words.filter((_, index) => index !== at);
     const read = readWords(rest, (name) => booleans.has(name), ownSettings);
     if (read.help) {
       around.screen.stdout.write(`${describe(helper)}\n`);
@@ -114,18 +115,8 @@ function clientOf({ more, problems }: Words, { key, signal }: ThereSurroundings)
   return createServerClient({ url: server, key: more.get('key') ?? key, signal });
 }
 
-/** The first word that is no option and no option's value, and where it stands. */
-function serviceIn(words: readonly string[]): [service: string | undefined, at: number] {
-  for (let at = 0; at < words.length; at += 1) {
-    const word = words[at] as string;
-    if (/^--(?:server|key)$/.test(word)) at += 1;
-    else if (!word.startsWith('-')) return [word, at];
-  }
-  return [undefined, -1];
-}
-
 function unknown(
-  service: string | undefined,
+  service: string,
   helpers: readonly { id: string; summary: string }[],
   { stdout, stderr }: Screen,
   isJson: boolean,

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import type { FileBytes } from '../../../../pool/task.js';
 import { inputError } from '../../../errors.js';
 import type { GivenInput } from '../../../local/given-input.js';
 import type { Reply } from '../../../local/local-helpers.js';
@@ -11,17 +13,33 @@ export function toRequest(given: GivenInput): { method: string; body: () => Body
   if (query && query.problems.length > 0) throw inputError([...query.problems]);
   const values = [...(query?.values ?? [])];
   if (uploads.size === 0) return { method: 'POST', body: () => new URLSearchParams(values) };
-  return {
-    method: 'POST',
-    body() {
-      const form = new FormData();
-      for (const [name, value] of values) form.append(name, value);
-      for (const [field, { bytes, type, name }] of uploads) {
-        form.append(field, new Blob([bytes], { type }), name ?? field);
-      }
-      return form;
-    },
-  };
+  const body = multipart(values, [...uploads]);
+  return { method: 'POST', body: () => body };
+}
+
+/**
+ * A multipart body, with its boundary in its type. `FormData` writes every line end of a text as CR LF, so the helper would be given
+ * another text than was typed.
+ */
+export function multipart(
+  values: Iterable<readonly [name: string, text: string]>,
+  files: Iterable<readonly [field: string, file: FileBytes]>,
+): Blob {
+  const boundary = `form-${randomUUID()}`;
+  const head = (name: string, more = '') =>
+    `--${boundary}\r\nContent-Disposition: form-data; name="${escaped(name)}"${more}\r\n\r\n`;
+  const parts: BlobPart[] = [];
+  for (const [name, text] of values) parts.push(head(name), text, '\r\n');
+  for (const [field, { bytes, type, name = field }] of files) {
+    const more = `; filename="${escaped(name)}"\r\nContent-Type: ${type}`;
+    parts.push(head(field, more), bytes as BlobPart, '\r\n');
+  }
+  return new Blob([...parts, `--${boundary}--\r\n`], { type: `multipart/form-data; boundary=${boundary}` });
+}
+
+/** As browsers write a name. */
+function escaped(name: string): string {
+  return name.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
 }
 
 /** What a helper's answer is, as a call in this process would have it. */

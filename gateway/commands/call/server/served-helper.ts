@@ -35,17 +35,24 @@ interface Document {
 
 /** Whose parameters they are is the gateway's, not a helper's. */
 const notItsOwn = new Set(['ak']);
+/** Paths of the gateway's own that take both methods, as helpers do. */
+const ownPath = /^\/jobs(?:\/|$)/;
+/** No name of a file: those have a dot. */
+const mayBeId = /^[a-z0-9][a-z0-9_-]*(?:\/[a-z0-9][a-z0-9_-]*)*$/;
+
+/** The helpers of a gateway. */
+export interface ServedHelpers {
+  list: { id: string; summary: string }[];
+  find(id: string): ServedHelper | undefined;
+}
 
 /**
- * Looks a helper up in the gateway's OpenAPI document; undefined where it has none of this name, with those that it has. A gateway
- * that shows no document (`HELPER_DOCS=off`) is taken at the caller's word.
+ * Reads what the gateway's OpenAPI document says of its helpers. One that shows no document (`HELPER_DOCS=off`) is taken at the
+ * caller's word: it has whatever can be a helper's name.
  */
-export async function findServedHelper(
-  client: ServerClient,
-  id: string,
-): Promise<{ helper: ServedHelper | undefined; others: { id: string; summary: string }[] }> {
+export async function readServedHelpers(client: ServerClient): Promise<ServedHelpers> {
   const { status, bytes } = await client.send('/openapi.json');
-  if (status === 404) return { helper: id === '' ? undefined : undescribed(id), others: [] };
+  if (status === 404) return { list: [], find: (id) => (mayBeId.test(id) ? undescribed(id) : undefined) };
   if (status !== 200) throw noDocument(status);
   let document: Document;
   try {
@@ -53,28 +60,17 @@ export async function findServedHelper(
   } catch {
     throw noDocument(status);
   }
-  const { paths = {} } = document;
-  const operation = paths[`/${id}`];
-  const others = Object.keys(paths).flatMap((path) =>
-    isHelper(path, paths[path]) ? [{ id: path.slice(1), summary: paths[path]?.get?.summary ?? '' }] : [],
-  );
+  const found = new Map<string, { get: Operation; post: Operation }>();
+  for (const [path, { get, post } = {}] of Object.entries(document.paths ?? {})) {
+    if (get && post && !ownPath.test(path)) found.set(path.slice(1), { get, post });
+  }
   return {
-    helper: operation?.get && operation.post ? read(id, operation.get, operation.post) : undefined,
-    others,
+    list: [...found].map(([id, { get }]) => ({ id, summary: get.summary ?? '' })),
+    find(id) {
+      const operations = found.get(id);
+      return operations && read(id, operations.get, operations.post);
+    },
   };
-}
-
-/** Other paths have one part, or take what no helper does. */
-function isHelper(
-  path: string,
-  item: Document['paths'] extends undefined | Record<string, infer T> ? T : never,
-): boolean {
-  return (
-    item?.get !== undefined &&
-    item.post !== undefined &&
-    path.split('/').length > 2 &&
-    !path.startsWith('/jobs')
-  );
 }
 
 function read(id: string, get: Operation, post: Operation): ServedHelper {

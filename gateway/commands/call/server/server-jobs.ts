@@ -6,7 +6,7 @@ import { GatewayError, inputError } from '../../../errors.js';
 import type { GivenInput } from '../../../local/given-input.js';
 import type { Reply } from '../../../local/local-helpers.js';
 import type { Job } from '../jobs.js';
-import { serverReply } from './request.js';
+import { multipart, serverReply } from './request.js';
 import type { ServedHelper } from './served-helper.js';
 import type { ServerClient } from './server-client.js';
 
@@ -99,18 +99,14 @@ export function createServerJobs({ client, helper, jobs, signal }: ServerJobsOpt
 
   async function send(batch: readonly Loaded[]): Promise<void> {
     signal.throwIfAborted();
-    const body = () => {
-      const form = new FormData();
-      form.append('service', helper.id);
-      for (const [name, value] of values?.values ?? []) form.append(name, value);
-      for (const [name, file] of shared) appendFile(form, name, file);
-      for (const { file } of batch) appendFile(form, field, file);
-      return form;
-    };
+    const form = multipart(
+      [['service', helper.id], ...(values?.values ?? [])],
+      [...shared, ...batch.map(({ file }): [string, FileBytes] => [field, file])],
+    );
     // Sent again after a connection broke, it is the same job.
     const headers = { 'idempotency-key': randomUUID() };
     const made = await client
-      .data('/jobs', { method: 'POST', headers, body, lingers: true })
+      .data('/jobs', { method: 'POST', headers, body: () => form, lingers: true })
       .catch((error) => {
         if (!isTooLarge(error)) throw error;
         return { error };
@@ -193,10 +189,6 @@ export function createServerJobs({ client, helper, jobs, signal }: ServerJobsOpt
 
 function isTooLarge(error: unknown): boolean {
   return error instanceof GatewayError && error.code === 'too_large';
-}
-
-function appendFile(form: FormData, field: string, { bytes, type, name }: FileBytes): void {
-  form.append(field, new Blob([bytes as BlobPart], { type }), name ?? field);
 }
 
 function deferred<T>() {

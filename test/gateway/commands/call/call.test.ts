@@ -20,6 +20,8 @@ import { loadConfig } from '../../../../gateway/config.js';
 import type { LocalHelpers } from '../../../../gateway/local/local-helpers.js';
 import { openLocalHelpers } from '../../../../gateway/local/open-local.js';
 import { fixture } from '../../../fixtures.js';
+import { startChild } from '../../child.js';
+import { bin } from '../../gateway-process.js';
 
 const picture = fileURLToPath(new URL('../../../../../plugins/media/example.jpg', import.meta.url));
 
@@ -215,10 +217,14 @@ describe('call', () => {
     expect((await tell('--out', folder))[1]).to.contain(`${folder} is a folder`);
   });
 
-  it('takes --help and --json before the helper too', async () => {
+  it('takes options before the helper too', async () => {
     expect((await run(['--help', 'media/add-border'])).stdout).to.contain('--width VALUE');
     const { stdout } = await run(['--json', 'text/remove-stopwords', '--text', 'the']);
     expect(JSON.parse(stdout)).to.have.property('ok', true);
+    expect((await run(['--least', '2', 'counted', '--text', 'abba'])).code).to.equal(0);
+    expect((await run(['--dryrun', 'media/add-border', '--width', '3'])).stdout).to.contain(
+      '"border_width":3',
+    );
   });
 
   it('logs the reason of a fault, which the answer does not tell', async () => {
@@ -258,5 +264,32 @@ describe('call', () => {
     const words = ['media/add-border', picture, picture, '--out-dir', join(folder, 'interrupted')];
     const { code, stdout } = await run(words, { signal: AbortSignal.abort() });
     expect([code, stdout, existsSync(join(folder, 'interrupted'))]).to.deep.equal([130, '', false]);
+  });
+
+  it('finds helpers in ./helpers where no folder is named, as dev does', async () => {
+    const cwd = mkdtempSync(join(folder, 'cwd-'));
+    mkdirSync(join(cwd, 'helpers', 'text'), { recursive: true });
+    const plugin = `export default { summary: 'Shouts.', runs: 'inline', input: { type: 'object', properties: { text: { type: 'string' } } },
+      handler: ({ text }) => ({ text: text.toUpperCase() }) };`;
+    writeFileSync(join(cwd, 'helpers', 'text', 'shout.mjs'), plugin);
+    const { HELPER_PLUGINS: _, ...env } = process.env;
+    const call = async (...words: string[]) => {
+      const child = startChild(process.execPath, [bin, 'call', ...words], { cwd, env });
+      return { code: await child.ended, stdout: child.stdout(), stderr: child.stderr() };
+    };
+    expect(await call('text/shout', '--text', 'hey')).to.deep.equal({
+      code: 0,
+      stdout: '{"text":"HEY"}\n',
+      stderr: '',
+    });
+    // Any other project's folder of that name, which is not even imported for a helper of the gateway.
+    writeFileSync(join(cwd, 'helpers', 'open.js'), "console.error('ran'); export const open = 1;");
+    const own = await call('text/remove-stopwords', '--text', 'the cat');
+    expect([own.code, own.stderr]).to.deep.equal([0, '']);
+    const other = await call('text/shout', '--text', 'hey');
+    expect(other.code).to.equal(2);
+    expect(other.stderr)
+      .to.include(`cannot load ${join(cwd, 'helpers', 'open.js')}`)
+      .and.to.include('there is no helper "text/shout"');
   });
 });

@@ -101,7 +101,7 @@ describe('places of results', () => {
   it('are refused before the first call where a result would replace a source', async () => {
     const { problem } = await plan(['in/a.png', 'a.jpg'], { format: 'JPEG' });
     expect(problem).to.equal(
-      `must be another folder: the result of ${join(folder, 'in/a.png')} would replace ${join(folder, 'a.jpg')}, which this call reads`,
+      `must be another folder: the result of ${join(folder, 'in/a.png')} would replace ${join(folder, 'a.jpg')}, which this command reads`,
     );
     expect((await plan(['a.jpg', 'B.JPG'], { format: 'jpg' })).problem).to.match(/; 1 more likewise$/);
     expect((await plan(['in/a.png'], { format: 'webp' })).problem).to.equal(undefined);
@@ -110,7 +110,7 @@ describe('places of results', () => {
       'would replace',
     );
     const data = { form: { onlyData: true, pictures: false } };
-    expect((await plan(['in/a.png', 'a.json'], data)).problem).to.include('a.json, which this call reads');
+    expect((await plan(['in/a.png', 'a.json'], data)).problem).to.include('a.json, which this command reads');
   });
 
   it('are refused by whatever path they lead to a source', async () => {

@@ -1,4 +1,12 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -13,12 +21,27 @@ import { startTestGateway, type TestGateway } from '../../harness.js';
 
 const examplePicture = fileURLToPath(new URL('../../../../../plugins/media/example.jpg', import.meta.url));
 
+/** Says what it was sent. */
+const noted = `export default {
+  summary: 'Notes.',
+  files: { file: { kind: 'bytes' } },
+  input: { type: 'object', properties: { text: { type: 'string' }, n: { type: 'integer' }, loud: { type: 'boolean' } } },
+  handler: ({ text, n, loud }, { files }) => ({ text, n, loud, file: files.file && Buffer.from(files.file.bytes).toString() }),
+};`;
+
 describe('call --server', () => {
   const folder = mkdtempSync(join(tmpdir(), 'call-server-'));
   let api: TestGateway;
 
   before(async () => {
-    api = await startTestGateway({ HELPER_RATE: '0', HELPER_MAX_IMAGE_BYTES: '512KB' });
+    const plugins = join(folder, 'plugins');
+    mkdirSync(plugins);
+    writeFileSync(join(plugins, 'noted.mjs'), noted);
+    api = await startTestGateway({
+      HELPER_RATE: '0',
+      HELPER_MAX_IMAGE_BYTES: '512KB',
+      HELPER_PLUGINS: plugins,
+    });
   });
   after(async () => {
     await api.close();
@@ -76,6 +99,36 @@ describe('call --server', () => {
       0,
     );
     expect(readFileSync(out).subarray(8, 12).toString()).to.equal('WEBP');
+  });
+
+  it('sends texts as they are, beside files too', async () => {
+    const text = 'a\nb\r\nc\rd';
+    const file = join(folder, 'note"%\r\n.txt');
+    writeFileSync(file, 'x\ny');
+    const one = await run(['noted', '--text', text, file]);
+    expect(JSON.parse(one.stdout)).to.deep.equal({ text, file: 'x\ny' });
+    expect(JSON.parse((await run(['noted', '--text', text])).stdout)).to.deep.equal({ text });
+    const into = join(folder, 'noted');
+    await run(['noted', '--text', text, file, file, '--out-dir', into]);
+    for (const name of readdirSync(into)) {
+      expect(JSON.parse(readFileSync(join(into, name), 'utf8'))).to.deep.equal({ text, file: 'x\ny' });
+    }
+    expect(readdirSync(into)).to.have.length(2);
+  });
+
+  it('finds the helper behind options', async () => {
+    expect(JSON.parse((await run(['--n', '10', 'noted', '--loud'])).stdout)).to.deep.equal({
+      n: 10,
+      loud: true,
+    });
+    expect(JSON.parse((await run(['--loud', 'noted', '--n', '10'])).stdout)).to.deep.equal({
+      n: 10,
+      loud: true,
+    });
+    expect((await run(['--n', '10', 'notd'])).stderr).to.include(
+      'there is no helper "notd"; did you mean "noted"',
+    );
+    for (const own of ['jobs', 'healthz']) expect((await run([own])).code).to.equal(2);
   });
 
   it('makes jobs of many files, each told and written by itself', async () => {
@@ -238,7 +291,11 @@ describe('call --server', () => {
   });
 
   it('lists helpers, and the parameters of one', async () => {
-    expect((await run(['--help'])).stdout).to.include('media/add-border');
+    const list = (await run(['--help'])).stdout;
+    expect(list)
+      .to.include('media/add-border')
+      .and.to.match(/^ {2}noted +Notes\.$/m);
+    expect(list).to.not.match(/^ {2}(jobs|healthz)/m);
     const { code, stdout } = await run(['media/add-watermark', '--help']);
     expect(code).to.equal(0);
     expect(stdout).to.include('--opacity VALUE').and.to.include('--mark FILE');

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readWords } from '../../../../gateway/commands/call/words.js';
+import { readWords, serviceAt } from '../../../../gateway/commands/call/words.js';
 
 const read = (...words: string[]) => readWords(words, (name) => name === 'dryrun');
 
@@ -49,5 +49,21 @@ describe('the words behind call SERVICE', () => {
   it('tell what lacks a value and what is given twice, all at once', () => {
     const { problems } = read('--a', '1', '--a', '2', '--b', '--c', '3', '--set', 'x', '--d');
     expect(problems.map(({ field }) => field)).to.deep.equal(['a', 'b', 'set', 'd']);
+  });
+
+  it('hold the helper’s name behind options too', () => {
+    const named = (words: string[], ids = ['a/b', 'c']) =>
+      words[serviceAt(words, (word) => ids.includes(word), ['server'])];
+    expect(named(['a/b', '--n', '1', 'x.jpg'])).to.equal('a/b');
+    expect(named(['--server', 'c', '--out', 'c', '--n', '1', 'a/b'])).to.equal('a/b');
+    // A boolean, and a value that is called like another helper.
+    expect(named(['--dryrun', 'a/b', 'x.jpg'])).to.equal('a/b');
+    expect(named(['--text', 'c', 'a/b'])).to.equal('a/b');
+    expect(named(['a/b', 'c'])).to.equal('a/b');
+    expect(named(['--json', '--n=1', 'a/b'])).to.equal('a/b');
+    // What is to be called unknown.
+    expect(named(['--n', '10', 'a/x', 'y'])).to.equal('a/x');
+    expect(named(['--n', '10'])).to.equal('10');
+    expect(named(['--', 'a/b'])).to.equal(undefined);
   });
 });
