@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Gateway } from '../gateway.js';
+import { usualFolder } from '../helpers/package-paths.js';
 import { makeFolder } from '../make-folder.js';
 import { writeProblem } from '../write-problem.js';
 import { greeting } from './greeting.js';
@@ -9,9 +10,6 @@ import { closeOnSignal, reloadOnHangup } from './signals.js';
 
 /** Milliseconds between two looks at the files. */
 const pollMs = 300;
-
-/** Where helpers are written unless said otherwise. */
-const usualFolder = 'helpers';
 
 /** `dev [DIR…]`: runs the gateway for somebody who writes helpers, and loads each anew when it is saved. */
 export function registerDev(program: Command): void {

@@ -1,11 +1,19 @@
 import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { type Logger, pino } from 'pino';
-import { loadConfig } from '../../config.js';
+import { type Config, loadConfig } from '../../config.js';
+import { discoverPlugins } from '../../helpers/discover.js';
+import { builtinPlugins, usualFolder } from '../../helpers/package-paths.js';
+import { PluginError } from '../../helpers/plugin-error.js';
+import type { LocalHelpers } from '../../local/local-helpers.js';
 import { openLocalHelpers } from '../../local/open-local.js';
 import { endSoon } from '../end-soon.js';
+import { problemLines } from '../reload-lines.js';
 import { reserveStdout } from '../reserve-stdout.js';
 import { runCall } from './call.js';
 import { createInput } from './read-file.js';
+import { serviceAt } from './words.js';
 
 /** Calls under way beyond those that threads work on: their files are read meanwhile. */
 const ahead = 2;
@@ -18,7 +26,7 @@ export async function callHere(words: string[]): Promise<void> {
   // No more threads than there can be files.
   const config = { ...given, poolThreads: Math.min(given.poolThreads, Math.max(1, words.length - 1)) };
   const logger = await logOnStderr(config.logLevel);
-  const local = await openLocalHelpers(config, logger);
+  const local = await openHelpers(config, words, logger);
   const interrupted = new AbortController();
   process.once('SIGINT', () => interrupted.abort());
   try {
@@ -35,6 +43,26 @@ export async function callHere(words: string[]): Promise<void> {
   }
   await taken(process.stdout);
   endSoon();
+}
+
+/**
+ * Opens the helpers of the configuration's folders. Where none are named, `./helpers` is looked into, as by `dev`, but only for what does
+ * not come with the gateway: in any other project a folder of that name holds no plugins, and its modules need not run.
+ */
+async function openHelpers(config: Config, words: readonly string[], logger: Logger): Promise<LocalHelpers> {
+  const folder = resolve(usualFolder);
+  const isThere = async () => (await stat(folder).catch(() => undefined))?.isDirectory() ?? false;
+  if (config.pluginDirs.length > 0 || !(await isThere())) return openLocalHelpers(config, logger);
+  const shipped = new Set((await discoverPlugins(builtinPlugins)).plugins.map(({ id }) => id));
+  if (shipped.has(words[serviceAt(words, (word) => shipped.has(word))] ?? ''))
+    return openLocalHelpers(config, logger);
+  try {
+    return await openLocalHelpers({ ...config, pluginDirs: [folder] }, logger);
+  } catch (error) {
+    if (!(error instanceof PluginError)) throw error;
+    for (const each of problemLines(error.problems)) process.stderr.write(`${each}\n`);
+    return openLocalHelpers(config, logger);
+  }
 }
 
 /** Resolves when all that was written has been read, or its reader has gone. */
