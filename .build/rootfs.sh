@@ -12,7 +12,8 @@ work=$(mktemp -d)
 store=(--root "$work/store" --runroot "$work/run" --storage-driver vfs)
 trap 'rm -rf "$work"' EXIT
 arch=$(node -p process.arch)
-mirror=http://deb.debian.org/debian
+# Where this host gets its own Debian packages.
+mirror=$(apt-get indextargets --format '$(SITE)' 'Label: Debian' | sort -u | sed -n 1p)
 bootstrap() { mmdebstrap --quiet --mode=root --keyring=/usr/share/keyrings "$@"; }
 
 npm install --silent --no-save --ignore-scripts --prefix "$work/npm" "node-linux-$arch@24" npm@11 &
