@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import type { Task } from './task.js';
 
 /** Tasks of one helper, or of one kind that is no call. */
@@ -57,6 +58,65 @@ export class Costs {
     }
     family.means.set(variant, next);
     family.lightest = Math.min(...family.means.values());
+  }
+}
+
+/** How a task has ended: `late` past its deadline, `failed` before that, with its thread or unsent. */
+export type TaskEnd = 'in time' | 'late' | 'failed';
+
+/** A helper that is late again within this time is slowed. */
+const lateAgainMs = 60_000;
+
+/**
+ * Helpers whose calls run into their deadline again and again: of each of them one task runs at a time, so that the other threads serve
+ * its neighbours, until it has answered in time again.
+ */
+export class SlowedHelpers {
+  readonly #onChange: (service: string, isSlowed: boolean) => void;
+  /** When each was late last. */
+  readonly #lateAt = new Map<string, number>();
+  readonly #running = new Map<string, number>();
+  readonly #slowed = new Set<string>();
+
+  constructor(onChange: (service: string, isSlowed: boolean) => void = () => undefined) {
+    this.#onChange = onChange;
+  }
+
+  services(): readonly string[] {
+    return [...this.#slowed];
+  }
+
+  has(task: Task): boolean {
+    return task.kind === 'call' && this.#slowed.has(task.context.service);
+  }
+
+  mayStart(task: Task): boolean {
+    return task.kind !== 'call' || !this.has(task) || !this.#running.has(task.context.service);
+  }
+
+  began(task: Task): void {
+    if (task.kind !== 'call') return;
+    const { service } = task.context;
+    this.#running.set(service, (this.#running.get(service) ?? 0) + 1);
+  }
+
+  ended(task: Task, end: TaskEnd): void {
+    if (task.kind !== 'call') return;
+    const { service } = task.context;
+    const running = (this.#running.get(service) ?? 1) - 1;
+    if (running > 0) this.#running.set(service, running);
+    else this.#running.delete(service);
+    if (end === 'late') this.#late(service);
+    else if (end === 'in time' && this.#slowed.delete(service)) this.#onChange(service, false);
+  }
+
+  #late(service: string): void {
+    const now = performance.now();
+    const isAgain = now - (this.#lateAt.get(service) ?? Number.NEGATIVE_INFINITY) <= lateAgainMs;
+    this.#lateAt.set(service, now);
+    if (!isAgain || this.#slowed.has(service)) return;
+    this.#slowed.add(service);
+    this.#onChange(service, true);
   }
 }
 

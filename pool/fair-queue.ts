@@ -102,6 +102,17 @@ export class FairQueue<T> {
     }
   }
 
+  /** What a tenant has received, in milliseconds by its weight. */
+  clockOf(tenant: string): number {
+    return this.#lanes.get(tenant)?.clock ?? this.#now;
+  }
+
+  /** Whether no tenant that waits, and may start an item, has received less than this one. */
+  isNext(tenant: string): boolean {
+    const lane = this.#next();
+    return !lane || this.clockOf(tenant) <= lane.clock;
+  }
+
   /** Says that a tenant that might not start may do so now. */
   look(tenant: string): void {
     const lane = this.#lanes.get(tenant);

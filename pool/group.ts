@@ -1,5 +1,6 @@
 import type { Asker } from './asker.js';
 import type { TaskCall } from './context/task-host.js';
+import type { SlowedHelpers } from './costs.js';
 import type { PoolError } from './pool-error.js';
 import type { Task, TaskOutcome } from './task.js';
 import { createThreads, type Threads, type ThreadsOptions } from './threads.js';
@@ -10,6 +11,8 @@ import { createThreads, type Threads, type ThreadsOptions } from './threads.js';
  */
 export interface Group extends Pick<Threads, 'retain'> {
   readonly threads: Threads;
+  /** Of the whole pool. */
+  readonly slowed: SlowedHelpers;
   /** Says that a call has begun that may need these threads: they stay until as many have left. */
   enter(): void;
   leave(): void;
@@ -32,12 +35,13 @@ export interface Job extends TaskCall {
 }
 
 export interface GroupOptions extends ThreadsOptions {
+  slowed: SlowedHelpers;
   /** Called once, when it ends. */
   onClose: (group: Group) => void;
 }
 
 /** Makes a group whose threads are still to be started. */
-export function createGroup({ onClose, ...options }: GroupOptions): Group {
+export function createGroup({ onClose, slowed, ...options }: GroupOptions): Group {
   const threads = createThreads(options);
   const left: (() => void)[] = [];
   let calls = 0;
@@ -45,6 +49,7 @@ export function createGroup({ onClose, ...options }: GroupOptions): Group {
 
   const group: Group = {
     threads,
+    slowed,
     retain: threads.retain,
     enter() {
       calls += 1;

@@ -9,6 +9,8 @@ export interface LoadFaults {
   /** Says that a thread has loaded everything. */
   clear(): void;
   isEmpty(): boolean;
+  /** Whether this plugin, by its url, could not be loaded. */
+  has(url: string): boolean;
   /** Helpers whose plugins could not be loaded. */
   services(): string[];
   /**
@@ -52,6 +54,7 @@ export function createLoadFaults(): LoadFaults {
     },
     clear: () => faults.clear(),
     isEmpty: () => faults.size === 0,
+    has: (url) => faults.has(url),
     services: () => [...faults.values()].flatMap(({ service }) => service ?? []),
     refusal(task) {
       const fault = faultOf(task);

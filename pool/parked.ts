@@ -1,3 +1,4 @@
+import type { FairQueue } from './fair-queue.js';
 import type { Job } from './group.js';
 
 /** A task whose turn has come. */
@@ -7,7 +8,10 @@ export interface Chosen {
   settle: (spent: number) => void;
 }
 
-/** Tasks that were chosen while each thread that can run them was being replaced, or busy with what others can run, too. */
+/**
+ * Tasks that were chosen and could not start: no free thread has loaded their plugin yet, or their helper is slowed and has one that
+ * runs.
+ */
 export class Parked {
   readonly #all = new Set<Chosen>();
 
@@ -23,26 +27,30 @@ export class Parked {
     return [...this.#all];
   }
 
-  /** The oldest for which there is a thread. */
-  takeFree(): Chosen | undefined {
-    return this.#take(({ job }) => isFree(job));
+  /** One that may start now, before any that waits in the queue: the oldest of the tenant that has received least. */
+  takeFree(queue: Pick<FairQueue<Job>, 'clockOf' | 'isNext'>): Chosen | undefined {
+    let best: Chosen | undefined;
+    let least = Number.POSITIVE_INFINITY;
+    for (const each of this.#all) {
+      const clock = isFree(each.job) ? queue.clockOf(each.job.asker.tenant) : least;
+      if (clock < least) [best, least] = [each, clock];
+    }
+    if (!best || !queue.isNext(best.job.asker.tenant)) return undefined;
+    this.#all.delete(best);
+    return best;
   }
 
   take(job: Job): Chosen | undefined {
-    return this.#take((each) => each.job === job);
-  }
-
-  #take(isWanted: (chosen: Chosen) => boolean): Chosen | undefined {
-    for (const each of this.#all) {
-      if (!isWanted(each)) continue;
-      this.#all.delete(each);
-      return each;
-    }
-    return undefined;
+    const found = this.all().find((each) => each.job === job);
+    if (found) this.#all.delete(found);
+    return found;
   }
 }
 
-/** Whether a thread can run the task now. */
+/** Whether the task may start now, on a thread that is free. Where none of these has loaded its plugin, one begins to. */
 export function isFree({ group, task }: Job): boolean {
-  return group.threads.isFree(task);
+  if (!group.slowed.mayStart(task)) return false;
+  if (group.threads.isFree(task)) return true;
+  group.threads.prepare(task);
+  return false;
 }

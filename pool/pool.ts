@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { Admission } from './admission.js';
 import type { Asker } from './asker.js';
-import { Costs } from './costs.js';
+import { Costs, SlowedHelpers, type TaskEnd } from './costs.js';
 import type { Stop } from './fair-queue.js';
 import { createGroup, type Group, type Job } from './group.js';
 import type { Chosen } from './parked.js';
@@ -15,8 +15,12 @@ export interface PoolOptions {
   /** Places beyond the running tasks. */
   queue: number;
   worker: WorkerSettings;
+  /** Threads that are kept ready besides, in the place of those that end; see `ThreadsOptions`. */
+  spares?: number;
   /** Told of faults that belong to no task, e.g. a worker that dies while idle. */
   onFault?: (error: Error) => void;
+  /** Told of a helper that timed out again, whose tasks run one at a time from now on, and when they do so no more. */
+  onSlowed?: (service: string, isSlowed: boolean) => void;
   /** Why no task of this tenant may start, see `FairQueue`; `look` again when that has changed. By default any may. */
   stopOf?: (tenant: string) => Stop | undefined;
 }
@@ -46,6 +50,8 @@ export interface Pool {
   watch(onStart: (waitMs: number, asker: Asker) => void): void;
   /** Helpers whose plugins threads could not load when it was tried last. */
   missing(): readonly string[];
+  /** Helpers that timed out again and again, of which one task runs at a time. */
+  slowed(): readonly string[];
   /** Has the first threads load what first tasks need and a start does not. Never rejects. */
   warm(): Promise<void>;
   /** Takes no more work, lets what has a place finish, ends the workers. */
@@ -57,6 +63,7 @@ export function createPool(options: PoolOptions): Pool {
   const admission = new Admission(options.threads + options.queue);
   /** The charge until a task's real time is known, the places that it counts for, and the guess behind Retry-After. */
   const costs = new Costs();
+  const slowed = new SlowedHelpers(options.onSlowed);
   const waiting = new TwoClasses(({ task }) => costs.estimate(task), options.stopOf);
   /** Groups that may have tasks. */
   const serving = new Set<Group>();
@@ -69,8 +76,11 @@ export function createPool(options: PoolOptions): Pool {
 
   function makeGroup(settings: WorkerSettings, attempts?: number): Group {
     const group = createGroup({
+      slowed,
       count: options.threads,
       settings,
+      // Where little is loaded before it is needed, a thread starts quickly enough.
+      spares: settings.lean ? 0 : options.spares,
       ...(attempts === undefined ? {} : { attempts }),
       onChange() {
         refuse();
@@ -102,10 +112,12 @@ export function createPool(options: PoolOptions): Pool {
   function runJob({ job, settle }: Chosen): void {
     const began = performance.now();
     running += 1;
+    slowed.began(job.task);
     onStart?.(began - job.since, job.asker);
-    const end = (ok: boolean) => {
+    const end = (how: TaskEnd, ok: boolean) => {
       const spent = performance.now() - began;
       costs.learn(job.task, spent, ok);
+      slowed.ended(job.task, how);
       running -= 1;
       settle(spent);
       pump();
@@ -115,11 +127,11 @@ export function createPool(options: PoolOptions): Pool {
     job.group.threads.run(job.task, job).then(
       (outcome) => {
         job.resolve(outcome);
-        end(outcome.ok);
+        end('in time', outcome.ok);
       },
       (error) => {
         job.reject(error);
-        end(false);
+        end(error instanceof PoolError && error.code === 'helper_timeout' ? 'late' : 'failed', false);
       },
     );
   }
@@ -202,6 +214,7 @@ export function createPool(options: PoolOptions): Pool {
     },
     watch: (told) => (onStart = told),
     missing: () => [...serving].flatMap(({ threads }) => threads.missing()),
+    slowed: () => slowed.services(),
     warm: () => first.threads.warm(),
     async close() {
       closing = true;

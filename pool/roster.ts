@@ -8,8 +8,9 @@ export interface Roster {
   dismiss(thread: Thread): void;
   /** Says that a task of this thread has ended. */
   free(thread: Thread): void;
-  /** Says that a thread has ended; false where it was not one of these. */
+  /** Takes a thread out; false where it was not one of these. */
   remove(thread: Thread): boolean;
+  all(): readonly Thread[];
   /** Busy ones included. */
   size(): number;
   idle(): number;
@@ -19,6 +20,8 @@ export interface Roster {
   isFree(task: Task): boolean;
   /** Takes one that is idle and can. */
   take(task: Task): Thread | undefined;
+  /** One that is idle, and could run it once it has loaded the plugin. */
+  couldLoad(task: Task): Thread | undefined;
 }
 
 /** `close` ends a thread that was dismissed. */
@@ -52,6 +55,7 @@ export function createRoster(close: (thread: Thread) => Promise<void>): Roster {
       dropIdle(thread);
       return working.delete(thread);
     },
+    all: () => [...working],
     size: () => working.size,
     idle: () => idle.length,
     knows: (task) => [...working].some((thread) => canRun(thread, task)),
@@ -63,9 +67,10 @@ export function createRoster(close: (thread: Thread) => Promise<void>): Roster {
       if (other) dropIdle(other);
       return other;
     },
+    couldLoad: (task) => idle.find(({ unloaded }) => task.kind === 'call' && unloaded.has(task.plugin)),
   };
 }
 
-function canRun({ lacking }: Thread, task: Task): boolean {
-  return lacking.size === 0 || task.kind !== 'call' || !lacking.has(task.plugin);
+function canRun({ lacking, unloaded }: Thread, task: Task): boolean {
+  return task.kind !== 'call' || !(lacking.has(task.plugin) || unloaded.has(task.plugin));
 }

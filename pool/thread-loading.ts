@@ -10,12 +10,14 @@ import { readThrown } from './thrown.js';
 export interface ThreadLoading {
   /** The engine. The worker gets its end of the link first. */
   engine(port: MessagePort): Promise<WorkerReport>;
-  /** Imports a plugin and runs its `setup`. */
+  /** Imports a plugin and runs its `setup`. What fails of the `unloaded` is `lacking` from then on. */
   plugin(module: PluginModule): Promise<void>;
   /** Does so with each. Throws the error of the one with which the thread is of no use. */
   plugins(modules: readonly PluginModule[], options?: LoadOptions): Promise<void>;
-  /** What was to be loaded and is not, by its url. */
+  /** What could not be loaded, by its url: this thread will never have it. */
   readonly lacking: ReadonlyMap<string, LoadError>;
+  /** What is loaded when it is first needed, by its url. */
+  readonly unloaded: ReadonlyMap<string, PluginModule>;
   /** The plugin of this url, where a task has to wait for it. */
   missing(url: string): PluginModule | undefined;
   /** What first tasks need and a start does not. */
@@ -30,8 +32,8 @@ export interface LoadOptions {
   lacksBelow?: number;
   /** What was lacking before, by its url: it is tried first. */
   first?: ReadonlyMap<string, LoadError>;
-  /** What is not even tried, by its url. */
-  without?: ReadonlyMap<string, LoadError>;
+  /** Loads each plugin when it is first needed, not now. */
+  bare?: boolean;
 }
 
 export interface ThreadLoadingOptions {
@@ -55,6 +57,7 @@ export function createThreadLoading(
 ): ThreadLoading {
   const loaded = new Set<string>();
   const lacking = new Map<string, LoadError>();
+  const unloaded = new Map<string, PluginModule>();
   let hasState = false;
 
   /** Asks for what should not take long. Throws a `LoadError` that names what was loaded. */
@@ -117,22 +120,37 @@ export function createThreadLoading(
     loaded.add(url);
   }
 
+  async function loadLate(module: PluginModule): Promise<void> {
+    try {
+      await load(module);
+    } catch (error) {
+      if (unloaded.has(module.url)) lacking.set(module.url, asLoadError(error));
+      throw error;
+    } finally {
+      unloaded.delete(module.url);
+    }
+  }
+
   return {
     engine: (port) =>
       inTime('its engine', (signal) =>
         piscina.run({ port }, { name: 'report', signal, transferList: [port] }),
       ),
-    plugin: load,
+    plugin: loadLate,
     lacking,
-    async plugins(modules, { lacksBelow = 1, first, without } = {}) {
+    unloaded,
+    async plugins(modules, { lacksBelow = 1, first, bare = false } = {}) {
+      if (bare) {
+        for (const module of modules) unloaded.set(module.url, module);
+        return;
+      }
       const isFirst = ({ url }: PluginModule) => first?.has(url) === true;
       const inOrder = [...modules.filter(isFirst), ...modules.filter((each) => !isFirst(each))];
       for (const module of inOrder) {
-        const known = without?.get(module.url);
-        const error = known ?? (await load(module).then(() => undefined, asLoadError));
+        const error = await load(module).then(() => undefined, asLoadError);
         if (!error) continue;
         lacking.set(module.url, error);
-        if ((!known && error.endsThread) || lacking.size >= lacksBelow) throw error;
+        if (error.endsThread || lacking.size >= lacksBelow) throw error;
       }
     },
     missing: (url) => (hooks.onDemand && !loaded.has(url) ? hooks.onDemand(url) : undefined),

@@ -6,6 +6,7 @@ import { createThreadLink } from './context/thread-link.js';
 import { LoadError } from './load-error.js';
 import { type MemoryWatch, memoryBound, watchMemory } from './memory-watch.js';
 import { ownBuffers } from './own-buffers.js';
+import type { PluginModule } from './plugin-module.js';
 import { PoolError } from './pool-error.js';
 import type { CallTask, NumberedTask, Task, TaskOutcome, WorkerReport, WorkerSettings } from './task.js';
 import { createTaskDeadline } from './task-deadline.js';
@@ -19,6 +20,10 @@ export interface Thread {
   load(options?: LoadOptions): Promise<WorkerReport>;
   /** Plugins that it could not load, by their urls, and why. It can run no calls of theirs. */
   readonly lacking: ReadonlyMap<string, LoadError>;
+  /** Plugins that it has not loaded yet, by their urls. It can run calls of theirs after `prepare`. */
+  readonly unloaded: ReadonlyMap<string, PluginModule>;
+  /** Loads one of the `unloaded`; to be called while no task runs. Throws a `LoadError`. */
+  prepare(url: string): Promise<void>;
   /** Runs a task. Throws a `PoolError`: `helper_timeout`, or `internal` where the thread died of it; it has ended then. */
   run(task: Task, call?: TaskCall): Promise<TaskOutcome>;
   /** Loads what its first tasks need and its start does not; a task that comes meanwhile waits. Where that fails the thread ends. */
@@ -207,6 +212,11 @@ export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }:
   return {
     load,
     lacking: loading.lacking,
+    unloaded: loading.unloaded,
+    async prepare(url) {
+      const module = loading.unloaded.get(url);
+      if (module) await loading.plugin(module);
+    },
     run,
     warm: () => (warming ??= warm()),
     async close() {

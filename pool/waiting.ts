@@ -28,9 +28,9 @@ export class Waiting {
   /** Takes the next task that a thread can run now; undefined where there is none. */
   take(): Chosen | undefined {
     for (;;) {
-      const next = this.#parked.takeFree() ?? this.#choose();
+      const next = this.#parked.takeFree(this.#queue) ?? this.#choose();
       if (!next || isFree(next.job)) return next;
-      // Every group has a thread for each task that may run; but for this one's none has taken the place of one that ended.
+      // Every group has a thread for each task that may run; but this one's plugin is to be loaded, or its helper is slowed.
       this.#parked.add(next);
     }
   }

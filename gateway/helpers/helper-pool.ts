@@ -31,7 +31,7 @@ export interface HelperPoolOptions {
 
 /** The pool in whose threads helpers run, by the gateway's configuration. */
 export function createHelperPool(options: HelperPoolOptions): Pool {
-  const { config, folders, imageLimits, maxJsonBytes, stopOf, logger, onSlowSetup } = options;
+  const { config, folders, imageLimits, maxJsonBytes, stopOf, logger, onSlowSetup, onDemand } = options;
   const helperModule = helperUrl(folders);
   const hooks: ThreadHooks = {
     onLog: createHelperLog(logger),
@@ -39,6 +39,7 @@ export function createHelperPool(options: HelperPoolOptions): Pool {
   };
   return createPool({
     threads: config.poolThreads,
+    spares: onDemand ? 0 : 1,
     queue: config.poolQueue,
     worker: {
       ...pluginsOf(options, hooks),
@@ -49,6 +50,10 @@ export function createHelperPool(options: HelperPoolOptions): Pool {
       maxJsonBytes,
       logLevel: logger.level,
       ...(helperModule ? { helperUrl: helperModule } : {}),
+    },
+    onSlowed(service, isSlowed) {
+      if (isSlowed) logger.warn({ service }, 'a helper timed out again; its tasks run one at a time now');
+      else logger.info({ service }, 'a helper has answered in time again; its tasks run side by side');
     },
     onFault: (error) => logger.error({ err: error }, 'worker thread failed'),
     stopOf,

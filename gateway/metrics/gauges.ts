@@ -6,7 +6,7 @@ import type { Meters } from './meters.js';
 
 /** What is looked at when the metrics are read. */
 export interface Observed {
-  pool: Pick<Pool, 'stats'>;
+  pool: Pick<Pool, 'stats' | 'slowed'>;
   arrivals: Pick<Arrivals, 'stats'>;
   /** Absent where no calls are answered. */
   departures?: Pick<Departures, 'stats'>;
@@ -36,6 +36,12 @@ export function meterState(
     'pool_places',
     'Places taken in the pool: calls whose work runs or waits.',
     () => pool.stats().places,
+  );
+  gauge(
+    'pool_slowed_helpers',
+    'Helpers that timed out again and again, of which one task runs at a time.',
+    () => pool.slowed().length,
+    'max',
   );
   gauge('arriving', 'Bodies and downloads on their way.', () => arrivals.stats().arriving);
   gauge(

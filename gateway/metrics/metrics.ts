@@ -28,7 +28,7 @@ export interface Metrics {
 }
 
 export interface MetricsOptions extends Observed {
-  pool: Pick<Pool, 'stats' | 'watch'>;
+  pool: Pick<Pool, 'stats' | 'watch' | 'slowed'>;
   arrivals: Pick<Arrivals, 'stats' | 'watch'>;
   /** Asks what waits of all jobs; absent where there are none. */
   readJobs?: (() => Promise<JobNumbers>) | undefined;

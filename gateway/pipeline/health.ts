@@ -17,6 +17,8 @@ export interface Readiness {
   threads: number;
   /** Helpers that threads could not load: where none has loaded one before, its calls are refused. */
   missing: readonly string[];
+  /** Helpers whose calls timed out again and again: one task of each runs at a time. */
+  slowed: readonly string[];
 }
 
 /** What readiness is read off. */
@@ -24,7 +26,7 @@ export interface ReadinessParts {
   phase: () => Phase;
   engine: WorkerReport;
   keys: Pick<KeyVerifier, 'available'>;
-  pool: Pick<Pool, 'stats' | 'missing'>;
+  pool: Pick<Pool, 'stats' | 'missing' | 'slowed'>;
 }
 
 /** How ready the gateway is at the moment; undefined once it is to end. */
@@ -40,6 +42,7 @@ export function createReadiness({ phase, engine, keys, pool }: ReadinessParts): 
       keys: keys.available() ? 'available' : 'unavailable',
       threads: pool.stats().threads,
       missing: pool.missing(),
+      slowed: pool.slowed(),
     };
   };
 }
@@ -56,10 +59,17 @@ export function ready(readiness: () => Readiness | undefined): CallMiddleware {
   return async function ready(ctx) {
     const state = readiness();
     if (!state) throw new GatewayError('shutting_down');
-    const { missing, ...rest } = state;
+    const { missing, slowed, ...rest } = state;
     if (state.threads === 0)
       throw new GatewayError('busy', { message: `No worker thread is ready${whatIsMissing(missing)}.` });
-    ctx.state.result = jsonAnswer({ status: 'ready', ...rest, ...(missing.length > 0 ? { missing } : {}) });
+    ctx.state.result = jsonAnswer({
+      status: 'ready',
+      ...rest,
+      ...(missing.length > 0 ? { missing } : {}),
+      ...(slowed.length > 0
+        ? { plugins: Object.fromEntries(slowed.map((id) => [id, 'one_at_a_time'])) }
+        : {}),
+    });
   };
 }
 

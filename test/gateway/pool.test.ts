@@ -126,10 +126,15 @@ describe('helpers in the pool', function () {
     expect(JSON.stringify(line)).to.include('secret detail').and.to.include('throw.mjs');
   });
 
-  it('are stopped when they take too long', async () => {
-    const { status, json } = await api.call('/loop');
-    expect([status, json.error.code]).to.deep.equal([504, 'helper_timeout']);
-    await Promise.all([works(), works()]);
+  it('are stopped when they take too long, and run one at a time where they do so again', async () => {
+    for (let times = 0; times < 2; times += 1) {
+      const { status, json } = await api.call('/loop');
+      expect([status, json.error.code]).to.deep.equal([504, 'helper_timeout']);
+      await Promise.all([works(), works()]);
+    }
+    expect((await api.call('/readyz')).json.data.plugins).to.deep.equal({ loop: 'one_at_a_time' });
+    expect(await gauge(api.gateway.connectUrl, 'pool_slowed_helpers')).to.equal(1);
+    expect(api.log.filter(({ msg }) => String(msg).includes('one at a time'))).to.have.length(1);
   });
 
   it('are refused with 503 and Retry-After when the queue is full', async () => {

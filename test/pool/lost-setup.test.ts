@@ -13,6 +13,7 @@ const asker = { tenant: 'a', weight: 1, most: null };
 const url = pathToFileURL(fixture('plugins/setup/counts.mjs')).href;
 const echo = callTask('echo', { text: 'x' });
 const variables = ['TEST_SETUP_BROKEN', 'TEST_SETUP_EXITS'] as const;
+const hangs = 'TEST_SETUP_HANGS';
 
 describe('a plugin whose setup fails after its thread was lost', () => {
   let pool: Pool;
@@ -35,7 +36,7 @@ describe('a plugin whose setup fails after its thread was lost', () => {
     await pool.start();
   });
   afterEach(async () => {
-    for (const name of variables) delete process.env[name];
+    for (const name of [...variables, hangs]) delete process.env[name];
     await pool.close();
   });
 
@@ -43,7 +44,7 @@ describe('a plugin whose setup fails after its thread was lost', () => {
   const counts = (input = {}) => run({ ...callTask('counts'), plugin: url, input });
 
   /** From now on setup fails, and the only thread has ended. */
-  async function lose(how: (typeof variables)[number]): Promise<void> {
+  async function lose(how: string): Promise<void> {
     process.env[how] = '1';
     expect((await rejection(counts({ exit: true }))).code).to.equal('internal');
   }
@@ -90,6 +91,15 @@ describe('a plugin whose setup fails after its thread was lost', () => {
     expect((await rejection(counts())).code).to.equal('busy');
     delete process.env.TEST_SETUP_BROKEN;
     await untilItWorks();
+  });
+
+  it('keeps no call of another waiting, however long it takes', async () => {
+    await lose(hangs);
+    const waiting = counts();
+    for (let times = 0; times < 3; times += 1) expect((await run(echo)).ok).to.equal(true);
+    expect((await rejection(run(callTask('exit')))).code).to.equal('internal');
+    expect((await run(echo)).ok).to.equal(true);
+    waiting.catch(() => undefined);
   });
 
   it('waits for its thread where the setup fails only once', async () => {

@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import { createPool, type Pool } from '../../pool/pool.js';
 import { fixture } from '../fixtures.js';
 import { rejection } from '../gateway/source/raw-server.js';
+import { until } from '../until.js';
 import { workerSettings } from './worker-settings.js';
 
 const url = pathToFileURL(fixture('plugins/setup/counts.mjs')).href;
@@ -16,6 +17,7 @@ interface PoolSettings {
   threads?: number;
   config?: Record<string, string>;
   onDemand?: boolean;
+  spares?: number;
 }
 
 describe('what a plugin sets up', () => {
@@ -31,17 +33,20 @@ describe('what a plugin sets up', () => {
   });
   afterEach(async () => {
     delete process.env.TEST_SETUP_BROKEN;
+    delete process.env.TEST_SETUP_HANGS;
     await pool.close();
     await rm(folder, { recursive: true });
   });
 
-  function poolOf({ threads = 1, config = {}, onDemand = false }: PoolSettings = {}): Pool {
+  function poolOf({ threads = 1, config = {}, onDemand = false, spares = 0 }: PoolSettings = {}): Pool {
     const module = { service, url, setup: true, config: { file, ...config }, secrets: Object.values(config) };
     pool = createPool({
       threads,
       queue: 9,
+      spares,
       worker: {
         ...workerSettings,
+        lean: spares === 0,
         ...(onDemand ? { hooks: { onDemand: () => module } } : { plugins: Promise.resolve([module]) }),
       },
       onFault: ({ message }) => faults.push(message),
@@ -75,7 +80,18 @@ describe('what a plugin sets up', () => {
     await counted();
     expect((await rejection(counted({ exit: true }))).code).to.equal('internal');
     expect(await counted()).to.equal(1);
-    expect(await said()).to.deep.equal(['up', 'up']);
+    expect((await said()).slice(0, 2)).to.deep.equal(['up', 'up']);
+  });
+
+  it('is there before a thread is lost where a spare one is kept', async () => {
+    await poolOf({ spares: 1 }).start();
+    await pool.warm();
+    await until(async () => (await said()).length === 2);
+    await until(() => pool.first.threads.spare() === 1);
+    // Whatever is started from now on is never ready.
+    process.env.TEST_SETUP_HANGS = '1';
+    await rejection(counted({ exit: true }));
+    expect(await counted()).to.equal(1);
   });
 
   it('stops the start at once where that fails, with the file and the reason, but no secret', async () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { SlowedHelpers } from '../../pool/costs.js';
 import type { Job } from '../../pool/group.js';
 import { TwoClasses } from '../../pool/two-classes.js';
 import { PlainFairQueue } from './plain-fair-queue.js';
@@ -32,7 +33,7 @@ interface Pushed {
 
 function freeJob(asker: Job['asker']): Job {
   const threads = { isFree: () => true, refusal: () => undefined };
-  return { asker, task: {}, group: { threads } } as unknown as Job;
+  return { asker, task: {}, group: { threads, slowed: new SlowedHelpers() } } as unknown as Job;
 }
 
 describe('tasks in two classes beside plain queues', () => {

@@ -10,6 +10,7 @@ export function sampleMetrics(options: Partial<MetricsOptions> = {}) {
   const metrics = createMetrics({
     pool: {
       stats: () => ({ running: 0, places: 0, threads: 0 }),
+      slowed: () => [],
       watch: (told) => {
         started = told;
       },

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { type Readiness, ready } from '../../../gateway/pipeline/health.js';
 import type { Answer } from '../../../pool/answer.js';
 
-const sound: Readiness = { engine: 'sharp', keys: 'available', threads: 1, missing: [] };
+const sound: Readiness = { engine: 'sharp', keys: 'available', threads: 1, missing: [], slowed: [] };
 
 async function answer(readiness: Readiness | undefined): Promise<unknown> {
   const ctx = { state: {} as { result?: Answer } };
@@ -25,6 +25,9 @@ describe('/readyz', () => {
       threads: 1,
     });
     expect(await answer({ ...sound, missing: ['text/x'] })).to.deep.include({ missing: ['text/x'] });
+    expect(await answer({ ...sound, slowed: ['text/x'] })).to.deep.include({
+      plugins: { 'text/x': 'one_at_a_time' },
+    });
   });
 
   it('is busy while no thread can take calls, and says what is missing', async () => {
