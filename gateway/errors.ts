@@ -192,7 +192,7 @@ export class GatewayError extends Error {
     const { stackTraceLimit } = Error;
     // Nobody is shown where a call was refused, and to note it costs as much as to check its key.
     if (entry.status < 500 || entry.routine || options.past) Error.stackTraceLimit = 0;
-    super(options.message ?? entry.message, { cause: options.cause });
+    super(options.message ?? onlyProblem(code, options.details) ?? entry.message, { cause: options.cause });
     Error.stackTraceLimit = stackTraceLimit;
     this.name = 'GatewayError';
     this.code = code;
@@ -211,6 +211,17 @@ export class GatewayError extends Error {
     const entry: ErrorEntry = errorTable[this.code];
     return entry.status >= 500 && !entry.routine && !this.isPast;
   }
+}
+
+/** Of input with one thing wrong, what that is: most people read no further than the message. */
+function onlyProblem(code: ErrorCode, details: readonly FieldProblem[] = []): string | undefined {
+  const [only, ...others] = details;
+  return code === 'invalid_input' && only && others.length === 0 ? sentenceOf(only) : undefined;
+}
+
+/** A problem with its field, as people read it: `width must be an integer`. */
+export function sentenceOf({ field, problem }: FieldProblem): string {
+  return `${field === '*' ? 'The input' : field} ${problem}`;
 }
 
 /** The error of input that is not valid: `invalid_input` with each of its problems. */

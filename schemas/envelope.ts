@@ -44,7 +44,13 @@ export const failureSchema = {
       additionalProperties: false,
       properties: {
         code: { type: 'string', examples: ['invalid_input'], pattern: '^[a-z]+(_[a-z]+)*$' },
-        message: { type: 'string', minLength: 1, examples: ['The input is not valid; see details.'] },
+        message: {
+          type: 'string',
+          minLength: 1,
+          description:
+            'What is wrong, for a person; where several problems are in details, that there are some.',
+          examples: ['width must be an integer from 0 to 5000, but is the number 5001'],
+        },
         details: {
           type: 'array',
           description: 'Every problem of the input.',

@@ -11,7 +11,7 @@ import {
 import { describeValue } from './quote.js';
 import { subschemas } from './subschemas.js';
 import { findTag } from './tag.js';
-import { describeProperty } from './vocabulary/describe.js';
+import { describeBriefly } from './vocabulary/describe.js';
 
 /** An error of ajv's with those that an `anyOf` or `oneOf` gathered from its alternatives. */
 export interface ErrorNode {
@@ -43,7 +43,7 @@ export function nestErrors(errors: readonly ErrorObject[], root: JsonSchema): Er
 export function explainAlternatives({ error, inner }: ErrorNode, root: JsonSchema): Explained {
   const { data, params } = error;
   const branches = Array.isArray(error.schema) ? error.schema : [];
-  const forms = describeProperty({ anyOf: branches }, root);
+  const forms = describeBriefly({ anyOf: branches }, root);
   if (params.passingSchemas) return { problem: `must be only one of: ${forms}` };
   const type = typeOfValue(data);
   const ofType = branches.filter((branch) => accepts(branch, type, root));
@@ -59,7 +59,7 @@ export function explainAlternatives({ error, inner }: ErrorNode, root: JsonSchem
     const { [tag.name]: given } = data;
     const chosen = tag.values.findIndex((values) => values.includes(given));
     if (chosen >= 0) return { nodes: errorsOf(ofType[chosen]) };
-    const allowed = describeProperty({ enum: tag.values.flat() });
+    const allowed = describeBriefly({ enum: tag.values.flat() });
     return {
       of: tag.name,
       problem:

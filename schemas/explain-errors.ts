@@ -2,9 +2,9 @@ import type { ErrorObject } from 'ajv';
 import { type ErrorNode, explainAlternatives, nestErrors } from './explain-alternatives.js';
 import { type FieldProblem, toldProblems } from './field-problem.js';
 import { asSchema, choices, isObject, type JsonSchema, unescapePointer } from './json-schema.js';
-import { didYouMean } from './nearest.js';
+import { didYouMean, mostMeant } from './nearest.js';
 import { describeValue, quote } from './quote.js';
-import { anything, describeProperty } from './vocabulary/describe.js';
+import { anything, describeBriefly } from './vocabulary/describe.js';
 
 /** Values that a person sees at a glance; of more, the one that was meant is worth naming. */
 const overseen = 5;
@@ -69,7 +69,7 @@ interface Finding {
 
 /** `must be an integer from 0 to 5000, but is the string "abc"` */
 export function mismatch(schema: unknown, value: unknown, root: JsonSchema = {}): string {
-  return `must be ${describeProperty(asSchema(schema), root)}, but is ${describeValue(value)}`;
+  return `must be ${describeBriefly(asSchema(schema), root)}, but is ${describeValue(value)}`;
 }
 
 function rank(error: ErrorObject): number {
@@ -108,12 +108,12 @@ function problemOf(error: ErrorObject, root: JsonSchema, hint: Hint): string {
       return `is not known here${hint(params.additionalProperty, Object.keys(known))}`;
     case 'minLength':
     case 'maxLength':
-      return `must be ${describeProperty(schema, root)}, but has ${countCharacters(data as string)}`;
+      return `must be ${describeBriefly(schema, root)}, but has ${countCharacters(data as string)}`;
     case 'minItems':
     case 'maxItems':
-      return `must be ${describeProperty(schema, root)}, but has ${(data as unknown[]).length}`;
+      return `must be ${describeBriefly(schema, root)}, but has ${(data as unknown[]).length}`;
     case 'uniqueItems':
-      return `must be ${describeProperty(schema, root)}, but items ${params.j} and ${params.i} are equal`;
+      return `must be ${describeBriefly(schema, root)}, but items ${params.j} and ${params.i} are equal`;
     case 'enum':
       return mismatch(schema, data, root) + hintOfValues(schema.enum, data, hint);
     case 'not':
@@ -139,12 +139,12 @@ function forbidden(schema: JsonSchema, root: JsonSchema): string {
   if (Array.isArray(names) && asksForNames) {
     return `must not have ${names.join(' and ')}${names.length > 1 ? ' together' : ''}`;
   }
-  const form = describeProperty(schema, root);
+  const form = describeBriefly(schema, root);
   return form === anything ? 'is a combination that is not allowed' : `must not be ${form}`;
 }
 
 function required(schema: unknown, root: JsonSchema): string {
-  return isObject(schema) ? `is required: ${describeProperty(schema, root)}` : 'is required';
+  return isObject(schema) ? `is required: ${describeBriefly(schema, root)}` : 'is required';
 }
 
 type Hint = typeof didYouMean;
@@ -152,10 +152,10 @@ type Hint = typeof didYouMean;
 /** `didYouMean` as often as it does not cost too much. */
 function createHint(): Hint {
   let left = mostComparisons;
-  return (name, candidates) => {
+  return (name, candidates, most) => {
     if (left <= 0) return '';
     left -= candidates.length;
-    return didYouMean(name, candidates);
+    return didYouMean(name, candidates, most);
   };
 }
 
@@ -164,6 +164,7 @@ function hintOfValues(values: unknown, data: unknown, hint: Hint): string {
   return hint(
     data,
     values.filter((value) => typeof value === 'string'),
+    mostMeant,
   );
 }
 

@@ -9,6 +9,8 @@ const forTheRest = 0.5;
 const forEachMore = 0.25;
 /** A folder that was left out, or is another one. */
 const forTheFolder = 0.5;
+/** Of two candidates that differ by less than this, either may be meant. */
+const hardlyFarther = 0.4;
 
 /**
  * The candidate that `name` is most likely meant for, or undefined where none is near. In this order of trust: the same
@@ -18,25 +20,34 @@ const forTheFolder = 0.5;
  * Own code around the package's distance, which knows nothing of words left out, paths and languages.
  */
 export function nearest(name: string, candidates: readonly string[]): string | undefined {
-  if (name.length === 0 || name.length > longest) return undefined;
-  const wanted = name.toLowerCase();
-  let best: string | undefined;
-  let least = Number.POSITIVE_INFINITY;
-  for (const candidate of candidates) {
-    if (candidate.length > longest) continue;
-    const far = farness(wanted, candidate.toLowerCase());
-    if (far < least) {
-      least = far;
-      best = candidate;
-    }
-  }
-  return best;
+  return nearestFew(name, candidates, 1)[0];
 }
 
-/** `; did you mean "x"?`, or nothing where no candidate is near. */
-export function didYouMean(name: string, candidates: readonly string[]): string {
-  const found = nearest(name, candidates);
-  return found === undefined ? '' : `; did you mean "${found}"?`;
+/** The same and those that are hardly farther, `most` in all. */
+function nearestFew(name: string, candidates: readonly string[], most: number): string[] {
+  if (name.length === 0 || name.length > longest) return [];
+  const wanted = name.toLowerCase();
+  let near: { candidate: string; far: number }[] = [];
+  let least = Number.POSITIVE_INFINITY;
+  for (const candidate of candidates) {
+    const far = candidate.length > longest ? least + 1 : farness(wanted, candidate.toLowerCase());
+    if (far >= least + hardlyFarther) continue;
+    least = Math.min(least, far);
+    near.push({ candidate, far });
+  }
+  near = near.filter(({ far }) => far < least + hardlyFarther).sort((one, other) => one.far - other.far);
+  return near.slice(0, most).map(({ candidate }) => candidate);
+}
+
+/** Values that are suggested at most where one of many was meant. */
+export const mostMeant = 3;
+
+const anyOf = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+
+/** `; did you mean "x"?`, with as many that are about as near, or nothing where no candidate is near. */
+export function didYouMean(name: string, candidates: readonly string[], most = 1): string {
+  const found = nearestFew(name, candidates, most);
+  return found.length === 0 ? '' : `; did you mean ${anyOf.format(found.map((each) => `"${each}"`))}?`;
 }
 
 /** How far a name is from what is known, in changed letters; infinite where nobody would see a likeness. */

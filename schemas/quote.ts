@@ -41,3 +41,20 @@ export function describeValue(value: unknown): string {
   if (typeof value === 'undefined') return 'missing';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
+
+/** Of more values than `over`, how many are listed. */
+export interface Listing {
+  over: number;
+  shown: number;
+}
+
+/** In documentation, where people look for all of them. */
+export const everything: Listing = { over: 100, shown: 100 };
+/** In messages, which suggest the value that was meant: people do not read through dozens of others. */
+export const briefly: Listing = { over: 12, shown: 5 };
+
+/** Values in a row; of very many the first, and how many more there are. */
+export function list(values: readonly string[], between: string, { over, shown }: Listing): string {
+  if (values.length <= over) return values.join(between);
+  return `${values.slice(0, shown).join(between)} and ${values.length - shown} more`;
+}

@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.js';
+import { GatewayError, inputError } from '../errors.js';
 import { rotationSchema } from '../keys/schemas.js';
 
 const longestGrace = rotationSchema.properties.grace_seconds.maximum / 86_400;
@@ -27,5 +27,6 @@ export function asTyped(error: unknown, json: boolean): unknown {
       problem: hint === undefined ? problem : `${problem}; ${hint}`,
     };
   });
+  if (error.code === 'invalid_input') return inputError(details, error);
   return new GatewayError(error.code, { message: error.message, details, cause: error });
 }

@@ -1,6 +1,6 @@
 import { mismatch } from '../explain-errors.js';
 import { followReference, type JsonSchema } from '../json-schema.js';
-import { describeProperty } from '../vocabulary/describe.js';
+import { describeBriefly } from '../vocabulary/describe.js';
 import { type Copied, copyJson } from './copy.js';
 import { formsOf } from './forms.js';
 
@@ -14,12 +14,12 @@ export function copyParameter(declared: JsonSchema, value: unknown, root: JsonSc
   const { maxLength, maxItems } = schema;
   // A plugin's `pattern` must not get to see what its `maxLength` refuses: ajv tries them all.
   if (typeof value === 'string' && typeof maxLength === 'number' && value.length > 2 * maxLength) {
-    const problem = `must be ${describeProperty(schema, root)}, but has more than ${2 * maxLength} characters`;
+    const problem = `must be ${describeBriefly(schema, root)}, but has more than ${2 * maxLength} characters`;
     return { ok: false, problem };
   }
   if (Array.isArray(value) && typeof maxItems === 'number' && value.length > maxItems) {
     // Nor its `uniqueItems`, which compares each with each.
-    return { ok: false, problem: `must be ${describeProperty(schema, root)}, but has ${value.length}` };
+    return { ok: false, problem: `must be ${describeBriefly(schema, root)}, but has ${value.length}` };
   }
   return copyJson(value, typeof maxItems === 'number' ? maxItems : 0);
 }

@@ -1,15 +1,15 @@
-import { didYouMean } from '../nearest.js';
-import { describeValue } from '../quote.js';
+import { didYouMean, mostMeant } from '../nearest.js';
+import { briefly, describeValue, list } from '../quote.js';
 import { normalisingKeyword } from './keyword.js';
 
-type Choices = Record<string, string[]>;
+/** Names with their aliases. */
+export type Choices = Record<string, string[]>;
 
-/** What a `choice` allows, e.g. `one of png, jpg (or jpeg), webp`. */
-export function choiceForm(choices: Choices): string {
-  const names = Object.entries(choices).map(([name, aliases]) =>
+/** What a `choice` allows, each name with its aliases: `png`, `jpg (or jpeg)`. */
+export function choiceNames(choices: Choices): string[] {
+  return Object.entries(choices).map(([name, aliases]) =>
     aliases.length > 0 ? `${name} (or ${aliases.join(', ')})` : name,
   );
-  return `one of ${names.join(', ')}`;
 }
 
 /**
@@ -27,12 +27,12 @@ export const choiceKeyword = normalisingKeyword({
   prepare(setting) {
     const choices = setting as Choices;
     const bySpelling = spellings(choices);
-    const form = choiceForm(choices);
+    const form = `one of ${list(choiceNames(choices), ', ', briefly)}`;
     return (value) => {
       const text = value as string;
       const name = bySpelling.get(text.toLowerCase());
       if (name !== undefined) return { ok: true, value: name };
-      const hint = () => didYouMean(text, [...bySpelling.keys()]);
+      const hint = () => didYouMean(text, [...bySpelling.keys()], mostMeant);
       return { ok: false, problem: `must be ${form}, but is ${describeValue(text)}`, hint };
     };
   },

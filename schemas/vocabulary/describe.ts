@@ -1,7 +1,7 @@
 import { asSchema, followReference, isObject, type JsonSchema, typesOf } from '../json-schema.js';
-import { quote } from '../quote.js';
+import { briefly, everything, type Listing, list, quote } from '../quote.js';
 import { findTag } from '../tag.js';
-import { choiceForm } from './choice.js';
+import { type Choices, choiceNames } from './choice.js';
 import { colorFormOf } from './color.js';
 import { dayForm } from './day.js';
 import { fractionForm } from './fraction.js';
@@ -12,21 +12,28 @@ import { isMeasure, measureForm } from './measure.js';
 /** What is said of a schema that says nothing that could be put in words. */
 export const anything = 'a value that its schema allows';
 
-/** Values that are listed at most: past these nobody reads on, and a call with many mistakes would be answered megabytes. */
-const mostListed = 100;
-
 /**
  * What a schema allows, as a noun for messages and documentation: `an integer from 0 to 5000`, `one of png, jpg, webp`,
  * `true or false`, `a list of at most 100 items, each a string`.
  */
 export function describeProperty(described: JsonSchema, root: JsonSchema = {}): string {
-  return describe(described, root, []);
+  return describe(described, root, { around: [], listing: everything });
 }
 
-/** `around` are the schemas that this one stands in: one that holds itself is described once. */
-function describe(described: JsonSchema, root: JsonSchema, around: readonly JsonSchema[]): string {
+/** The same for a message: of many values only some. */
+export function describeBriefly(described: JsonSchema, root: JsonSchema = {}): string {
+  return describe(described, root, { around: [], listing: briefly });
+}
+
+interface Place {
+  /** The schemas that this one stands in: one that holds itself is described once. */
+  around: readonly JsonSchema[];
+  listing: Listing;
+}
+
+function describe(described: JsonSchema, root: JsonSchema, { around, listing }: Place): string {
   const schema = followReference(described, root);
-  const inside = [...around, schema];
+  const inside = { around: [...around, schema], listing };
   if (typeof schema.form === 'string') return schema.form;
   const color = colorFormOf(schema.color);
   if (color !== undefined) return color;
@@ -35,37 +42,29 @@ function describe(described: JsonSchema, root: JsonSchema, around: readonly Json
   if (schema.future === true) return futureForm;
   if (schema.day === true) return dayForm;
   if (typeof schema.line === 'number') return lineForm(schema.line);
-  if (isObject(schema.choice)) return choiceForm(schema.choice as Record<string, string[]>);
+  if (isObject(schema.choice)) return `one of ${list(choiceNames(schema.choice as Choices), ', ', listing)}`;
   if ('const' in schema) return literal(schema.const);
-  if (Array.isArray(schema.enum)) return `one of ${listed(schema.enum, ', ')}`;
+  if (Array.isArray(schema.enum)) return `one of ${list(schema.enum.map(literal), ', ', listing)}`;
   const branches = [schema.anyOf, schema.oneOf].find((each) => Array.isArray(each));
   const types = typesOf({ type: schema.type });
   const areObjects = types.every((type) => type === 'object');
   const tag = branches && areObjects ? findTag(branches, schema, root) : undefined;
-  if (tag !== undefined) return `an object with ${tag.name} ${listed(tag.values.flat(), ' or ')}`;
+  if (tag !== undefined)
+    return `an object with ${tag.name} ${list(tag.values.flat().map(literal), ' or ', listing)}`;
   if (types.length > 0) return alternatives(types.map((type) => describeType(type, schema, root, inside)));
   if (branches === undefined) return anything;
   return alternatives(branches.map((each) => describeAlternative(asSchema(each), root, inside)));
 }
 
 /** Objects, beside each other, differ in what they must have. */
-function describeAlternative(
-  alternative: JsonSchema,
-  root: JsonSchema,
-  around: readonly JsonSchema[],
-): string {
+function describeAlternative(alternative: JsonSchema, root: JsonSchema, place: Place): string {
   const schema = followReference(alternative, root);
-  const form = describe(schema, root, around);
+  const form = describe(schema, root, place);
   const names = Array.isArray(schema.required) ? schema.required : Object.keys(asSchema(schema.properties));
   return form === 'an object' && names.length > 0 ? `an object with ${names.join(' and ')}` : form;
 }
 
-function describeType(
-  type: string,
-  schema: JsonSchema,
-  root: JsonSchema,
-  around: readonly JsonSchema[],
-): string {
+function describeType(type: string, schema: JsonSchema, root: JsonSchema, place: Place): string {
   switch (type) {
     case 'integer':
       return `an integer${range(schema)}`;
@@ -76,7 +75,7 @@ function describeType(
     case 'string':
       return describeString(schema);
     case 'array':
-      return describeList(schema, root, around);
+      return describeList(schema, root, place);
     case 'object':
       return 'an object';
     default:
@@ -99,10 +98,10 @@ function describePattern({ pattern, description }: JsonSchema): string {
     : ` that matches ${pattern}`;
 }
 
-function describeList(schema: JsonSchema, root: JsonSchema, around: readonly JsonSchema[]): string {
+function describeList(schema: JsonSchema, root: JsonSchema, place: Place): string {
   const unique = schema.uniqueItems === true ? ', all different' : '';
-  const isKnown = isObject(schema.items) && !around.includes(followReference(schema.items, root));
-  const items = isKnown ? `, each ${describe(asSchema(schema.items), root, around)}` : '';
+  const isKnown = isObject(schema.items) && !place.around.includes(followReference(schema.items, root));
+  const items = isKnown ? `, each ${describe(asSchema(schema.items), root, place)}` : '';
   return `a list${size(schema.minItems, schema.maxItems, 'item')}${unique}${items}`;
 }
 
@@ -133,11 +132,6 @@ function range(schema: JsonSchema): string {
 
 function alternatives(forms: string[]): string {
   return [...new Set(forms)].join(' or ');
-}
-
-function listed(values: readonly unknown[], between: string): string {
-  const shown = values.slice(0, mostListed).map(literal).join(between);
-  return values.length > mostListed ? `${shown} and ${values.length - mostListed} more` : shown;
 }
 
 function literal(value: unknown): string {

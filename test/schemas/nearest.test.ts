@@ -67,10 +67,21 @@ describe('nearest', () => {
       ['zh', 'zho'],
       ['pt_BR', 'por'],
       ['english', 'eng'],
+      ['German', 'deu'],
+      ['ger', 'deu'],
+      ['chi', 'zho'],
     ] as const) {
       expect(nearest(said, lists), said).to.equal(meant);
     }
     expect(nearest('xx', lists)).to.equal(undefined);
+  });
+
+  it('suggests several where each may be meant, the nearest first, and one where it is nearest by far', () => {
+    const cities = ['Bern', 'Berlin', 'Bergen', 'Oslo', 'Berne'];
+    expect(didYouMean('bergn', cities, 3)).to.equal('; did you mean "Bern" or "Bergen"?');
+    expect(didYouMean('ber', cities, 3)).to.equal('; did you mean "Bern", "Berne" or "Berlin"?');
+    expect(didYouMean('ber', cities)).to.equal('; did you mean "Bern"?');
+    expect(didYouMean('OSLO', cities, 3)).to.equal('; did you mean "Oslo"?');
   });
 
   it('takes the one that less is missing of', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type ErrorCode, errorTable, GatewayError } from '../../../gateway/errors.js';
+import { type ErrorCode, errorTable, GatewayError, inputError } from '../../../gateway/errors.js';
 import { readHandlerError, toGatewayError } from '../../../gateway/http/read-error.js';
 import { ImageError } from '../../../pool/image/engine.js';
 import { PoolError } from '../../../pool/pool-error.js';
@@ -46,6 +46,33 @@ describe('what was thrown in the gateway', () => {
     ]) {
       expect(toGatewayError(thrown)).to.include({ code: 'internal', cause: thrown });
     }
+  });
+});
+
+describe('the message of an error', () => {
+  const width = { field: 'width', problem: 'must be an integer from 0 to 5000, but is 7.5' };
+  const color = { field: 'color', problem: 'is required' };
+
+  it('is the problem where there is one, and that there are some where there are several', () => {
+    expect(inputError([width]).message).to.equal('width must be an integer from 0 to 5000, but is 7.5');
+    expect(inputError([width, color]).message).to.equal(errorTable.invalid_input.message);
+    expect(readHandlerError({ code: 'invalid_input', details: [color] }).message).to.equal(
+      'color is required',
+    );
+  });
+
+  it('names the input where its one problem is of no field', () => {
+    const problem = 'must not have a and b together';
+    expect(inputError([{ field: '*', problem }]).message).to.equal(`The input ${problem}`);
+  });
+
+  it('is what the thrower says of it, and what the table says of any other code', () => {
+    expect(new GatewayError('invalid_input', { message: 'Own words.', details: [width] }).message).to.equal(
+      'Own words.',
+    );
+    expect(new GatewayError('source_refused', { details: [width] }).message).to.equal(
+      errorTable.source_refused.message,
+    );
   });
 });
 

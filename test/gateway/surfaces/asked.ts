@@ -15,7 +15,7 @@ export type Outcome =
   /** In base64. */
   | { file: string }
   /** Each problem as `field problem`; of what is no problem of a field, its message. */
-  | { code: string; problems: string[] };
+  | { code: string; message: string; problems: string[] };
 
 /** How a surface takes files: sent, named by a url, or by a path. */
 export type Takes = 'upload' | 'url' | 'path';
@@ -34,7 +34,8 @@ export interface Failure {
 }
 
 export function failed({ code, message, details }: Failure): Outcome {
-  return { code, problems: details?.map(({ field, problem }) => `${field} ${problem}`) ?? [message] };
+  const problems = details?.map(({ field, problem }) => `${field} ${problem}`) ?? [message];
+  return { code, message, problems };
 }
 
 export function fileOf(bytes: Uint8Array): Outcome {

@@ -23,7 +23,7 @@ function outcomeOf({ isError, structuredContent, content }: CallToolResult): Out
     // Whom to ask and when to come again stand elsewhere over HTTP.
     const problems = lines.filter((line) => !/^(?:Request|Try again) /.test(line));
     const [, code = '', message = ''] = /^(\w+): (.*)$/.exec(head) ?? [];
-    return problems.length > 0 ? { code, problems } : failed({ code, message });
+    return problems.length > 0 ? { code, message, problems } : failed({ code, message });
   }
   // What stands for a file is no data.
   if (isObject(structuredContent) && !('file' in structuredContent)) return { data: structuredContent };

@@ -49,4 +49,31 @@ describe('hints', () => {
     expect(told.filter((problem) => problem.includes('did you mean'))).to.have.length(3);
     expect(told.join('').length).to.be.below(150_000);
   });
+
+  it('stand in the place of dozens of values, wherever in the input these are', () => {
+    const values = Array.from({ length: 60 }, (_, at) => `value-${at}`);
+    const choice = Object.fromEntries(values.map((value) => [value, []]));
+    const some = 'one of value-0, value-1, value-2, value-3, value-4 and 55 more';
+    const given = (property: JsonSchema, value: unknown) =>
+      problems({ required: ['a'], properties: { a: property } }, value === undefined ? {} : { a: value });
+    for (const property of [{ enum: values }, { type: 'string', choice }] as JsonSchema[]) {
+      expect(given(property, 'value59')).to.deep.equal([
+        `a must be ${some}, but is the string "value59"; did you mean "value-59"?`,
+      ]);
+    }
+    const property = { type: 'string', enum: values };
+    expect(given(property, 7)).to.deep.equal([`a must be ${some}, but is the number 7`]);
+    expect(given(property, null)).to.deep.equal([`a must be ${some}, but is null`]);
+    expect(given(property, undefined)).to.deep.equal([`a is required: ${some}`]);
+    expect(given({ type: 'array', items: property }, ['x'])).to.deep.equal([
+      `a.0 must be ${some}, but is the string "x"`,
+    ]);
+  });
+
+  it('are not needed where a person sees all values', () => {
+    const values = Array.from({ length: 12 }, (_, at) => `v${at}`);
+    expect(problems({ properties: { a: { enum: values } } }, { a: 'x' })).to.deep.equal([
+      `a must be one of ${values.join(', ')}, but is the string "x"`,
+    ]);
+  });
 });

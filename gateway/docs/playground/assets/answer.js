@@ -91,7 +91,8 @@ async function readJson(bytes) {
 function errorViews(envelope) {
   const { message, details = [] } = envelope.error;
   const problems = details.map(({ field, problem }) => el('li', {}, el('code', {}, field), ` ${problem}`));
-  const list = problems.length > 0 ? [el('ul', {}, ...problems)] : [];
+  // One alone is the message.
+  const list = problems.length > 1 ? [el('ul', {}, ...problems)] : [];
   return [el('div', { class: 'notice bad' }, el('p', {}, message), ...list), raw(envelope)];
 }
 
