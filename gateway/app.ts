@@ -12,6 +12,7 @@ import type { Helper } from './helpers/registry.js';
 import type { MultipartLimits } from './http/body/multipart.js';
 import type { Arrivals } from './http/flow/arrivals.js';
 import type { Departures } from './http/flow/departures.js';
+import { requireRoom, strangers } from './http/flow/pieces.js';
 import type { Phase } from './http/server/lifecycle.js';
 import { type JobRoute, jobRoutes, jobsPath } from './jobs/api/routes.js';
 import type { Jobs } from './jobs/jobs.js';
@@ -131,7 +132,13 @@ function createRouter(
   }
   router.all(toolsPath, agents);
   for (const { path, method, handle } of jobs) router.register(path, [method], handle);
-  for (const { path, methods, handle } of parts.docs) router.register(path, [...methods], handle);
+  const roomForPages: CallMiddleware = (_, next) => {
+    requireRoom(parts.departures, strangers);
+    return next();
+  };
+  for (const { path, methods, handle } of parts.docs) {
+    router.register(path, [...methods], [roomForPages, handle]);
+  }
   return router;
 }
 

@@ -137,6 +137,7 @@ async function compose(
       signing,
       usage,
       jobs: jobs.jobs,
+      departures,
       metrics,
       registry,
       pool,

@@ -85,6 +85,7 @@ export async function sendAsset(ctx: Context, asset: Asset, cacheControl: string
   }
   if (encoding !== undefined) ctx.set('content-encoding', encoding);
   ctx.body = encoding === undefined ? asset.body : await compress(asset, encoding);
+  ctx.state.sharedBody = true;
 }
 
 function encodingFor(ctx: Context, { body, type }: Asset): Encoding | undefined {

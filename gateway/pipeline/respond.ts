@@ -4,7 +4,15 @@ import { GatewayError } from '../errors.js';
 import { envelopeType, failure, type Meta, successFrame, successText } from '../http/envelope.js';
 import { prepareErrorAnswer } from '../http/error-answer.js';
 import type { Departures } from '../http/flow/departures.js';
-import { pieceBytes, type StoredBytes, sendInPieces, sendStored, stretchBytes } from '../http/flow/pieces.js';
+import {
+  pieceBytes,
+  type StoredBytes,
+  sendBody,
+  sendStored,
+  strangers,
+  stretchBytes,
+  unread,
+} from '../http/flow/pieces.js';
 import type { CallContext, CallMiddleware, CallState } from './state.js';
 
 /** Says of an error more to those who may know it. */
@@ -26,6 +34,8 @@ export function respond(departures: Departures, tell: FaultTeller): CallMiddlewa
       const { result } = ctx.state;
       if (result === undefined) {
         if (ctx.status === 404 && ctx.body == null) throw new GatewayError('not_found');
+        const { body } = ctx;
+        if (typeof body === 'string' || Buffer.isBuffer(body)) send(ctx, body);
         return;
       }
       if (result.kind === 'bytes' && ctx.state.unchanged) sendUnchanged(ctx, result.headers);
@@ -98,30 +108,15 @@ export function respond(departures: Departures, tell: FaultTeller): CallMiddlewa
     });
   }
 
-  /** Text goes out in one piece with the head, which bytes do not. */
   function send(ctx: CallContext, body: Buffer | string): void {
-    const { res, state } = ctx;
-    const tenant = tenantOf(state);
+    const { state } = ctx;
     setAll(ctx);
-    if (body.length <= pieceBytes) {
-      departures.trackSmall(res, tenant, body.length);
-      ctx.body = body;
-      return;
-    }
-    const whole = typeof body === 'string' ? Buffer.from(body) : body;
-    const { sent } = departures.track(res, tenant, whole.length);
-    ctx.body = whole;
-    // What has no body, or nobody to take it, Koa ends.
-    if (ctx.method === 'HEAD' || !ctx.writable) return;
-    ctx.respond = false;
-    sendInPieces(res, whole, sent);
+    sendBody(ctx, body, { departures, requester: tenantOf(state), shared: state.sharedBody });
   }
 }
 
-const unread = 'Too many answers are on their way to clients that have not read them yet.';
-
 function tenantOf({ caller }: CallState): string {
-  return caller?.tenant.id ?? '';
+  return caller?.tenant.id ?? strangers;
 }
 
 function setAll({ res, state }: CallContext): void {

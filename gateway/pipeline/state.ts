@@ -34,6 +34,8 @@ export interface CallState {
   unchanged?: true;
   /** Milliseconds spent on the call's tasks: in a worker, or here where they were short. */
   taskMs: number;
+  /** Set where the body of the answer is one that everybody gets: a page or one of its files. */
+  sharedBody?: true;
   /** Absent where the answer is none of data: an error, or OPTIONS. */
   result?: Answer;
   /** Where the bytes of `result` lie, which holds none then: they are read as the client takes them, and not for HEAD. */

@@ -12,7 +12,7 @@ import { createSite, type Site } from './site.js';
 import { issueFormToken } from './stages/form-guard.js';
 import { observe } from './stages/observe.js';
 import { checkHost, protect } from './stages/protect.js';
-import { respond } from './stages/respond.js';
+import { refuseUnread, respond } from './stages/respond.js';
 import { serve } from './stages/serve.js';
 import { findVisitor } from './stages/visitor.js';
 import type { SiteContext, SiteStage, SiteState } from './state.js';
@@ -38,6 +38,7 @@ export async function createSiteApp(options: SiteOptions): Promise<Koa<SiteState
   app.use(forPages(findVisitor(site.signIn, site.people)));
   app.use(forPages(issueFormToken(site)));
   app.use(forApi(authorize(options.operatorToken)));
+  app.use(refuseUnread(site));
   app.use(router.routes());
   app.use(async function refuse(ctx) {
     answerUnrouted(ctx as SiteContext);

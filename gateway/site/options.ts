@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Departures } from '../http/flow/departures.js';
 import type { Jobs } from '../jobs/jobs.js';
 import type { KeyAdmin } from '../keys/admin.js';
 import type { KeyStore } from '../keys/store.js';
@@ -62,6 +63,8 @@ export interface SiteOptions {
   oidc?: OidcOptions | undefined;
   /** How many proxies in front of the site write `X-Forwarded-For`; 0 by default: the header is not believed. */
   proxies?: number | undefined;
+  /** What bounds the answers that are on their way. */
+  outbound: Departures;
   /** Wall clock, ms. */
   now?: (() => number) | undefined;
 }

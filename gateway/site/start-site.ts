@@ -4,6 +4,7 @@ import type { Closers } from '../closers.js';
 import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
 import type { Registry } from '../helpers/registry.js';
+import type { Departures } from '../http/flow/departures.js';
 import { isLoopbackHost } from '../http/loopback.js';
 import { closeServer } from '../http/server/close-server.js';
 import type { Lifecycle } from '../http/server/lifecycle.js';
@@ -32,6 +33,8 @@ export interface SiteStart extends HealthSources {
   signing: SigningSecrets;
   usage: UsageMeter;
   jobs: Jobs;
+  /** What bounds the answers of both ports. */
+  departures: Departures;
   metrics: Metrics;
   registry: Registry;
   /** Where the API listens. */
@@ -64,6 +67,7 @@ export async function startSite(start: SiteStart): Promise<StartedSite> {
     database: siteDatabase,
     usage: (tenant, query) => usage.usage(tenant, query),
     jobs: start.jobs,
+    outbound: start.departures,
     operatorToken: config.operatorToken,
     baseUrl,
     apiUrl: new URL(config.apiUrl ?? start.apiUrl).origin,

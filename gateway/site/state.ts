@@ -19,6 +19,8 @@ export interface SiteState {
   visitor: Visitor;
   /** form-guard: what a form on this page has to carry. */
   formToken: string;
+  /** Set where the body of the answer is one that everybody gets: a file of the pages. */
+  sharedBody?: true;
   /** For the log: the route's pattern, as a path may hold an invitation's token. */
   route: string;
   /** For the log: the tenant whose page it is, by name. */

@@ -69,8 +69,11 @@ export function createDepartures({ bytes: most, onRoom, now = monotonic }: Depar
   const unsent = new TenantSums();
   const open = new Set<Entry>();
   const giveUp = goRound(open, {
-    isOver: ({ pace, since, waiting }, time) =>
-      !waiting && (pace.left(time) <= 0 || time - since > longestMs),
+    isOver({ response, pace, since, waiting }, time) {
+      // An answer that waits for the one before it on its connection has not been offered to its client yet.
+      if (waiting || response.socket === null) return false;
+      return pace.left(time) <= 0 || time - since > longestMs;
+    },
     end: ({ response }) => void response.destroy(),
   });
   const ticks = setInterval(() => giveUp(now()), tickMs).unref();
@@ -88,6 +91,12 @@ export function createDepartures({ bytes: most, onRoom, now = monotonic }: Depar
     const entry: Entry = { response, since, pace: new Pace(pace, since), waiting: false };
     unsent.add(tenant, bytes);
     open.add(entry);
+    if (response.socket === null) {
+      response.once('socket', () => {
+        entry.since = now();
+        entry.pace = new Pace(pace, entry.since);
+      });
+    }
     response.once('close', () => {
       open.delete(entry);
       unsent.add(tenant, -bytes);

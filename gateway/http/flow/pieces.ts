@@ -1,11 +1,47 @@
 import type { ServerResponse } from 'node:http';
-import type { Departure } from './departures.js';
+import type { Context } from 'koa';
+import { GatewayError } from '../../errors.js';
+import type { Departure, Departures } from './departures.js';
 
 /** Bytes handed to the connection at a time. */
 export const pieceBytes = 64 * 1024;
 
 /** Bytes handed over in one turn of the event loop, should a client take them as fast as they come. */
 const turnBytes = 16 * pieceBytes;
+
+/** Who has an answer: a tenant, somebody on the key site, or `strangers` together, who need no key for it. */
+export const strangers = '';
+
+/** Throws `busy` where this requester has left so much unread that a page for them has to wait. */
+export function requireRoom(departures: Departures, requester: string): void {
+  if (departures.backlog(requester)) throw new GatewayError('busy', { message: unread });
+}
+
+/** Why no answer is begun for who has left too many. */
+export const unread = 'Too many answers are on their way to clients that have not read them yet.';
+
+/**
+ * Sends a body as Koa would, but within the outbound budget: it counts against the requester until the client has read it, a body that
+ * is `shared` by all who ask for it as no more than the piece on its way. What is larger than a piece goes out in pieces.
+ */
+export function sendBody(
+  ctx: Pick<Context, 'body' | 'method' | 'res' | 'respond' | 'writable'>,
+  body: Buffer | string,
+  { departures, requester, shared }: { departures: Departures; requester: string; shared?: true | undefined },
+): void {
+  if (body.length <= pieceBytes) {
+    departures.trackSmall(ctx.res, requester, body.length);
+    ctx.body = body;
+    return;
+  }
+  const whole = typeof body === 'string' ? Buffer.from(body) : body;
+  ctx.body = whole;
+  // Koa ends what has no body, or no client any more.
+  if (ctx.method === 'HEAD' || !ctx.writable) return;
+  const { sent } = departures.track(ctx.res, requester, shared ? pieceBytes : whole.length);
+  ctx.respond = false;
+  sendInPieces(ctx.res, whole, sent);
+}
 
 /**
  * Sends bytes as the body of an answer, in pieces, each when the one before has been taken: of a whole buffer the connection tells

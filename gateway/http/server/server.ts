@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { hasOneHost } from './host-header.js';
 import type { Lifecycle } from './lifecycle.js';
@@ -29,8 +29,10 @@ export function createHttpServer(lifecycle: Lifecycle, listener: RequestListener
   const linger = createLinger(server);
   const unused = closeUnusedConnections(server);
   const serve = takeTurns(listener);
+  const closeWithSocket = createQueuedCloser();
   const answer = linger.wrap((request, response) => {
     unused.delete(request.socket);
+    if (response.socket === null) closeWithSocket(response, request.socket);
     const target = originForm(request.url ?? '');
     if (target === undefined || !hasOneHost(request)) {
       const { status, headers, body } = refusal('bad_request');
@@ -52,4 +54,32 @@ export function createHttpServer(lifecycle: Lifecycle, listener: RequestListener
   server.on('connect', (_, socket: Socket) => refuseSocket(linger, socket, 'method_not_allowed'));
   server.on('clientError', createFaultAnswer(linger));
   return server;
+}
+
+/**
+ * Closes the answers of pipelined requests together with their connection. Node does so only for the one that it is sending: the others
+ * would never end, and what is counted until then would be counted for ever.
+ */
+function createQueuedCloser(): (response: ServerResponse, socket: Socket) => void {
+  const queued = new WeakMap<Socket, Set<ServerResponse>>();
+
+  function queueOf(socket: Socket): Set<ServerResponse> {
+    const known = queued.get(socket);
+    if (known) return known;
+    const responses = new Set<ServerResponse>();
+    queued.set(socket, responses);
+    socket.once('close', () => {
+      for (const response of responses) {
+        if (response.socket !== null) continue;
+        response.destroy();
+        response.emit('close');
+      }
+    });
+    return responses;
+  }
+
+  return function closeWithSocket(response, socket) {
+    const responses = queueOf(socket).add(response);
+    response.once('close', () => responses.delete(response));
+  };
 }

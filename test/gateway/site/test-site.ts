@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
+import { createDepartures } from '../../../gateway/http/flow/departures.js';
 import { createKeyAdmin, type KeyAdmin } from '../../../gateway/keys/admin.js';
 import { createKeyVerifier, type KeyVerifier } from '../../../gateway/keys/verifier.js';
 import { type Credentials, createFirstOperator } from '../../../gateway/site/accounts/first-operator.js';
@@ -59,6 +60,7 @@ export async function openTestSite(
   const server: Server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const outbound = createDepartures({ bytes: 2 ** 28, onRoom: () => undefined });
   const admin = createKeyAdmin({ store, signing, services: () => services.map(({ id }) => id) });
   const app = await createSiteApp({
     admin,
@@ -80,6 +82,7 @@ export async function openTestSite(
     ],
     logger: pino({ level: 'trace' }, { write: (line: string) => logs.push(line) }),
     secureCookies: false,
+    outbound,
     ...changes,
   });
   server.on('request', app.callback());
@@ -97,6 +100,7 @@ export async function openTestSite(
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
+      outbound.close();
       await verifier.close();
       await connect.handle.destroy();
       await database.drop();

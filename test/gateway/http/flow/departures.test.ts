@@ -7,6 +7,8 @@ import { until } from '../../../until.js';
 /** A response as far as departures know one. */
 class Response extends EventEmitter {
   destroyed = false;
+  /** Null where the answer to an earlier request of the connection is still under way. */
+  socket: object | null = {};
   writableFinished = false;
   destroy(): void {
     this.destroyed = true;
@@ -93,6 +95,22 @@ describe('departures', () => {
     expect([waiting.response.destroyed, next.response.destroyed]).to.deep.equal([false, false]);
     now = 18_003;
     await until(() => waiting.response.destroyed);
+  });
+
+  it('wait as long as it takes for the answer before them on their connection', async () => {
+    const [first, queued] = [send('a', 100), new Response()];
+    queued.socket = null;
+    departures.track(queued as unknown as ServerResponse, 'a', 100);
+    now = 9001;
+    await until(() => first.response.destroyed);
+    expect(queued.destroyed).to.equal(false);
+    queued.socket = {};
+    queued.emit('socket');
+    now = 18_001;
+    const second = send('a', 100);
+    now = 18_003;
+    await until(() => queued.destroyed);
+    expect(second.response.destroyed).to.equal(false);
   });
 
   it('are given up after two minutes, however well they go', async () => {

@@ -1,0 +1,137 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { expect } from 'chai';
+import Koa from 'koa';
+import { makeAsset, sendAsset } from '../../gateway/http/assets.js';
+import { Ending } from '../../gateway/http/ending.js';
+import { createDepartures, type Departures } from '../../gateway/http/flow/departures.js';
+import { pieceBytes } from '../../gateway/http/flow/pieces.js';
+import { respond } from '../../gateway/pipeline/respond.js';
+import { newCallState } from '../../gateway/pipeline/state.js';
+import { tellNoMore } from '../../gateway/pipeline/tell-fault.js';
+import { until } from '../until.js';
+import { gauge, operatorToken } from './gate.js';
+import { startTestGateway, type TestGateway } from './harness.js';
+import { open } from './raw-client.js';
+import { openTestSite, operatorToken as siteToken } from './site/test-site.js';
+
+/** Asks for a path so many times on one connection and reads nothing. */
+function askAndRest(url: string, path: string, { times = 1, head = '' } = {}): Socket {
+  const socket = open(url).pause();
+  socket.on('error', () => undefined);
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${head}\r\n`.repeat(times));
+  return socket;
+}
+
+async function assetOf(url: string, page: string, pattern: RegExp): Promise<string> {
+  const [path] = pattern.exec(await (await fetch(new URL(page, url))).text()) ?? [];
+  if (path === undefined) throw new Error(`no ${pattern} in ${page}`);
+  return path;
+}
+
+describe('pages that are asked for and not read', () => {
+  let gateway: TestGateway;
+  const sockets: Socket[] = [];
+  before(async () => {
+    gateway = await startTestGateway({ HELPER_OPERATOR_TOKEN: operatorToken });
+  });
+  after(async () => {
+    for (const socket of sockets) socket.destroy();
+    await gateway.close();
+  });
+
+  it('count on both ports as any answer does, until their client has gone', async () => {
+    const { url, connectUrl } = gateway.gateway;
+    const unread = () => gauge(connectUrl, 'output_bytes');
+    const script = await assetOf(url, '/docs', /\/docs\/assets\/[^"]*swagger-ui-bundle\.js/);
+    const style = await assetOf(connectUrl, '/sign-in', /\/assets\/[^"]*site\.css/);
+    for (const [base, path, times] of [
+      [url, script, 30],
+      [url, '/openapi.json', 300],
+      [connectUrl, style, 2000],
+    ] as const) {
+      const socket = askAndRest(base, path, { times });
+      sockets.push(socket);
+      expect(await until(unread), path).to.be.above(0);
+      socket.destroy();
+      await until(async () => (await unread()) === 0);
+    }
+  });
+});
+
+describe('a page within the outbound budget', () => {
+  const large = makeAsset(Buffer.alloc(64 * 1024 * 1024, 'x'), 'image/png');
+  let now: number;
+  let departures: Departures;
+  let socket: Socket | undefined;
+  beforeEach(() => {
+    now = 0;
+    departures = createDepartures({ bytes: 4 * pieceBytes, onRoom: () => undefined, now: () => now });
+  });
+  afterEach(() => {
+    socket?.destroy();
+    departures.close();
+  });
+
+  /** Time goes on, and the client reads nothing: at first the system still takes some of it. */
+  async function restUntilCutOff(): Promise<void> {
+    await until(() => {
+      now += 1000;
+      return departures.stats().bytes === 0;
+    });
+    socket?.resume();
+    await until(() => socket?.readableEnded || socket?.destroyed);
+  }
+
+  it('is given up on the API’s port when its client rests', async () => {
+    const app = new Koa();
+    app.use((ctx, next) => {
+      ctx.state = newCallState('id', new Ending());
+      return next();
+    });
+    app.use(respond(departures, tellNoMore) as unknown as Koa.Middleware);
+    app.use((ctx) => sendAsset(ctx, large, 'no-cache'));
+    const server = createServer(app.callback()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    socket = askAndRest(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, '/');
+    await until(() => departures.stats().bytes > 0);
+    expect(departures.stats().bytes, 'the page is in memory once').to.equal(pieceBytes);
+    await restUntilCutOff();
+    server.close();
+  });
+
+  it('is given up on the key site’s when its client rests, and refused to who leaves too much unread', async () => {
+    const body = 'x'.repeat(64 * 1024 * 1024);
+    const site = await openTestSite({
+      outbound: departures,
+      metrics: async () => ({ type: 'text/plain', body }),
+    });
+    const authorization = `Bearer ${siteToken}`;
+    socket = askAndRest(site.url, '/metrics', { head: `Authorization: ${authorization}\r\n` });
+    await until(() => departures.stats().bytes > 0);
+    expect(departures.stats().bytes).to.equal(body.length);
+    const refused = await fetch(`${site.url}/metrics`, { headers: { authorization } });
+    expect([refused.status, refused.headers.has('retry-after')]).to.deep.equal([503, true]);
+    expect(await refused.json()).to.have.nested.property('error.code', 'busy');
+    const page = await fetch(`${site.url}/sign-in`);
+    expect(page.status, 'others are served').to.equal(200);
+    await page.text();
+    await restUntilCutOff();
+    await site.close();
+  });
+
+  it('is refused to strangers who leave too much unread, and to nobody else', async () => {
+    const site = await openTestSite({ outbound: departures });
+    const style = await assetOf(site.url, '/sign-in', /\/assets\/[^"]*site\.css/);
+    socket = askAndRest(site.url, style, { times: 2000 });
+    await until(() => departures.backlog(''));
+    const refused = await fetch(`${site.url}/sign-in`);
+    expect(refused.status).to.equal(503);
+    expect(await refused.text()).to.include('have not read them yet');
+    const authorization = `Bearer ${siteToken}`;
+    const metrics = await fetch(`${site.url}/metrics`, { headers: { authorization } });
+    expect(metrics.status).to.equal(200);
+    await site.close();
+  });
+});
