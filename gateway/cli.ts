@@ -8,7 +8,7 @@ import { registerMcp } from './commands/mcp.js';
 import type { OpenKeys } from './commands/open.js';
 import { registerOpenApi } from './commands/openapi.js';
 import { registerOperatorCommands } from './commands/operator.js';
-import { processTerminal, usageErrors } from './commands/output.js';
+import { failureText, processTerminal, usageErrors } from './commands/output.js';
 import { registerPluginCommands } from './commands/plugins/register.js';
 import { registerServe } from './commands/serve.js';
 import { registerSign } from './commands/sign.js';
@@ -50,9 +50,7 @@ const serves = given.every((argument) => argument === '--json');
 try {
   await program.parseAsync(serves ? ['serve', ...given] : given, { from: 'user' });
 } catch (error) {
-  // What stops a start is for the operator to mend, and its message says how; a stack is for what nobody foresaw.
-  const foreseen = error instanceof Error && !/^(Type|Reference|Range|Syntax)Error$/.test(error.name);
-  console.error(foreseen ? `helper-gateway: ${error.message}` : error);
+  console.error(failureText(error));
   process.exitCode = 1;
   // The channel to a supervisor must not keep what has failed to start.
   process.channel?.unref();

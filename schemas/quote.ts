@@ -23,6 +23,17 @@ export function visible(text: string): string {
   );
 }
 
+/** A JSON document for a terminal: the same document, with what `visible` replaces as JSON's own escapes. */
+export function visibleJson(json: string): string {
+  return json.replace(invisible, (character) =>
+    character === '\n'
+      ? character
+      : [...Array(character.length).keys()]
+          .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`)
+          .join(''),
+  );
+}
+
 /** The name of a parameter as a problem's `field`: as it is where it can be one, else quoted and cut. */
 export function fieldName(name: string): string {
   return name.length <= 64 && /^[\w.-]+$/.test(name) ? name : quote(name);

@@ -1,3 +1,4 @@
+import { visibleJson } from '../../schemas/quote.js';
 import { createVocabulary } from '../../schemas/vocabulary/vocabulary.js';
 import { loadConfig } from '../config.js';
 import { openApiDocument } from '../docs/openapi/document.js';
@@ -15,7 +16,7 @@ export async function describeHelpers(env: NodeJS.ProcessEnv): Promise<Answer> {
   const { pluginDirs, apiUrl } = loadConfig(env);
   const registry = await load([builtinPlugins, ...pluginDirs]);
   const data = openApiDocument(registry, { version, serverUrl: apiUrl });
-  return { data: { ...data }, result: JSON.stringify(data, null, 2) };
+  return { data: { ...data }, result: visibleJson(JSON.stringify(data, null, 2)) };
 }
 
 async function load(folders: string[]): Promise<Registry> {

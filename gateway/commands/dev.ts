@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
+import { visible } from '../../schemas/quote.js';
 import type { Gateway } from '../gateway.js';
 import { usualFolder } from '../helpers/package-paths.js';
 import { makeFolder } from '../make-folder.js';
@@ -26,7 +27,7 @@ export function registerDev(program: Command): void {
       const folders = [...config.pluginDirs];
       for (const folder of folders) {
         // Where there was none, it is made: whoever runs this is about to write the first helper.
-        if (await makeServed(folder)) console.log(`created ${folder}`);
+        if (await makeServed(folder)) console.log(visible(`created ${folder}`));
       }
       const { startGateway } = await import('../gateway.js');
       let gateway: Gateway | undefined;
@@ -59,7 +60,7 @@ export function registerDev(program: Command): void {
         await started.close();
       };
       closeOnSignal({ drain: started.drain, close }, logger);
-      console.log(`${greeting(started, config)}\nWatching ${folders.join(', ')}`);
+      console.log(visible(`${greeting(started, config)}\nWatching ${folders.join(', ')}`));
       gateway = started;
       if (early.size > 0) await gateway.reload(early);
     });

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { visible } from '../../schemas/quote.js';
 import type { Config } from '../config.js';
 import type { Gateway } from '../gateway.js';
 import { calledAs } from './called-as.js';
@@ -34,7 +35,7 @@ export function greeting(gateway: Gateway, config: Pick<Config, 'databaseUrl' | 
     ...firstStart(gateway),
     ...laterStart(gateway),
   ];
-  return `${lines.join('\n')}\n`;
+  return visible(`${lines.join('\n')}\n`);
 }
 
 /** Commands have to find the same place, so people are shown which one it is. */

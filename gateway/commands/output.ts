@@ -1,4 +1,6 @@
+import { inspect } from 'node:util';
 import type { Command } from 'commander';
+import { visible, visibleJson } from '../../schemas/quote.js';
 import { reasonOf } from '../database/database-error.js';
 import { GatewayError } from '../errors.js';
 
@@ -48,13 +50,14 @@ const usageCode = 2;
 export async function answer(terminal: Terminal, json: boolean, work: () => Promise<Answer>): Promise<void> {
   try {
     const { data, notes = [], result } = await work();
-    if (json) return print(terminal.stdout, JSON.stringify({ ok: true, data }));
-    for (const note of notes) print(terminal.stderr, note);
-    if (result !== undefined) print(terminal.stdout, result);
+    if (json) return printJson(terminal.stdout, { ok: true, data });
+    for (const note of notes) print(terminal.stderr, visible(note));
+    // What goes to a file or a program is left as it is.
+    if (result !== undefined) print(terminal.stdout, terminal.stdout.isTTY ? visible(result) : result);
   } catch (error) {
     terminal.setExitCode(1);
-    if (json) print(terminal.stdout, JSON.stringify({ ok: false, error: describe(error) }));
-    else print(terminal.stderr, `Error: ${sentence(error)}`);
+    if (json) printJson(terminal.stdout, { ok: false, error: describe(error) });
+    else print(terminal.stderr, visible(`Error: ${sentence(error)}`));
   }
 }
 
@@ -66,17 +69,23 @@ export function usageErrors(command: Command, terminal: Terminal): Command {
   return command
     .configureOutput({
       writeOut: (text) => terminal.stdout.write(text),
-      writeErr: (text) => terminal.stderr.write(text),
+      writeErr: (text) => terminal.stderr.write(visible(text)),
       outputError(text, write) {
         if (!wantsJson(command)) return write(text);
         const error = { code: 'invalid_input', message: text.trim().replace(/^error: /, '') };
-        print(terminal.stdout, JSON.stringify({ ok: false, error }));
+        printJson(terminal.stdout, { ok: false, error });
       },
     })
     .exitOverride((error) => {
       terminal.exit(error.exitCode === 0 ? 0 : usageCode);
       throw error;
     });
+}
+
+/** What ended the program. What stops a start is for the operator to repair, and its message says how; any other error has its stack. */
+export function failureText(error: unknown): string {
+  const isExpected = error instanceof Error && !/^(Type|Reference|Range|Syntax)Error$/.test(error.name);
+  return visible(isExpected ? `helper-gateway: ${error.message}` : inspect(error));
 }
 
 function wantsJson(command: Command): boolean {
@@ -115,4 +124,9 @@ function oneLine(text: string): string {
 
 function print(stream: Terminal['stdout'], text: string): void {
   stream.write(`${text}\n`);
+}
+
+function printJson(stdout: Terminal['stdout'], value: object): void {
+  const json = JSON.stringify(value);
+  print(stdout, stdout.isTTY ? visibleJson(json) : json);
 }

@@ -26,11 +26,18 @@ export function readableLog(screen: LogScreen): DestinationStream {
   });
   return {
     write(line) {
-      const entry = JSON.parse(line, (_, value) => (typeof value === 'string' ? visible(value) : value));
+      const entry = JSON.parse(line, (_, value) => visibleValue(value));
       const shown = 'method' in entry ? shortCall(entry) : entry;
       screen.write(isHelperFault(shown.err) ? withFault(shown, shown.err, prettify) : prettify(shown));
     },
   };
+}
+
+/** A plugin chooses names of fields too. */
+function visibleValue(value: unknown): unknown {
+  if (typeof value === 'string') return visible(value);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [visible(name), each]));
 }
 
 function withFault({ err: _, ...entry }: Entry, fault: Thrown, prettify: (entry: Entry) => string): string {

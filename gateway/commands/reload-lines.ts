@@ -1,15 +1,18 @@
+import { visible } from '../../schemas/quote.js';
 import type { PluginProblem } from '../helpers/discover.js';
 import type { ReloadReport } from '../helpers/reload.js';
 
 /** A reload in a line: `reloaded text/shout in 41 ms`. Undefined where nothing that is served has changed. */
 export function reloadLine({ added, reloaded, removed, ms }: ReloadReport): string | undefined {
   const parts = [...part('added', added), ...part('reloaded', reloaded), ...part('removed', removed)];
-  return parts.length > 0 ? `${parts.join(', ')} in ${Math.round(ms)} ms` : undefined;
+  return parts.length > 0 ? visible(`${parts.join(', ')} in ${Math.round(ms)} ms`) : undefined;
 }
 
 /** What cannot be served, for whoever is about to mend it. */
 export function problemLines(problems: readonly PluginProblem[]): string[] {
-  return problems.map(({ file, reason }) => `cannot load ${file}\n    ${reason.replaceAll('\n', '\n    ')}`);
+  return problems.map(({ file, reason }) =>
+    visible(`cannot load ${file}\n    ${reason.replaceAll('\n', '\n    ')}`),
+  );
 }
 
 /** Of many helpers only the first are named. */

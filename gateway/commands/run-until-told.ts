@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { visibleJson } from '../../schemas/quote.js';
 import type { Config } from '../config.js';
 import type { Gateway } from '../gateway.js';
 import type { Member } from '../processes/member.js';
@@ -38,7 +39,7 @@ export async function runUntilTold<Running extends Pick<Gateway, 'drain' | 'clos
   // First, for whoever reads the next line may send a signal at once.
   closeOnSignal(running, logger, member?.signals);
   const said = json
-    ? JSON.stringify({ ok: true, data: run.describe(running, config) })
+    ? visibleJson(JSON.stringify({ ok: true, data: run.describe(running, config) }))
     : run.greeting(running, config);
   const text = `${said}\n`;
   if (member) member.ready({ text, processes, logLevel, json, ports: run.ports(running) });

@@ -1,4 +1,5 @@
 import { isMainThread } from 'node:worker_threads';
+import { visible } from '../../schemas/quote.js';
 
 /**
  * Does what a plugin's code may end the process in, or leave without anything that keeps it running: either would end the start
@@ -8,7 +9,7 @@ import { isMainThread } from 'node:worker_threads';
 export async function nameAtExit<T>(doing: string, work: () => Promise<T>): Promise<T> {
   if (!isMainThread) return work();
   const name = () => {
-    console.error(`helper-gateway: the process ended while ${doing}`);
+    console.error(visible(`helper-gateway: the process ended while ${doing}`));
     process.exitCode = 1;
   };
   process.once('exit', name);

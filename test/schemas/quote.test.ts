@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { describeValue, quote, visible } from '../../schemas/quote.js';
+import { describeValue, quote, visible, visibleJson } from '../../schemas/quote.js';
 
 describe('quote', () => {
   it('escapes quotes, controls, bidi overrides and lone surrogates', () => {
@@ -27,6 +27,13 @@ describe('visible', () => {
   it('leaves nothing in a text that a terminal would obey, but line ends and tabs', () => {
     expect(visible('a\n\tb "c" ü')).to.equal('a\n\tb "c" ü');
     expect(visible('\u001b[2J\r\u009b\u202e')).to.equal('\\u{1b}[2J\\u{d}\\u{9b}\\u{202e}');
+  });
+
+  it('is the same JSON document for a terminal, without controls', () => {
+    const value = { '\u001b\u009b': ['\u202e a\n\t"ü"', '\u{e0041}\u007f', '\\u009b'] };
+    const shown = visibleJson(JSON.stringify(value, undefined, 2));
+    expect(JSON.parse(shown)).to.deep.equal(value);
+    expect(shown.replaceAll('\n', '')).to.match(/^[ -~ü]+$/);
   });
 });
 

@@ -21,7 +21,7 @@ const ahead = 2;
 /** Calls a helper in this process, by the words of a command line, and prints what came of it. */
 export async function callHere(words: string[]): Promise<void> {
   // Plugins print what they like, on any thread; standard output holds the result alone.
-  const stdout = Object.assign(reserveStdout(), { isTTY: process.stdout.isTTY });
+  const stdout = reserveStdout();
   const given = loadConfig(process.env);
   // No more threads than there can be files.
   const config = { ...given, poolThreads: Math.min(given.poolThreads, Math.max(1, words.length - 1)) };

@@ -2,10 +2,10 @@ import type { Logger } from 'pino';
 import type { LocalHelpers } from '../../local/local-helpers.js';
 import { helpOf } from './help.js';
 import { jobsOf } from './jobs.js';
-import { makeCalls, usageCode } from './make-calls.js';
-import type { Screen } from './print.js';
+import { makeCalls } from './make-calls.js';
+import { printText, type Screen } from './print.js';
 import type { Input } from './read-file.js';
-import { unknownHelper } from './unknown-helper.js';
+import { printUnknown, unknownHelper } from './unknown-helper.js';
 import { readWords, serviceAt } from './words.js';
 
 /** What the command works with; the process's own but in tests. */
@@ -31,12 +31,9 @@ export async function runCall(words: readonly string[], around: CallSurroundings
   if (helper === undefined) {
     const wanted = readWords(words, () => true);
     const helpers = [...local.registry.values()].map(({ id, declaration: { summary } }) => ({ id, summary }));
-    if (wanted.help) screen.stdout.write(`${unknownHelper(undefined, helpers)}\n`);
-    else if (wanted.json) {
-      const message = unknownHelper(service, helpers).split('\n', 1)[0];
-      screen.stdout.write(`${JSON.stringify({ ok: false, error: { code: 'not_found', message } })}\n`);
-    } else screen.stderr.write(`Error: ${unknownHelper(service, helpers)}\n`);
-    return wanted.help ? 0 : usageCode;
+    if (!wanted.help) return printUnknown(service, helpers, screen, wanted.json);
+    printText(screen.stdout, unknownHelper(undefined, helpers));
+    return 0;
   }
   const { properties } = helper.parameters;
   const booleans = new Set(
@@ -44,7 +41,7 @@ export async function runCall(words: readonly string[], around: CallSurroundings
   );
   const read = readWords(rest, (name) => booleans.has(name));
   if (read.help) {
-    screen.stdout.write(`${helpOf(helper)}\n`);
+    printText(screen.stdout, helpOf(helper));
     return 0;
   }
   return makeCalls({

@@ -1,6 +1,6 @@
 import type { Job } from './jobs.js';
 import type { Outcome } from './outcome.js';
-import { errorLines, lineOf, type Screen } from './print.js';
+import { errorLines, lineOf, printJson, printText, type Screen } from './print.js';
 
 /** Milliseconds between two looks of the progress line. */
 const refreshMs = 100;
@@ -40,8 +40,8 @@ export async function callMany({ jobs, most, call, signal, screen, json }: ManyO
 
   function tell(outcome: Outcome): void {
     const isPlain = outcome.ok && 'out' in outcome.result;
-    if (!watched || (outcome.ok && !isPlain)) screen.stdout.write(`${lineOf(outcome)}\n`);
-    else if (!outcome.ok) screen.stderr.write(`${outcome.file}: ${errorLines(outcome)}\n`);
+    if (!watched || (outcome.ok && !isPlain)) printJson(screen.stdout, lineOf(outcome));
+    else if (!outcome.ok) printText(screen.stderr, `${outcome.file}: ${errorLines(outcome)}`);
   }
 
   await Promise.all(Array.from({ length: Math.min(most, jobs.length) }, work));

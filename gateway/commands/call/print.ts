@@ -1,4 +1,4 @@
-import { visible } from '../../../schemas/quote.js';
+import { visible, visibleJson } from '../../../schemas/quote.js';
 import { failure, success } from '../../http/envelope.js';
 import type { Outcome, Result, Written } from './outcome.js';
 
@@ -8,21 +8,33 @@ export interface Screen {
   stderr: { write(text: string): unknown; isTTY?: boolean };
 }
 
+/** Prints lines for people. They may hold what a server, a plugin or a file's name says, which must not control the terminal. */
+export function printText(stream: Screen['stderr'], text: string): void {
+  stream.write(`${visible(text)}\n`);
+}
+
+/** Prints a document for programs, which on a terminal does not control it either. */
+export function printJson(stdout: Screen['stdout'], value: unknown, indent?: number): void {
+  const json = JSON.stringify(value, undefined, indent);
+  stdout.write(`${stdout.isTTY ? visibleJson(json) : json}\n`);
+}
+
 /** Prints what came of the one call; gives whether all is well. */
 export function printOne(outcome: Outcome, { stdout, stderr }: Screen, json: boolean): boolean {
   if (!outcome.ok) {
-    if (json) stdout.write(`${JSON.stringify(failure(outcome.error, outcome.meta))}\n`);
-    else stderr.write(`Error: ${errorLines(outcome)}\n`);
+    if (json) printJson(stdout, failure(outcome.error, outcome.meta));
+    else printText(stderr, `Error: ${errorLines(outcome)}`);
     return false;
   }
   const { result, meta } = outcome;
   if ('out' in result) {
-    if (json) stdout.write(`${JSON.stringify(success(result, meta))}\n`);
-    else stderr.write(`${described(result)}\n`);
+    if (json) printJson(stdout, success(result, meta));
+    else printText(stderr, described(result));
     return true;
   }
   if ('data' in result) {
-    stdout.write(`${json ? JSON.stringify(success(result.data, meta)) : jsonFor(stdout, result.data)}\n`);
+    if (json) printJson(stdout, success(result.data, meta));
+    else printJson(stdout, result.data, stdout.isTTY ? 2 : undefined);
     return true;
   }
   return printBytes(result, { stdout, stderr }, json);
@@ -36,22 +48,23 @@ function printBytes(
   const readable = /^text\/|[/+](?:json|xml)\b/.test(type);
   if (json || (stdout.isTTY && !readable)) {
     const why = json ? '--json prints one document, and' : 'a terminal cannot show it:';
-    stderr.write(
-      `Error: the answer is ${type} of ${bytes.length} bytes; ${why} --out FILE writes it to a file\n`,
+    printText(
+      stderr,
+      `Error: the answer is ${type} of ${bytes.length} bytes; ${why} --out FILE writes it to a file`,
     );
     return false;
   }
-  stdout.write(bytes);
-  if (readable && stdout.isTTY && bytes.at(-1) !== 0x0a) stdout.write('\n');
+  if (stdout.isTTY) printText(stdout, Buffer.from(bytes).toString().replace(/\n$/, ''));
+  else stdout.write(bytes);
   return true;
 }
 
-/** What came of one of many files, as a line of JSON. */
-export function lineOf(outcome: Outcome): string {
+/** What came of one of many files, for a line of JSON. */
+export function lineOf(outcome: Outcome): object {
   const { file } = outcome;
-  if (outcome.ok) return JSON.stringify({ file, ok: true, ...resultOf(outcome.result) });
+  if (outcome.ok) return { file, ok: true, ...resultOf(outcome.result) };
   const { error } = failure(outcome.error, outcome.meta);
-  return JSON.stringify({ file, ok: false, error });
+  return { file, ok: false, error };
 }
 
 function resultOf(result: Result): object {
@@ -62,14 +75,10 @@ function resultOf(result: Result): object {
 /** The same for people: what is wrong with a file. */
 export function errorLines({ error }: Extract<Outcome, { ok: false }>): string {
   const { code, message, details } = error;
-  if (!details) return `${visible(message)} (${code})`;
-  return details.map(({ field, problem }) => visible(`${field} ${problem}`)).join('\n       ');
+  if (!details) return `${message} (${code})`;
+  return details.map(({ field, problem }) => `${field} ${problem}`).join('\n       ');
 }
 
 function described({ out, type, size }: Written): string {
   return `Wrote ${out}: ${type}, ${size} bytes`;
-}
-
-function jsonFor(stdout: Screen['stdout'], data: unknown): string {
-  return stdout.isTTY ? JSON.stringify(data, undefined, 2) : JSON.stringify(data);
 }

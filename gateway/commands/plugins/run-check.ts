@@ -1,3 +1,4 @@
+import { visible } from '../../../schemas/quote.js';
 import { PluginError } from '../../helpers/plugin-error.js';
 import type { Helper } from '../../helpers/registry.js';
 import { answer, type Terminal } from '../output.js';
@@ -29,7 +30,7 @@ export async function loadable(
     return undefined;
   }
   // In its own lines, a file each.
-  terminal.stderr.write(`${checked.message}\n`);
+  terminal.stderr.write(`${visible(checked.message)}\n`);
   terminal.setExitCode(1);
   return undefined;
 }

@@ -37,6 +37,12 @@ describe('the greeting', () => {
       .and.match(/npx helper-gateway operator reset\n/);
   });
 
+  it('lets no plugin control the terminal', () => {
+    const declaration = { summary: '\u001b]0;title\u0007\u009b31m' };
+    const registry = new Map([['text/x', { id: 'text/x', declaration }]]) as unknown as Gateway['registry'];
+    expect(greeting(started({ registry }), embedded)).to.include('\\u{1b}]0;title\\u{7}\\u{9b}31m');
+  });
+
   it('names no tenant that is not there', () => {
     expect(greeting(started({}), embedded)).to.match(/npx helper-gateway keys issue TENANT\n/);
   });

@@ -1,12 +1,12 @@
 import { pino } from 'pino';
 import { loadConfig } from '../../../config.js';
-import { GatewayError, inputError } from '../../../errors.js';
+import { inputError } from '../../../errors.js';
 import { toGatewayError } from '../../../http/read-error.js';
 import { jobsOf } from '../jobs.js';
-import { failedCode, interruptedCode, makeCalls, usageCode } from '../make-calls.js';
-import { printOne, type Screen } from '../print.js';
+import { failedCode, interruptedCode, makeCalls } from '../make-calls.js';
+import { printOne, printText, type Screen } from '../print.js';
 import { createInput, type Input } from '../read-file.js';
-import { unknownHelper } from '../unknown-helper.js';
+import { printUnknown, unknownHelper } from '../unknown-helper.js';
 import { readWords, serviceAt, type Words } from '../words.js';
 import { serverReply, toRequest } from './request.js';
 import { readServedHelpers, type ServedHelper } from './served-helper.js';
@@ -48,16 +48,16 @@ export async function runThere(words: readonly string[], around: ThereSurroundin
     const at = serviceAt(words, (word) => helpers.find(word) !== undefined, ownSettings);
     const service = words[at];
     if (service === undefined && first.help) {
-      around.screen.stdout.write(`${unknownHelper(undefined, helpers.list)}\n`);
+      printText(around.screen.stdout, unknownHelper(undefined, helpers.list));
       return 0;
     }
     const helper = service === undefined ? undefined : helpers.find(service);
-    if (helper === undefined) return unknown(service ?? '', helpers.list, around.screen, isJson);
+    if (helper === undefined) return printUnknown(service ?? '', helpers.list, around.screen, isJson);
     const booleans = new Set(helper.parameters.flatMap(({ name, isBoolean }) => (isBoolean ? [name] : [])));
     const rest = words.filter((_, index) => index !== at);
     const read = readWords(rest, (name) => booleans.has(name), ownSettings);
     if (read.help) {
-      around.screen.stdout.write(`${describe(helper)}\n`);
+      printText(around.screen.stdout, describe(helper));
       return 0;
     }
     return await call(helper, read, client, around);
@@ -113,20 +113,6 @@ function clientOf({ more, problems }: Words, { key, signal }: ThereSurroundings)
     throw inputError(own.length > 0 ? own : [{ field: 'server', problem }]);
   }
   return createServerClient({ url: server, key: more.get('key') ?? key, signal });
-}
-
-function unknown(
-  service: string,
-  helpers: readonly { id: string; summary: string }[],
-  { stdout, stderr }: Screen,
-  isJson: boolean,
-): number {
-  const text = unknownHelper(service, helpers);
-  if (isJson) {
-    const error = new GatewayError('not_found', { message: text.split('\n', 1)[0] as string });
-    stdout.write(`${JSON.stringify({ ok: false, error: { code: error.code, message: error.message } })}\n`);
-  } else stderr.write(`Error: ${text}\n`);
-  return usageCode;
 }
 
 function describe({ id, summary, parameters, files }: ServedHelper): string {

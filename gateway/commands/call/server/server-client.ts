@@ -55,13 +55,15 @@ export function createServerClient({ url, key, signal }: ServerClientOptions): S
   async function once(
     path: string,
     { method = 'GET', headers = {}, body, lingers }: Request,
+    ended = lingers ? delayed(signal, lingerMs) : signal,
   ): Promise<ServerAnswer> {
     const response = await fetch(`${base}${path}`, {
       method,
       headers: { ...authorization, ...headers },
       ...(body ? { body: body() } : {}),
+      // Wherever it leads, the key is for this address.
       redirect: 'error',
-      signal: lingers ? delayed(signal, lingerMs) : signal,
+      signal: ended,
     });
     return {
       status: response.status,
@@ -93,8 +95,7 @@ export function createServerClient({ url, key, signal }: ServerClientOptions): S
       throw errorOf(body, answer.status);
     },
     async cancel(path) {
-      const request = { method: 'DELETE', headers: authorization, signal: AbortSignal.timeout(cancelMs) };
-      await fetch(`${base}${path}`, request).catch(() => undefined);
+      await once(path, { method: 'DELETE' }, AbortSignal.timeout(cancelMs)).catch(() => undefined);
     },
   };
 }

@@ -1,4 +1,3 @@
-import { visible } from '../../../../schemas/quote.js';
 import type { Helper } from '../../../helpers/registry.js';
 import { callLine } from '../../call/call-line.js';
 import { quoteWord } from '../../call/quote-word.js';
@@ -17,7 +16,7 @@ export interface Names {
 
 /** A helper's report for people: one line, and below it what is to be mended. */
 export function linesOf(report: HelperReport | NotTested, names: Names): string[] {
-  if ('reason' in report) return [`- /${report.id}  skipped: ${visible(report.reason)}`];
+  if ('reason' in report) return [`- /${report.id}  skipped: ${report.reason}`];
   const { id, examples, inputs, valid, skipped, failures } = report;
   const fine = failures.length === 0;
   const doubt = inputs > 0 && valid === 0 ? ['no generated input fits the schema; only examples do'] : [];
@@ -43,7 +42,7 @@ function failureLines(id: string, { stage, reason, input, files }: Failure, name
   });
   const served = folder === undefined ? '' : `HELPER_PLUGINS=${quoteWord(folder)} `;
   const line = `${served}${callLine(id, input, command)}${samples.join('')}`;
-  return [`    ${stage}: ${visible(reason)}`, `      ${visible(line)}`];
+  return [`    ${stage}: ${reason}`, `      ${line}`];
 }
 
 function plural(count: number, noun: string): string {

@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import { visible } from '../../../../schemas/quote.js';
 import { loadConfig } from '../../../config.js';
 import { builtinPlugins } from '../../../helpers/package-paths.js';
 import { calledAs } from '../../called-as.js';
@@ -30,7 +31,7 @@ export async function runTest(folder: string, terminal: Terminal, options: RunTe
       seed,
       online,
       onReport: (each) => {
-        if (!json) terminal.stdout.write(`${linesOf(each, names).join('\n')}\n`);
+        if (!json) terminal.stdout.write(`${visible(linesOf(each, names).join('\n'))}\n`);
       },
     });
     const failed = failuresOf(report);

@@ -54,6 +54,7 @@ describe('call --server', () => {
       key = api.key as string | null,
       stdin = '',
       server = api.url,
+      isTTY = false,
       signal = new AbortController().signal,
     } = {},
   ) {
@@ -63,7 +64,7 @@ describe('call --server', () => {
       key: key ?? undefined,
       input: createInput(Readable.from([Buffer.from(stdin)]), 1e6),
       screen: {
-        stdout: { write: (data) => out.push(Buffer.from(data as string)) },
+        stdout: { write: (data) => out.push(Buffer.from(data as string)), isTTY },
         stderr: { write: (text) => (stderr += text) },
       },
       signal,
@@ -239,13 +240,13 @@ describe('call --server', () => {
     expect(stderr.match(/too_large/g)).to.have.length(1);
   });
 
-  it('cancels the job that was being made when it was given up, and tells of no failure', async () => {
+  it('cancels the job that was being made when it was given up, and follows no redirect with the key', async () => {
     const stopping = new AbortController();
     const seen: string[] = [];
     const server = createServer((request, response) => {
       seen.push(`${request.method} ${request.url}`);
       if (request.url === '/openapi.json') response.writeHead(404).end();
-      else if (request.method === 'DELETE') response.end('{}');
+      else if (request.method === 'DELETE') response.writeHead(307, { location: '/elsewhere' }).end();
       else
         request.resume().on('end', () => {
           stopping.abort();
@@ -262,6 +263,71 @@ describe('call --server', () => {
     server.close();
     expect(seen).to.deep.equal(['GET /openapi.json', 'POST /jobs', 'DELETE /jobs/job_1']);
     expect([code, stdout, stderr]).to.deep.equal([130, '', '']);
+  });
+
+  it('lets nothing that a gateway says control the terminal', async () => {
+    const evil = 'a\u001b[2J\u001b]0;title\u0007b\u009b31mc\u202ed\r\u007f';
+    const operation = {
+      summary: evil,
+      parameters: [{ name: `p${evil}`, in: 'query', description: evil }],
+      responses: { 200: { content: { '*/*': {} } } },
+    };
+    const document = {
+      paths: {
+        '/x/y': { get: operation, post: operation },
+        [`/x/${evil}`]: { get: operation, post: operation },
+      },
+    };
+    const failed = {
+      ok: false,
+      error: { code: 'invalid_input', message: evil, details: [{ field: evil, problem: evil }] },
+      meta: {},
+    };
+    const answers: Record<string, [status: number, type: string, body: string]> = {
+      data: [200, 'application/json', JSON.stringify({ ok: true, data: { [evil]: evil }, meta: {} })],
+      failed: [400, 'application/json', JSON.stringify(failed)],
+      internal: [
+        500,
+        'application/json',
+        JSON.stringify({ ...failed, error: { code: 'internal', message: evil } }),
+      ],
+      text: [200, 'text/plain', evil],
+      bytes: [200, 'image/\u009bx', evil],
+    };
+    let wanted = 'data';
+    const server = createServer((request, response) => {
+      request.resume();
+      const [status, type, body] =
+        request.url === '/openapi.json'
+          ? [200, 'application/json', JSON.stringify(document)]
+          : (answers[wanted] ?? [500, '', '']);
+      response.writeHead(status, { 'content-type': type }).end(body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const at = { server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, isTTY: true };
+    const file = join(folder, `f${evil}.txt`);
+    writeFileSync(file, 'x');
+    const ran = [
+      await run(['--help'], at),
+      await run(['x/y', '--help'], at),
+      await run([`x/${evil}z`], at),
+      await run([`x/${evil}z`, '--json'], at),
+      await run(['x/y', file], at),
+      await run(['x/y', '--out', join(folder, `o${evil}`)], at),
+    ];
+    for (wanted of Object.keys(answers)) {
+      ran.push(await run(['x/y'], at), await run(['x/y', '--json'], at));
+    }
+    server.closeAllConnections();
+    server.close();
+    for (const { stdout, stderr } of ran) {
+      expect(stdout + stderr).to.match(/\S/);
+      expect(stdout + stderr).to.not.match(/[^\P{Cc}\n]|[\u202a-\u202e]/u);
+    }
+    // The same document all the same.
+    expect(ran.map(({ stdout }) => stdout).find((text) => text.startsWith('{\n'))).to.satisfy(
+      (text: string) => JSON.parse(text)[evil] === evil,
+    );
   });
 
   it('tells once what holds for all, and ends with 1; with 2 where there is no such helper', async () => {
