@@ -32,11 +32,12 @@ export class FairQueue<T> {
   readonly #ready = new Heap<Lane<T>>(isBefore);
   /** Lanes with waiting items that were stopped by what is everybody's: while it goes on, to ask about one is enough. */
   readonly #held = new Heap<Lane<T>>(isBefore);
-  /** Lanes with neither waiting nor running items that are kept for the time they owe. */
-  readonly #owing = new Set<Lane<T>>();
+  /** Lanes with neither waiting nor running items that are kept until virtual time has reached the time they owe. */
+  readonly #owing = new Heap<Lane<T>>(isBefore);
   #made = 0;
   #now = 0;
   #size = 0;
+  #tenants = 0;
 
   /**
    * `stopOf` says why items of a tenant may not be handed out now. Those stopped for `all` are free again together, which the queue
@@ -51,12 +52,28 @@ export class FairQueue<T> {
     return this.#size;
   }
 
+  /** Tenants with waiting items. */
+  get tenants(): number {
+    return this.#tenants;
+  }
+
+  /** Tenants that are remembered, for what they wait for, run, or have had beyond their share. */
+  get known(): number {
+    return this.#lanes.size;
+  }
+
+  /** Whether an item of this tenant waits. */
+  waits(tenant: string): boolean {
+    return (this.#lanes.get(tenant)?.waiting.size ?? 0) > 0;
+  }
+
   /** Adds an item at the end of the tenant's line. `weight` (above 0) is the tenant's share relative to the others. */
   push(tenant: string, item: T, weight = 1): void {
     const lane = this.#lane(tenant);
     lane.weight = weight;
     if (isIdle(lane)) lane.clock = Math.max(lane.clock, this.#now);
     this.#owing.delete(lane);
+    if (lane.waiting.size === 0) this.#tenants += 1;
     lane.waiting.add(item);
     this.#size += 1;
     this.#file(lane);
@@ -64,13 +81,15 @@ export class FairQueue<T> {
 
   /**
    * Takes the next item of a tenant that may start one and charges that tenant the milliseconds that `estimateOf` gives for it;
-   * undefined where nothing may.
+   * undefined where nothing may. Of a tenant that is named it takes the oldest item before its time.
    */
-  shift(estimateOf: (item: T) => number): { tenant: string; item: T } | undefined {
-    const lane = this.#next();
+  shift(estimateOf: (item: T) => number, tenant?: string): { tenant: string; item: T } | undefined {
+    const next = this.#next();
+    const lane = tenant === undefined ? next : this.#named(tenant);
     const item = lane?.waiting.first();
-    if (!lane || item === undefined) return undefined;
-    this.#now = Math.max(this.#now, lane.clock);
+    if (!next || !lane || item === undefined) return undefined;
+    // One that comes before its time may be further on than the one whose turn it is.
+    this.#advance(next.clock);
     lane.running += 1;
     lane.clock += estimateOf(item) / lane.weight;
     this.#take(lane, item);
@@ -121,6 +140,20 @@ export class FairQueue<T> {
     this.#file(lane);
   }
 
+  #named(tenant: string): Lane<T> | undefined {
+    const lane = this.#lanes.get(tenant);
+    return lane && lane.waiting.size > 0 && !this.#stopOf(tenant) ? lane : undefined;
+  }
+
+  /** Moves virtual time on; what a tenant owed that it has reached need not be remembered. */
+  #advance(clock: number): void {
+    this.#now = Math.max(this.#now, clock);
+    for (let lane = this.#owing.first(); lane && lane.clock <= this.#now; lane = this.#owing.first()) {
+      this.#owing.delete(lane);
+      this.#lanes.delete(lane.tenant);
+    }
+  }
+
   #next(): Lane<T> | undefined {
     let allStopped = false;
     for (;;) {
@@ -155,6 +188,7 @@ export class FairQueue<T> {
   #take(lane: Lane<T>, item: T): boolean {
     if (!lane.waiting.delete(item)) return false;
     this.#size -= 1;
+    if (lane.waiting.size === 0) this.#tenants -= 1;
     this.#file(lane);
     return true;
   }
@@ -179,16 +213,9 @@ export class FairQueue<T> {
 
   /** An idle tenant at or behind the current virtual time has no debt to remember: its lane must not pile up. */
   #forget(lane: Lane<T>): void {
-    if (isIdle(lane) && lane.clock <= this.#now) this.#lanes.delete(lane.tenant);
-    else {
-      if (isIdle(lane)) this.#owing.add(lane);
-      if (this.#lanes.size > 1000) this.#sweep();
-    }
-  }
-
-  #sweep(): void {
-    for (const { tenant } of this.#owing) this.#lanes.delete(tenant);
-    this.#owing.clear();
+    if (!isIdle(lane)) return;
+    if (lane.clock <= this.#now) this.#lanes.delete(lane.tenant);
+    else this.#owing.place(lane);
   }
 }
 

@@ -27,15 +27,19 @@ export class Parked {
     return [...this.#all];
   }
 
-  /** One that may start now, before any that waits in the queue: the oldest of the tenant that has received least. */
-  takeFree(queue: Pick<FairQueue<Job>, 'clockOf' | 'isNext'>): Chosen | undefined {
+  /**
+   * One that may start now, before any that waits in the queue: the oldest of the tenant that has received least. Of a tenant that is
+   * named its oldest, whatever the others wait for.
+   */
+  takeFree(queue: Pick<FairQueue<Job>, 'clockOf' | 'isNext'>, tenant?: string): Chosen | undefined {
     let best: Chosen | undefined;
     let least = Number.POSITIVE_INFINITY;
     for (const each of this.#all) {
+      if (tenant !== undefined && each.job.asker.tenant !== tenant) continue;
       const clock = isFree(each.job) ? queue.clockOf(each.job.asker.tenant) : least;
       if (clock < least) [best, least] = [each, clock];
     }
-    if (!best || !queue.isNext(best.job.asker.tenant)) return undefined;
+    if (!best || (tenant === undefined && !queue.isNext(best.job.asker.tenant))) return undefined;
     this.#all.delete(best);
     return best;
   }

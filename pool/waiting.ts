@@ -20,27 +20,37 @@ export class Waiting {
     return this.#queue.size + this.#parked.size;
   }
 
+  /** Tenants with tasks that wait for their time. */
+  get tenants(): number {
+    return this.#queue.tenants;
+  }
+
+  /** Whether a task of this tenant waits. */
+  waits(tenant: string): boolean {
+    return this.#queue.waits(tenant) || this.#parked.all().some(({ job }) => job.asker.tenant === tenant);
+  }
+
   push(job: Job): void {
     const { tenant, weight } = job.asker;
     this.#queue.push(tenant, job, weight);
   }
 
-  /** Takes the next task that a thread can run now; undefined where there is none. */
-  take(): Chosen | undefined {
+  /** Takes the next task that a thread can run now, of all tenants or of this one; undefined where there is none. */
+  take(tenant?: string): Chosen | undefined {
     for (;;) {
-      const next = this.#parked.takeFree(this.#queue) ?? this.#choose();
+      const next = this.#parked.takeFree(this.#queue, tenant) ?? this.#choose(tenant);
       if (!next || isFree(next.job)) return next;
       // Every group has a thread for each task that may run; but this one's plugin is to be loaded, or its helper is slowed.
       this.#parked.add(next);
     }
   }
 
-  #choose(): Chosen | undefined {
-    const next = this.#queue.shift(this.#estimateOf);
+  #choose(tenant?: string): Chosen | undefined {
+    const next = this.#queue.shift(this.#estimateOf, tenant);
     if (!next) return undefined;
-    const { tenant, item: job } = next;
+    const { item: job } = next;
     const estimate = this.#estimateOf(job);
-    return { job, settle: (spent) => this.#queue.settle(tenant, estimate, spent) };
+    return { job, settle: (spent) => this.#queue.settle(next.tenant, estimate, spent) };
   }
 
   /** Takes out a task that waits; false where it does not. */

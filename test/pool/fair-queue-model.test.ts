@@ -9,6 +9,7 @@ const milliseconds = fc.integer({ min: 0, max: 100 });
 const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ push: tenant, weight: fc.integer({ min: 1, max: 5 }) }) },
   { weight: 4, arbitrary: fc.record({ shift: milliseconds }) },
+  fc.record({ shift: milliseconds, named: tenant }),
   { weight: 2, arbitrary: fc.record({ settle: fc.nat(), spent: milliseconds }) },
   fc.record({ remove: fc.nat() }),
   fc.record({ stop: tenant }),
@@ -35,8 +36,9 @@ describe('the fair queue beside a plain one', () => {
             for (const each of [queue, plain]) each.push(one.push, items.length, one.weight);
             items.push(one.push);
           } else if ('shift' in one) {
-            const next = queue.shift(() => one.shift);
-            expect(next).to.deep.equal(plain.shift(one.shift, (name) => !stopOf(name)));
+            const named = 'named' in one ? one.named : undefined;
+            const next = queue.shift(() => one.shift, named);
+            expect(next).to.deep.equal(plain.shift(one.shift, (name) => !stopOf(name), named));
             if (next) running.push({ tenant: next.tenant, estimate: one.shift });
           } else if ('settle' in one) {
             const [ended] = running.splice(one.settle % (running.length || 1), 1);
@@ -63,23 +65,39 @@ describe('the fair queue beside a plain one', () => {
     );
   });
 
-  it('hands out the same where so many owe time that they are forgotten', () => {
+  it('remembers what thousands of tenants have had beyond their share', () => {
     const queue = new FairQueue<number>();
     const plain = new PlainFairQueue<number>();
-    const serve = () => {
+    const both = [queue, plain];
+    // Each has had 100 ms and waits for nothing more; the one that goes on waiting is behind them all.
+    for (let id = 0; id < 3_000; id += 1) {
+      for (const each of both) each.push(`t${id}`, id);
+      for (const each of [queue.shift(() => 0), plain.shift(0, () => true)]) expect(each?.item).to.equal(id);
+      for (const each of both) each.settle(`t${id}`, 0, 100);
+    }
+    for (const each of both) each.push('late', -1);
+    for (let id = 0; id < 3_000; id += 1) for (const each of both) each.push(`t${id}`, id);
+    for (let at = 0; at < 20; at += 1) {
       const next = queue.shift(() => 10);
       expect(next).to.deep.equal(plain.shift(10, () => true));
-      return next;
-    };
-    for (let round = 0; round < 3; round += 1) {
-      for (let id = 0; id < 1500; id += 1) {
-        for (const each of [queue, plain]) each.push(`t${id % 4 === 0 ? id % 100 : id}`, round * 1500 + id);
-        const next = id % 3 === 0 ? undefined : serve();
-        if (next) for (const each of [queue, plain]) each.settle(next.tenant, 10, id % 200);
-      }
+      if (at < 10) expect(next?.tenant).to.equal('late');
+      for (const each of both) each.push('late', -2 - at);
     }
-    while (queue.size > 0) serve();
-    expect(plain.size).to.equal(0);
+  });
+
+  it('forgets a tenant when the others have had as much', () => {
+    const queue = new FairQueue<number>();
+    for (let id = 0; id < 1_000; id += 1) {
+      queue.push(`t${id}`, id);
+      queue.shift(() => 0);
+      queue.settle(`t${id}`, 0, 10);
+    }
+    for (let at = 0; at < 3; at += 1) {
+      queue.push('other', at);
+      queue.shift(() => 0);
+      queue.settle('other', 0, 10);
+    }
+    expect(queue.known).to.equal(1);
   });
 });
 

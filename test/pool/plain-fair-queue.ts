@@ -23,19 +23,27 @@ export class PlainFairQueue<T> {
     this.#size += 1;
   }
 
-  shift(estimate: number, mayStart: (tenant: string) => boolean): { tenant: string; item: T } | undefined {
-    let next: [string, Lane<T>] | undefined;
-    for (const entry of this.#lanes) {
-      if (entry[1].waiting.length === 0 || !mayStart(entry[0])) continue;
-      if (!next || entry[1].clock < next[1].clock) next = entry;
-    }
+  waits(tenant: string): boolean {
+    return (this.#lanes.get(tenant)?.waiting.length ?? 0) > 0;
+  }
+
+  shift(
+    estimate: number,
+    mayStart: (tenant: string) => boolean,
+    named?: string,
+  ): { tenant: string; item: T } | undefined {
+    const inOrder = [...this.#lanes]
+      .filter(([tenant, lane]) => lane.waiting.length > 0 && mayStart(tenant))
+      .sort(([, a], [, b]) => a.clock - b.clock);
+    const next = inOrder.find(([tenant]) => named === undefined || tenant === named);
     if (!next) return undefined;
     const [tenant, lane] = next;
+    this.#now = Math.max(this.#now, inOrder[0]?.[1].clock ?? 0);
     const item = lane.waiting.shift() as T;
     this.#size -= 1;
-    this.#now = Math.max(this.#now, lane.clock);
     lane.running += 1;
     lane.clock += estimate / lane.weight;
+    for (const [name, each] of [...this.#lanes]) this.#forget(name, each);
     return { tenant, item };
   }
 
@@ -69,12 +77,5 @@ export class PlainFairQueue<T> {
   #forget(tenant: string, lane: Lane<T>): void {
     if (lane.waiting.length === 0 && lane.running === 0 && lane.clock <= this.#now)
       this.#lanes.delete(tenant);
-    else if (this.#lanes.size > 1000) this.#sweep();
-  }
-
-  #sweep(): void {
-    for (const [tenant, lane] of this.#lanes) {
-      if (lane.waiting.length === 0 && lane.running === 0) this.#lanes.delete(tenant);
-    }
   }
 }

@@ -47,7 +47,10 @@ const lookedThrough = 500;
 /** Takes items of the tenants that are open, each its share, as many as can soon be worked on. */
 export function createIntake(parts: IntakeParts): Intake {
   const { queue, store, leases, patience, threads, logger, onItem } = parts;
-  const shares = new TenantShares();
+  /** What may still be taken in this round, and what more where a tenant has nothing in hand. */
+  let left = 0;
+  let leftForNone = 0;
+  const shares = new TenantShares((given) => left > 0 || (given === 0 && leftForNone > 0));
   /** Tenants that were opened since their items were asked for last: what was not there then may be now. */
   const anew = new Set<string>();
   let working = 0;
@@ -58,10 +61,15 @@ export function createIntake(parts: IntakeParts): Intake {
   let again = false;
   let closing = false;
 
+  /** Items of which the results can be held until they are written. */
+  function mostByBytes(): number {
+    return Math.max(threads, Math.floor(mostBytes / Math.max(1, typicalBytes)));
+  }
+
   function room(): number {
     const ahead = Math.round(aheadMs / Math.max(1, shares.typical));
     const inTime = threads * Math.min(mostAhead, Math.max(leastAhead, ahead));
-    const most = Math.min(inTime, Math.max(threads, Math.floor(mostBytes / Math.max(1, typicalBytes))));
+    const most = Math.min(inTime, mostByBytes());
     const free = Math.min(most - working, mostUnwritten - inHand);
     // A few at a time cost as much to take as one.
     return free * 4 >= most || working === 0 ? Math.max(0, free) : 0;
@@ -79,9 +87,12 @@ export function createIntake(parts: IntakeParts): Intake {
     while (again && !closing) {
       again = false;
       const plan = new Map<string, Share[]>();
-      for (let left = room(); left > 0; left -= 1) {
-        const share = shares.next();
-        if (!share) break;
+      left = room();
+      // Items in hand may wait for long beside calls: a tenant that has none of them waits for none of them.
+      leftForNone = Math.min(mostUnwritten, mostByBytes()) - inHand;
+      for (let share = shares.next(); share; share = shares.next()) {
+        left -= 1;
+        leftForNone -= 1;
         plan.set(share.tenant, [...(plan.get(share.tenant) ?? []), share]);
       }
       await Promise.all([...plan].map(([tenant, planned]) => takeFrom(tenant, planned)));

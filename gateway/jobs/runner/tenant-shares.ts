@@ -3,79 +3,115 @@ import { FairQueue } from '../../../pool/fair-queue.js';
 /** A place for one item of a tenant. */
 export interface Share {
   readonly tenant: string;
-  /** To be told once of the milliseconds that its item has cost; 0 where there was none. */
+  /** To be called once with the milliseconds that its item has cost; 0 where there was none. */
   settle(spent: number): void;
 }
 
-interface Ticket {
-  tenant: string;
+/** What is known of one tenant; as the ticket in the queue it stands for all its items. */
+interface Tenant {
+  readonly id: string;
+  weight: number | undefined;
+  /** Running mean of what its items cost, in milliseconds. */
+  mean: number | undefined;
+  /** Whether it may have items. */
+  open: boolean;
+  /** Shares that were given and not settled. */
+  given: number;
 }
 
 /** What is charged before an item's cost is known, where none of its tenant's has ended. */
 const firstGuessMs = 50;
+/** Tenants without an item that are remembered, for their weight and what their items cost. */
+const mostIdle = 1_000;
 
 /**
  * Says of which tenant the next item is to be taken: of all that may have one, the one that has had least, by the time that its items
  * took and its weight. It is start-time fair queueing, in which each tenant has one ticket that stands for all its items.
  */
 export class TenantShares {
-  readonly #queue = new FairQueue<Ticket>();
-  readonly #tickets = new Map<string, Ticket>();
-  readonly #weights = new Map<string, number>();
-  /** Running means of what items cost, in milliseconds. */
-  readonly #means = new Map<string, number>();
+  readonly #queue: FairQueue<Tenant>;
+  readonly #tenants = new Map<string, Tenant>();
   #typical = firstGuessMs;
+
+  /**
+   * `mayHave` says whether a tenant that has been given so many items may have another. One that may not may do so again together with
+   * all others of which this is true, or when an item of its own is settled.
+   */
+  constructor(mayHave: (given: number) => boolean = () => true) {
+    this.#queue = new FairQueue((id) => (mayHave(this.#tenant(id).given) ? undefined : 'all'));
+  }
 
   /** What an item is likely to cost, whosever it is, in milliseconds. */
   get typical(): number {
     return this.#typical;
   }
 
+  /** Tenants that are remembered. */
+  get known(): number {
+    return this.#tenants.size;
+  }
+
   /** Says that a tenant may have items. */
-  open(tenant: string): void {
-    if (this.#tickets.has(tenant)) return;
-    const ticket = { tenant };
-    this.#tickets.set(tenant, ticket);
-    this.#queue.push(tenant, ticket, this.#weights.get(tenant));
+  open(id: string): void {
+    const tenant = this.#tenant(id);
+    if (tenant.open) return;
+    tenant.open = true;
+    this.#queue.push(id, tenant, tenant.weight);
   }
 
   /** Says that it has none at the moment. */
-  close(tenant: string): void {
-    const ticket = this.#tickets.get(tenant);
-    if (!ticket) return;
-    this.#tickets.delete(tenant);
-    this.#queue.remove(tenant, ticket);
+  close(id: string): void {
+    const tenant = this.#tenants.get(id);
+    if (!tenant?.open) return;
+    tenant.open = false;
+    this.#queue.remove(id, tenant);
+    this.#forget(tenant);
   }
 
   /** Says what a tenant's weight is, from its next item on. */
-  weigh(tenant: string, weight: number): void {
-    this.#weights.set(tenant, weight);
+  weigh(id: string, weight: number): void {
+    this.#tenant(id).weight = weight;
   }
 
-  /** The next tenant's place; undefined where none has anything. */
+  /** The next tenant's place; undefined where none has anything, or may have more than it has. */
   next(): Share | undefined {
-    const next = this.#queue.shift((ticket) => this.#estimate(ticket));
+    const next = this.#queue.shift((tenant) => this.#estimate(tenant));
     if (!next) return undefined;
-    const { tenant } = next;
-    const estimate = this.#estimate(next);
-    this.#tickets.delete(tenant);
-    this.open(tenant);
+    const { item: tenant } = next;
+    const estimate = this.#estimate(tenant);
+    this.#queue.push(tenant.id, tenant, tenant.weight);
+    tenant.given += 1;
     return {
-      tenant,
+      tenant: tenant.id,
       settle: (spent) => {
+        tenant.given -= 1;
         if (spent > 0) this.#learn(tenant, spent);
-        this.#queue.settle(tenant, estimate, spent);
+        this.#queue.settle(tenant.id, estimate, spent);
+        this.#queue.look(tenant.id);
+        this.#forget(tenant);
       },
     };
   }
 
-  #estimate({ tenant }: Ticket): number {
-    return this.#means.get(tenant) ?? this.#typical;
+  #tenant(id: string): Tenant {
+    const known = this.#tenants.get(id);
+    if (known) return known;
+    const made: Tenant = { id, weight: undefined, mean: undefined, open: false, given: 0 };
+    this.#tenants.set(id, made);
+    return made;
   }
 
-  #learn(tenant: string, spent: number): void {
+  /** One that has nothing is forgotten where many are known; at its next item it begins with what is typical. */
+  #forget({ id, open, given }: Tenant): void {
+    if (!open && given === 0 && this.#tenants.size > mostIdle) this.#tenants.delete(id);
+  }
+
+  #estimate({ mean }: Tenant): number {
+    return mean ?? this.#typical;
+  }
+
+  #learn(tenant: Tenant, spent: number): void {
     this.#typical = this.#typical * 0.95 + spent * 0.05;
-    const mean = this.#means.get(tenant) ?? spent;
-    this.#means.set(tenant, mean * 0.8 + spent * 0.2);
+    tenant.mean = (tenant.mean ?? spent) * 0.8 + spent * 0.2;
   }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from '../client.js';
+import { multipart } from '../multipart.js';
 import { inTurn, type Scenario } from '../scenario.js';
 import { percentile } from '../tally.js';
 import type { World } from '../world.js';
@@ -60,5 +61,77 @@ const manyItems: Scenario = {
   },
 };
 
-/** What one tenant's jobs may not do to the others. */
-export const jobs: Scenario = inTurn('jobs', [manyItems]);
+/** Of the calls that eight clients make alone, the part that they make at least beside a job of another tenant. */
+const leastOfCalls = 0.75;
+const callSeconds = 5;
+const shortItems = 20;
+const mostSecondsAnItem = 1;
+
+/** Eight clients that keep every thread busy do not hold up another tenant's job, nor does that slow them down by more than its share. */
+const busyClients: Scenario = {
+  name: 'jobs: 20 items beside eight clients',
+  async attack(world, { tally }) {
+    const client = createClient(world.url, 8);
+    const form = multipart([
+      { name: 'width', value: '300' },
+      { name: 'format', value: 'webp' },
+      { name: 'file', filename: 'a.jpg', value: world.picture },
+    ]);
+    let made = 0;
+    let calls = 0;
+    let isOver = false;
+    const clients = Array.from({ length: 8 }, async () => {
+      while (!isOver && world.alive()) {
+        // None like another, for its result would be there already.
+        made += 1;
+        const color = (made % 0xffffff).toString(16).padStart(6, '0');
+        const path = `/media/add-border?ak=${world.key}&color=${color}`;
+        const { status } = await client.call({ ...form, path });
+        tally.count(status);
+        if (status === 200) calls += 1;
+      }
+    });
+    /** Calls a second for as long as this takes. */
+    async function rateDuring(work: () => Promise<unknown>): Promise<number> {
+      const [before, began] = [calls, performance.now()];
+      await work();
+      return (calls - before) / ((performance.now() - began) / 1_000);
+    }
+    try {
+      await sleep(1_000);
+      const alone = await rateDuring(() => sleep(callSeconds * 1_000));
+      const inputs = Array.from({ length: shortItems }, (_, at) => ({
+        url: `${world.source}/picture?${at}`,
+        format: 'jpg',
+      }));
+      const began = performance.now();
+      const path = `/jobs?ak=${world.quietKey}`;
+      const { id } = await ask(
+        `${world.url}${path}`,
+        JSON.stringify({ service: 'media/add-border', inputs }),
+      );
+      const job = () => ask(`${world.url}/jobs/${id}?limit=1&ak=${world.quietKey}`);
+      const beside = await rateDuring(async () => {
+        while ((await job()).finished_at === null) {
+          if (performance.now() - began > 2 * shortItems * mostSecondsAnItem * 1_000) break;
+          await sleep(100);
+        }
+      });
+      const { done, failed } = await job();
+      const seconds = (performance.now() - began) / 1_000;
+      if (done !== shortItems || seconds > shortItems * mostSecondsAnItem) {
+        tally.fault(`${done} items of ${shortItems} were done in ${seconds.toFixed(1)} s, ${failed} failed`);
+      }
+      if (!(beside >= leastOfCalls * alone)) {
+        tally.fault(`calls were ${beside.toFixed(0)} a second beside a job, and ${alone.toFixed(0)} without`);
+      }
+    } finally {
+      isOver = true;
+      await Promise.all(clients);
+      client.close();
+    }
+  },
+};
+
+/** What one tenant's jobs may not do to the others, nor its calls to their jobs. */
+export const jobs: Scenario = inTurn('jobs', [busyClients, manyItems]);

@@ -57,4 +57,31 @@ describe('jobs/runner, the shares of tenants', () => {
     for (const share of held) share?.settle(share.tenant === 'a' ? 500 : 0);
     expect([shares.next()?.tenant, shares.next()?.tenant]).to.deep.equal(['b', 'b']);
   });
+
+  it('forget tenants that have nothing, where they are many, and remember those that have', () => {
+    const shares = new TenantShares();
+    shares.open('busy');
+    const held = shares.next();
+    for (let at = 0; at < 5_000; at += 1) {
+      shares.open(`t${at}`);
+      shares.weigh(`t${at}`, 2);
+      shares.next()?.settle(at % 7);
+      shares.close(`t${at}`);
+    }
+    held?.settle(10);
+    expect(shares.known).to.be.below(1_100);
+  });
+
+  it('are no more than one for each tenant while there is no room for more', () => {
+    let room = false;
+    const shares = new TenantShares((given) => room || given === 0);
+    for (const tenant of ['a', 'b']) shares.open(tenant);
+    const [a, b] = [shares.next(), shares.next()];
+    expect([a?.tenant, b?.tenant, shares.next()]).to.deep.equal(['a', 'b', undefined]);
+    b?.settle(10);
+    expect([shares.next()?.tenant, shares.next()]).to.deep.equal(['b', undefined]);
+    room = true;
+    const next = Array.from({ length: 10 }, () => shares.next()?.tenant);
+    expect(new Set(next)).to.deep.equal(new Set(['a', 'b']));
+  });
 });

@@ -100,6 +100,24 @@ describe('jobs/runner', () => {
     expect(world.runner.size()).to.equal(4);
   });
 
+  it('takes an item of a tenant that has none in hand, however long those of others wait there', async () => {
+    world = createRunnerWorld({ threads: 2 });
+    world.jobs.add('a', 100);
+    world.runner.open(['a']);
+    await until(() => world.running.length === 4);
+    for (const name of ['b', 'c']) world.jobs.add(name, 3);
+    world.runner.open(['b', 'c']);
+    for (let left = 3; left > 0; left -= 1) {
+      const its = await until(() => {
+        const running = ['b', 'c'].map((name) => world.running.filter(({ tenant }) => tenant === name));
+        return running.every(({ length }) => length === 1) ? running.flat() : undefined;
+      });
+      for (const task of its) task.end();
+    }
+    await until(() => world.jobs.ended.length === 6);
+    expect(new Set(world.running.map(({ tenant }) => tenant))).to.deep.equal(new Set(['a']));
+  });
+
   it('tries again what was our fault, a few times, and tells no reason of ours', async () => {
     world = createRunnerWorld();
     world.jobs.add('a', 1);
