@@ -7,19 +7,24 @@ import { createJobId } from './job-id.js';
 import type { ItemAnswer, JobRequest, Jobs } from './jobs.js';
 import type { Item, Job } from './model.js';
 import { putFiles } from './put-files.js';
-import { inputsName, type ResultStore, resultName } from './results/result-store.js';
+import { type ResultStore, resultName } from './results/result-store.js';
+import { clearInputs, forgetJob } from './runner/forget-jobs.js';
 import type { Created, JobStore } from './store/job-store.js';
+import { type JobBytes, requireRoom } from './store/room.js';
 import { itemView, jobView } from './views.js';
 
 export interface JobsParts {
-  store: Pick<JobStore, 'create' | 'made' | 'openBytes' | 'job' | 'jobs' | 'items' | 'item' | 'cancel'>;
+  store: Pick<
+    JobStore,
+    'create' | 'made' | 'held' | 'job' | 'jobs' | 'items' | 'item' | 'cancel' | 'remove' | 'cleared'
+  >;
   results: Pick<ResultStore, 'put' | 'get' | 'removeAll'>;
   /** How long a job is kept after its end. */
   ttlSeconds: number;
   /** Ms since 1970. */
   now?: () => number;
-  /** What a tenant's jobs may take that have not ended; the first of them may always be made. */
-  maxOpenBytes: number;
+  /** What a tenant's jobs may hold. */
+  most: JobBytes;
   /** Called when a tenant has a new job. */
   onCreated?: (tenantId: string) => void;
   /** Why no job can be made here, asked each time; any can by default. */
@@ -32,7 +37,7 @@ const id = /^job_[0-9A-Za-z]{1,40}$/;
 
 /** Jobs over their stores. Files are put before the job is made: what works on it finds them, whoever is killed in between. */
 export function createJobs(parts: JobsParts): Jobs {
-  const { store, results, ttlSeconds, maxOpenBytes, onCreated, refusal, lastRefusal, now = Date.now } = parts;
+  const { store, results, ttlSeconds, most, onCreated, refusal, lastRefusal, now = Date.now } = parts;
   const view = (job: Job) => jobView(job, ttlSeconds);
 
   /** Jobs end at the second that they name, whenever their rows are removed. */
@@ -51,14 +56,6 @@ export function createJobs(parts: JobsParts): Jobs {
     return found;
   }
 
-  /** Not to the byte: what comes at the same moment may pass together. */
-  async function requireRoom(tenantId: string, bytes: number): Promise<void> {
-    const held = await store.openBytes(tenantId);
-    if (held === 0 || held + bytes <= maxOpenBytes) return;
-    const message = 'Too much of your jobs has not been worked on yet; ask again when some of it has ended.';
-    throw new GatewayError('tenant_busy', { message, retryAfter: 10 });
-  }
-
   async function make(job: string, request: JobRequest): Promise<Created> {
     const { tenantId, keyId, service, webhookUrl, inputs, idempotency } = request;
     const hasFiles = request.sharedFiles.size > 0 || request.files.length > 0;
@@ -71,7 +68,8 @@ export function createJobs(parts: JobsParts): Jobs {
     const before = idempotency && (await store.made(tenantId, idempotency, endedAfter()));
     if (before) return before;
     const bytes = heldBytes(request);
-    await requireRoom(tenantId, bytes);
+    // Before its files are put; what comes at the same moment is counted where the job is made.
+    requireRoom(await store.held(tenantId), bytes, most);
     await putFiles(job, request, results)
       .then(async () => {
         const error = await lastRefusal?.();
@@ -85,9 +83,10 @@ export function createJobs(parts: JobsParts): Jobs {
       service,
       webhook_url: webhookUrl ?? null,
       bytes,
+      files: hasFiles,
     };
     const asked = { ...made, ...(idempotency ? { idempotency } : {}) };
-    const created = await store.create(asked, inputs).catch(async (error) => {
+    const created = await store.create(asked, inputs, most).catch(async (error) => {
       if (!(error instanceof DatabaseError)) return forgetAndThrow(error);
       // Its connection may be lost when all is done: the job is there then, or will be, and needs its files. Else they are swept.
       const found = await store.job(tenantId, job).catch(() => undefined);
@@ -137,8 +136,16 @@ export function createJobs(parts: JobsParts): Jobs {
     async cancel(tenantId, job) {
       const cancelled = id.test(job) ? await store.cancel(tenantId, job) : undefined;
       if (!cancelled || hasExpired(cancelled)) throw noSuchJob();
-      if (cancelled.finished_at !== null) await results.removeAll(inputsName(job)).catch(() => undefined);
+      if (cancelled.finished_at !== null)
+        await clearInputs({ store, results }, [cancelled]).catch(() => undefined);
       return view(cancelled);
+    },
+
+    async delete(tenantId, job) {
+      const found = await find(tenantId, job);
+      if (found.finished_at === null) return this.cancel(tenantId, job);
+      await forgetJob({ store, results }, job);
+      return view(found);
     },
   };
 

@@ -63,5 +63,8 @@ export interface Jobs {
     page: { limit: number; after?: number },
   ): Promise<{ items: ItemView[]; next: number | null }>;
   answer(tenantId: string, id: string, index: number): Promise<ItemAnswer & { service: string }>;
+  /** Cancels what waits. */
   cancel(tenantId: string, id: string): Promise<JobView>;
+  /** Cancels what waits, or forgets a job that has ended, with its results. Gives it as it was. */
+  delete(tenantId: string, id: string): Promise<JobView>;
 }

@@ -26,6 +26,8 @@ export interface Job {
   service: string;
   /** Called when the job has ended. */
   webhook_url: string | null;
+  /** Bytes that its inputs hold, as its maker has counted them; 0 once they are removed. */
+  bytes: number;
   created_at: number;
   cancelled_at: number | null;
   finished_at: number | null;

@@ -13,10 +13,9 @@ import type { Jobs } from './jobs.js';
 import type { Job } from './model.js';
 import { openJobQueue, type QueueTuning } from './queue/open-queue.js';
 import { openResults } from './results/open-results.js';
-import { inputsName } from './results/result-store.js';
 import { judgeSharedStore, type SharedStoreTables } from './results/shared-store.js';
 import { type Chores, createChores } from './runner/chores.js';
-import { type Forgetting, forgetJobs } from './runner/forget-jobs.js';
+import { clearInputs, type Forgetting, forgetJobs } from './runner/forget-jobs.js';
 import type { ItemParts } from './runner/item-stages.js';
 import { createPatience } from './runner/patience.js';
 import { createRunner, type Runner } from './runner/runner.js';
@@ -96,9 +95,9 @@ export async function openJobs(options: JobsOptions): Promise<OpenedJobs> {
   let forgetting: Forgetting | undefined;
   let stopping: Promise<void> | undefined;
 
-  /** What an item was given is of no use behind its end. What is left here goes with the job. */
+  /** Files that were inputs are of no use behind a job's end. What is left here is removed in a later round of `forgetting`. */
   function tidy(ended: readonly Job[]): void {
-    for (const { id } of ended) results.removeAll(inputsName(id)).catch(() => undefined);
+    clearInputs({ store, results }, ended).catch(() => undefined);
     webhooks.wake();
   }
 
@@ -119,7 +118,7 @@ export async function openJobs(options: JobsOptions): Promise<OpenedJobs> {
       store,
       results,
       ttlSeconds,
-      maxOpenBytes: config.maxOpenJobBytes,
+      most: { inputs: config.maxOpenJobBytes, results: config.maxResultBytes },
       onCreated: () => chores?.wake(),
       refusal,
       async lastRefusal() {
@@ -148,7 +147,7 @@ export async function openJobs(options: JobsOptions): Promise<OpenedJobs> {
         onOpen: (tenants) => runner?.open(tenants),
       });
       forgetting = forgetJobs({
-        ...{ store, results, patience, logger, ttlSeconds },
+        ...{ store, results, logger, ttlSeconds },
         seesFiles: watch.look,
       });
     },

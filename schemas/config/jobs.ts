@@ -34,6 +34,14 @@ export const jobVariables = {
     description:
       "What a tenant's jobs may hold that have not ended, files and inputs together (64 KB a job and 1 KB an item at least); past it a further job is `tenant_busy`.",
   },
+  maxResultBytes: {
+    name: 'HELPER_MAX_RESULT_BYTES',
+    reader: 'jobs',
+    form: bytes({ max: 1024 ** 5, such: '1GB or 200GB' }),
+    default: '10GB',
+    description:
+      "What the results of a tenant's jobs may hold, those kept included; past it a further job is `tenant_busy`, and items under way fail with `too_large`.",
+  },
   resultsUrl: {
     name: 'HELPER_RESULTS_URL',
     reader: 'jobs',

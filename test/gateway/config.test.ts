@@ -44,6 +44,7 @@ describe('loadConfig', () => {
       jobTtlSeconds: 86_400,
       maxJobBytes: 64 * 1024 ** 2,
       maxOpenJobBytes: 10 * 1024 ** 3,
+      maxResultBytes: 10 * 1024 ** 3,
       processes: 1,
       connectProxies: 0,
       oidcName: 'single sign-on',

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import type { DatabaseKind } from '../../gateway/database/access.js';
 import type { Database } from '../../gateway/database/database.js';
+import { createJobStore } from '../../gateway/jobs/store/sql-store.js';
+import type { JobTables } from '../../gateway/jobs/store/tables.js';
 import { createKeyAdmin } from '../../gateway/keys/admin.js';
 import { createKey, digestOf } from '../../gateway/keys/key-format.js';
 import { createKeyStore } from '../../gateway/keys/sql-store.js';
@@ -68,6 +70,46 @@ describe('migrations', () =>
         expect((await admin.signingSecret(id, 'ann')).signing_secret).to.equal(signing.current(id, 1));
         expect((await admin.rotateSigning(id, 'ann')).signing_secret).to.equal(signing.current(id, 2));
       }
+    });
+
+    it('count what the jobs of an earlier version hold', async () => {
+      const old = await openWith((kind) =>
+        Object.fromEntries(Object.entries(migrations(kind)).filter(([name]) => name < '0006')),
+      );
+      const none = { unqueued: 0, started: 0, running: 0, done: 0, failed: 0, cancelled: 0 };
+      const times = { created_at: 1, moved_at: 1, cancelled_at: null };
+      const job = { key_id: 'k', service: 's', total: 3, bytes: 7, ...none, ...times };
+      const item = { state: 'done', queued: 1, attempts: 1, input: '{}' };
+      const ended = [
+        '{"result":{"kind":"json","type":"application/json","bytes":3000000000,"dryrun":false}}',
+        '{"result":{"kind":"json","type":"application/json","bytes":4,"dryrun":false}}',
+        '{"error":{"code":"internal","message":"No."}}',
+      ];
+      await old.access<JobTables>().run(async (db) => {
+        for (const [id, tenant_id, finished_at] of [
+          ['job_a', 'ten_1', 5],
+          ['job_b', 'ten_1', null],
+          ['job_c', 'ten_2', null],
+        ] as const)
+          await db
+            .insertInto('jobs')
+            .values({ ...job, id, tenant_id, finished_at } as never)
+            .execute();
+        for (const [idx, text] of ended.entries())
+          await db
+            .insertInto('job_items')
+            .values({ ...item, job_id: 'job_a', idx, ended: text })
+            .execute();
+        await db
+          .insertInto('job_items')
+          .values({ ...item, job_id: 'job_b', idx: 0, ended: null })
+          .execute();
+      });
+      const store = createJobStore((await openWith(migrations)).access());
+      expect(await store.held('ten_1')).to.deep.equal({ inputs: 7, results: 3_000_000_004 });
+      expect(await store.held('ten_2')).to.deep.equal({ inputs: 7, results: 0 });
+      await store.remove('job_a');
+      expect(await store.held('ten_1')).to.deep.equal({ inputs: 7, results: 0 });
     });
 
     it('of a newer version are told as what they are', async () => {

@@ -72,9 +72,13 @@ export function jobPaths(
         responses: { 200: answer('The job with a page of its items.', pages.items), ...failuresOf(ofOne) },
       },
       delete: {
-        ...about('cancelJob', 'Cancel what waits', 'Items that are running are finished.'),
+        ...about(
+          'deleteJob',
+          'Cancel what waits, or forget a job that has ended',
+          'Items that are running are finished. A job that has ended is forgotten with its results: it is 404 from then on.',
+        ),
         parameters: [id],
-        responses: { 200: answer('The job as it is now.', job), ...failuresOf(ofOne) },
+        responses: { 200: answer('The job as it is now, or was.', job), ...failuresOf(ofOne) },
       },
     },
     '/jobs/{id}/items/{index}': {

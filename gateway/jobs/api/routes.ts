@@ -19,7 +19,7 @@ import type { JobRules } from './judge-request.js';
 import { limitCreation } from './limit-creation.js';
 import { itemPage, jobPage, readNothing, readPage } from './queries.js';
 import { readRequest } from './read-request.js';
-import { answerItem, cancelJob, listJobs, showJob } from './see-jobs.js';
+import { answerItem, deleteJob, listJobs, showJob } from './see-jobs.js';
 
 export const jobsPath = '/jobs';
 
@@ -61,13 +61,13 @@ export function jobRoutes(parts: JobApiParts): JobRoute[] {
   const awaitTurn = createTurns();
   const list = asking().through(readPage(jobPage)).through(awaitTurn).to(listJobs(jobs));
   const show = asking().through(readPage(itemPage)).through(awaitTurn).to(showJob(jobs));
-  const cancel = asking().through(readNothing()).to(cancelJob(jobs));
+  const remove = asking().through(readNothing()).to(deleteJob(jobs));
   const answer = asking().through(readNothing()).to(answerItem(jobs));
   return [
     { path: jobsPath, method: 'POST', handle: handle(jobsPath, create) },
     { path: jobsPath, method: 'GET', handle: handle(jobsPath, list) },
     { path: one, method: 'GET', handle: handle(one, show) },
-    { path: one, method: 'DELETE', handle: handle(one, cancel) },
+    { path: one, method: 'DELETE', handle: handle(one, remove) },
     { path: item, method: 'GET', handle: handle(item, answer) },
   ];
 }

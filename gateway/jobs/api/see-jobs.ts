@@ -43,11 +43,11 @@ export function showJob(
   };
 }
 
-/** Cancels what waits. What runs is finished. */
-export function cancelJob(jobs: Pick<Jobs, 'job' | 'cancel'>): LastStage<KeyedCall> {
-  return async function cancelJob(call): Promise<Answer> {
+/** Cancels what waits, while what runs is finished; forgets a job that has ended. */
+export function deleteJob(jobs: Pick<Jobs, 'job' | 'delete'>): LastStage<KeyedCall> {
+  return async function deleteJob(call): Promise<Answer> {
     const { id } = await visibleJob(jobs, call);
-    return jsonAnswer(await jobs.cancel(call.caller.tenant.id, id));
+    return jsonAnswer(await jobs.delete(call.caller.tenant.id, id));
   };
 }
 

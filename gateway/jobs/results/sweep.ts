@@ -7,20 +7,21 @@ const aPiece = 500;
 
 /**
  * Removes the files of jobs that never were, or are no more: whoever made or removed one was killed between its files and its rows. Jobs
- * of after `madeBefore` (ms since 1970) may still be being made, and what is no job's is nobody's to remove. Gives how many it were.
+ * of after `madeBefore` (ms since 1970) may still be being made, and what is no job's is nobody's to remove. Gives how many were removed; `fail` gets the errors of the others.
  */
 export async function sweepResults(
   results: Pick<ResultStore, 'prefixes' | 'removeAll'>,
   jobs: Pick<JobStore, 'known'>,
-  madeBefore: number,
+  { madeBefore, fail }: { madeBefore: number; fail: (error: unknown) => void },
 ): Promise<number> {
   let removed = 0;
   async function judge(ids: readonly string[]): Promise<void> {
     const known = new Set(await jobs.known(ids));
     for (const id of ids) {
       if (known.has(id)) continue;
-      await results.removeAll(id);
-      removed += 1;
+      await results.removeAll(id).then(() => {
+        removed += 1;
+      }, fail);
     }
   }
 

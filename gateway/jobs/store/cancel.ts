@@ -41,7 +41,7 @@ export function cancelJob(
 async function cancelWaiting(trx: Transaction<JobTables>, job: string, queued: 0 | 1): Promise<number> {
   const { numUpdatedRows } = await trx
     .updateTable('job_items')
-    .set({ state: 'cancelled', ended: endedText({ state: 'cancelled' }) })
+    .set({ state: 'cancelled', ended: endedText({ state: 'cancelled' }), input: '' })
     .where('job_id', '=', job)
     .where('ended', 'is', null)
     .where('state', '=', 'waiting')

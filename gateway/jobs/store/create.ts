@@ -4,6 +4,7 @@ import { givenRows } from '../../database/given-rows.js';
 import { rowsAPiece } from '../../database/rows-a-piece.js';
 import type { ItemInput } from '../model.js';
 import type { Created, NewJob } from './job-store.js';
+import { addResultBytes, type JobBytes, readHeld, requireRoom } from './room.js';
 import { type Fields, inputText, jobColumns } from './rows.js';
 import type { JobTables } from './tables.js';
 
@@ -15,13 +16,20 @@ export async function createJob(
   { change, kind }: Access<JobTables>,
   job: NewJob,
   inputs: readonly ItemInput[],
-  now: number,
+  { now, most }: { now: number; most?: JobBytes | undefined },
 ): Promise<Created> {
+  const { tenant_id, bytes = 0 } = job;
   const shared = sharedFields(inputs);
   for (;;) {
     const created = await change(async (trx): Promise<Created | undefined> => {
+      // Locks what the tenant's jobs hold: of several that come at once, each counts those before it.
+      if (most) await addResultBytes(trx, tenant_id, 0);
       const row = await insertJob(trx, job, { total: inputs.length, shared, now });
       if (!row) return findMade(trx, job);
+      if (most) {
+        const held = await readHeld(trx, tenant_id);
+        requireRoom({ ...held, inputs: held.inputs - bytes }, bytes, most);
+      }
       for (const rows of pieces(job.id, inputs, shared)) await insertItems(trx, kind, rows);
       return { outcome: 'created', job: row };
     });
@@ -32,7 +40,7 @@ export async function createJob(
 
 async function insertJob(
   trx: Transaction<JobTables>,
-  { idempotency, bytes = 0, ...job }: NewJob,
+  { idempotency, bytes = 0, files = false, ...job }: NewJob,
   { total, shared, now }: { total: number; shared: Fields | undefined; now: number },
 ) {
   const { id, tenant_id, key_id, service, webhook_url } = job;
@@ -44,6 +52,7 @@ async function insertJob(
       idempotency_digest: idempotency?.digest ?? null,
       fields: shared ? JSON.stringify(shared) : null,
       ...{ created_at: now, moved_at: now, cancelled_at: null, finished_at: null },
+      ...{ files: files ? 1 : 0, result_bytes: 0 },
       ...{ unqueued: total, started: 0, running: 0, done: 0, failed: 0, cancelled: 0 },
     })
     .onConflict((conflict) => conflict.columns(['tenant_id', 'idempotency_key']).doNothing())

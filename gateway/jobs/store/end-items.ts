@@ -10,6 +10,7 @@ import type { DeliveryTables } from '../webhooks/tables.js';
 import { endNotice } from './end-notice.js';
 import { moveJob } from './move-job.js';
 import { byJob, type OpenItem } from './open-items.js';
+import { addResultBytes } from './room.js';
 import { endedText } from './rows.js';
 import type { JobTables } from './tables.js';
 
@@ -28,15 +29,19 @@ export async function endItems(
 ): Promise<Job[]> {
   await writeEnds(trx, kind, items);
   const ended: Job[] = [];
+  const results = new Map<string, number>();
   for (const [id, of] of byJob(items)) {
     const job = await moveJob(trx, id, countsOf(of), now);
     if (job && job.finished_at !== null) ended.push(job);
+    const bytes = resultBytes(of);
+    if (job && bytes > 0) results.set(job.tenant_id, (results.get(job.tenant_id) ?? 0) + bytes);
   }
   const tally = createTally();
   for (const { usage } of items) if (usage) tally.add(usage);
   const rows = tally.rows().sort(compareRows);
   if (rows.length > 0) await addRows(trx.withTables<UsageTables>(), kind, rows);
   for (const job of ended) await tellEnd(trx, job, now);
+  for (const [tenant, bytes] of [...results].sort()) await addResultBytes(trx, tenant, bytes);
   return ended;
 }
 
@@ -54,9 +59,15 @@ function countsOf(items: readonly Ending[]) {
     done: count(({ end }) => end.state === 'done'),
     failed: count(({ end }) => end.state === 'failed'),
     cancelled: count(({ end }) => end.state === 'cancelled'),
+    result_bytes: resultBytes(items),
   };
 }
 
+function resultBytes(items: readonly Ending[]): number {
+  return items.reduce((sum, { end }) => sum + (end.state === 'done' ? end.result.bytes : 0), 0);
+}
+
+/** What an item was given is of no use behind its end: it goes with the same write. */
 async function writeEnds(
   trx: Transaction<JobTables>,
   kind: DatabaseKind,
@@ -67,7 +78,7 @@ async function writeEnds(
     items.map(({ job_id, idx, end }) => [job_id, idx, end.state, endedText(end)]),
   );
   await sql`
-    update job_items set state = given.value ->> 2, ended = given.value ->> 3 from ${given}
+    update job_items set state = given.value ->> 2, ended = given.value ->> 3, input = '' from ${given}
     where job_items.job_id = given.value ->> 0 and job_items.idx = cast(given.value ->> 1 as integer)
   `.execute(trx);
 }

@@ -1,5 +1,6 @@
 import type { UsageRecord } from '../../usage/tally.js';
 import type { Item, ItemEnd, ItemInput, ItemRef, Job } from '../model.js';
+import type { JobBytes } from './room.js';
 
 /** A job that is to be made. Its id is of `createJobId`: the newest jobs are found by it. */
 export interface NewJob extends Pick<Job, 'id' | 'tenant_id' | 'key_id' | 'service' | 'webhook_url'> {
@@ -7,6 +8,8 @@ export interface NewJob extends Pick<Job, 'id' | 'tenant_id' | 'key_id' | 'servi
   idempotency?: { key: string; digest: string };
   /** What it takes until its end; 0 where nobody has reckoned. */
   bytes?: number;
+  /** Whether there are files among its inputs, which stay until `cleared` names the job; there are none by default. */
+  files?: boolean;
 }
 
 /** What became of it. */
@@ -61,9 +64,9 @@ export interface HandOver {
 export interface JobStore {
   /**
    * Makes a job with its items, whole or not at all; there is at least one. `fields` that are one and the same list in all inputs are
-   * kept once.
+   * kept once. Rejects with `tenant_busy` where the tenant's jobs, this one included, would hold more than `most`.
    */
-  create(job: NewJob, inputs: readonly ItemInput[]): Promise<Created>;
+  create(job: NewJob, inputs: readonly ItemInput[], most?: JobBytes): Promise<Created>;
   /**
    * What `create` would give for an idempotency key that has made a job; undefined where it has made none, or one that ended at
    * `endedAfter` or before.
@@ -92,8 +95,12 @@ export interface JobStore {
   /** Cancels what waits, once; gives the job as it is then, undefined where the tenant has none of this id. */
   cancel(tenant: string, id: string): Promise<Job | undefined>;
 
-  /** What a tenant's jobs take that have not ended. */
-  openBytes(tenant: string): Promise<number>;
+  /** What a tenant's jobs hold. */
+  held(tenant: string): Promise<JobBytes>;
+  /** Says that the files that were inputs of these jobs, which have ended, are removed. */
+  cleared(jobs: readonly string[]): Promise<void>;
+  /** Jobs that have ended and whose files are still to be removed. */
+  uncleared(most: number): Promise<string[]>;
   /** Tenants with items that have not ended. */
   openTenants(): Promise<string[]>;
   /**
@@ -120,8 +127,11 @@ export interface JobStore {
    * webhook are in the same transaction. Gives the jobs that have ended by it.
    */
   finish(items: readonly EndedItem[]): Promise<Job[]>;
-  /** Jobs that ended before this time, oldest first. */
-  expired(endedBefore: number, most: number): Promise<Pick<Job, 'id' | 'tenant_id'>[]>;
+  /** Jobs that ended before this time, oldest first, without the `skip` first of them. */
+  expired(
+    endedBefore: number,
+    page: { most: number; skip?: number },
+  ): Promise<Pick<Job, 'id' | 'tenant_id'>[]>;
   /** Which of these jobs there are. */
   known(ids: readonly string[]): Promise<string[]>;
   /** Forgets a job and its items; one that is not there is no error. */

@@ -59,3 +59,27 @@ async function createSharedStoreTable(db: Kysely<unknown>): Promise<void> {
     .addColumn('store', 'text', (column) => column.notNull())
     .execute();
 }
+
+/** Counts what results hold, by job and by tenant, and inputs until they are removed. */
+export async function addJobRoom(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
+  const text = kind === 'postgres' ? sql`text collate "C"` : 'text';
+  const bytesOf =
+    kind === 'postgres' ? sql`cast(ended as json) #>> '{result,bytes}'` : sql`ended ->> '$.result.bytes'`;
+  // Of a job that a gateway of the version before makes beside this one, nobody says that it has no files.
+  await sql`alter table jobs add column files integer not null default 1`.execute(db);
+  await sql`alter table jobs add column result_bytes bigint not null default 0`.execute(db);
+  await db.schema
+    .createTable('job_tenants')
+    .addColumn('tenant_id', text, (column) => column.primaryKey())
+    .addColumn('result_bytes', 'bigint', (column) => column.notNull())
+    .execute();
+  await sql`
+    update jobs set bytes = case when finished_at is null then bytes else 0 end, result_bytes = (
+      select coalesce(sum(cast(${bytesOf} as bigint)), 0) from job_items where job_id = jobs.id and ended is not null
+    )
+  `.execute(db);
+  await sql`
+    insert into job_tenants (tenant_id, result_bytes) select tenant_id, sum(result_bytes) from jobs group by tenant_id
+  `.execute(db);
+  await sql`create index jobs_holding on jobs (tenant_id, finished_at, bytes) where bytes > 0`.execute(db);
+}

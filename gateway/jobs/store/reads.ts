@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Access } from '../../database/access.js';
 import type { Item } from '../model.js';
 import type { JobStats, JobStore, Page } from './job-store.js';
+import { readHeld } from './room.js';
 import { itemColumns, itemOf, jobColumns } from './rows.js';
 import type { JobTables } from './tables.js';
 
@@ -21,7 +22,7 @@ export function createReads({
   run,
 }: Access<JobTables>): Pick<
   JobStore,
-  'job' | 'jobs' | 'items' | 'item' | 'openBytes' | 'openTenants' | 'expired' | 'known' | 'stats'
+  'job' | 'jobs' | 'items' | 'item' | 'held' | 'uncleared' | 'openTenants' | 'expired' | 'known' | 'stats'
 > {
   return {
     job: (tenant, id) =>
@@ -83,16 +84,18 @@ export function createReads({
       );
       return row && itemOf(row);
     },
-    async openBytes(tenant) {
-      const row = await run((db) =>
+    held: (tenant) => run((db) => readHeld(db, tenant)),
+    async uncleared(most) {
+      const rows = await run((db) =>
         db
           .selectFrom('jobs')
-          .select(sql<number>`cast(coalesce(sum(bytes), 0) as bigint)`.as('bytes'))
-          .where('tenant_id', '=', tenant)
-          .where('finished_at', 'is', null)
-          .executeTakeFirstOrThrow(),
+          .select('id')
+          .where('finished_at', 'is not', null)
+          .where(sql<boolean>`bytes > 0`)
+          .limit(most)
+          .execute(),
       );
-      return row.bytes;
+      return rows.map(({ id }) => id);
     },
     async openTenants() {
       const rows = await run((db) =>
@@ -100,7 +103,7 @@ export function createReads({
       );
       return rows.map(({ tenant_id }) => tenant_id);
     },
-    expired: (endedBefore, most) =>
+    expired: (endedBefore, { most, skip = 0 }) =>
       run((db) =>
         db
           .selectFrom('jobs')
@@ -110,6 +113,7 @@ export function createReads({
           .orderBy('finished_at')
           .orderBy('id')
           .limit(most)
+          .offset(skip)
           .execute(),
       ),
     async known(ids) {

@@ -1,9 +1,10 @@
 import type { Access } from '../../database/access.js';
 import { rowsAPiece } from '../../database/rows-a-piece.js';
+import { addResultBytes } from './room.js';
 import type { JobTables } from './tables.js';
 
 /** Forgets a job: its items in one transaction after the other, and itself at last, so that what was left half done is found again. */
-export async function removeJob({ run }: Access<JobTables>, job: string): Promise<void> {
+export async function removeJob({ run, change }: Access<JobTables>, job: string): Promise<void> {
   let deleted: number;
   do {
     deleted = await run(async (db) => {
@@ -17,5 +18,23 @@ export async function removeJob({ run }: Access<JobTables>, job: string): Promis
       return Number(numDeletedRows);
     });
   } while (deleted >= rowsAPiece);
-  await run((db) => db.deleteFrom('jobs').where('id', '=', job).execute());
+  await change(async (trx) => {
+    const row = await trx.selectFrom('jobs').select('tenant_id').where('id', '=', job).executeTakeFirst();
+    if (!row) return;
+    await addResultBytes(trx, row.tenant_id, 0);
+    const removed = await trx
+      .deleteFrom('jobs')
+      .where('id', '=', job)
+      .returning('result_bytes')
+      .executeTakeFirst();
+    if (removed) await addResultBytes(trx, row.tenant_id, -removed.result_bytes);
+    // Of a tenant without jobs nothing is left to count, whatever an earlier version has not counted.
+    await trx
+      .deleteFrom('job_tenants')
+      .where('tenant_id', '=', row.tenant_id)
+      .where(({ not, exists, selectFrom }) =>
+        not(exists(selectFrom('jobs').select('id').where('tenant_id', '=', row.tenant_id))),
+      )
+      .execute();
+  });
 }

@@ -8,6 +8,7 @@ export const jobColumns = [
   'key_id',
   'service',
   'webhook_url',
+  'bytes',
   'created_at',
   'cancelled_at',
   'finished_at',

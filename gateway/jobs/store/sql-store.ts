@@ -26,7 +26,7 @@ export function createJobStore(
 
   return {
     ...createReads(access),
-    create: (job, inputs) => createJob(access, job, inputs, now()),
+    create: (job, inputs, most) => createJob(access, job, inputs, { now: now(), most }),
     made: (tenant_id, idempotency, endedAfter) =>
       access.run((db) => findMade(db, { tenant_id, idempotency }, endedAfter)),
     cancel: (tenant, id) => cancelJob(access, { tenant, id }, now()),
@@ -43,6 +43,17 @@ export function createJobStore(
       for (const slice of slices(items, rowsAPiece)) {
         await handBackItems(access, slice, { counted, now: now() });
       }
+    },
+    async cleared(jobs) {
+      if (jobs.length === 0) return;
+      await access.run((db) =>
+        db
+          .updateTable('jobs')
+          .set({ bytes: 0 })
+          .where('id', 'in', jobs)
+          .where('finished_at', 'is not', null)
+          .execute(),
+      );
     },
     finish: (items) => inSlices(items, (slice) => finishItems(access, slice, now())),
     remove: (job) => removeJob(access, job),

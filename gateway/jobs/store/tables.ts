@@ -6,8 +6,10 @@ import type { DeliveryTables } from '../webhooks/tables.js';
 export interface JobRow extends Job {
   idempotency_key: string | null;
   idempotency_digest: string | null;
-  /** What it takes until its end, as its maker has reckoned. */
-  bytes: number;
+  /** 1 where there are files among its inputs. */
+  files: number;
+  /** Bytes of its items' results. */
+  result_bytes: number;
   /** Fields of a form that all items share, in JSON. */
   fields: string | null;
   /** When something last became of it: an item began, came back, ended or went to the queue. */
@@ -26,11 +28,18 @@ export interface ItemRow {
   queued: number;
   /** How often it was started and not handed back. */
   attempts: number;
-  /** An `ItemInput` in JSON, but for fields that stand at the job. */
+  /** An `ItemInput` in JSON, but for fields that stand at the job; empty once the item has ended. */
   input: string;
   /** What has come of it in JSON; null as long as it is open. */
   ended: string | null;
 }
 
+/** What a tenant's jobs hold together, those included that have ended. */
+export interface JobTenantRow {
+  tenant_id: string;
+  result_bytes: number;
+}
+
 /** The tables that the store writes: its own, and what an item's end adds to. */
-export type JobTables = { jobs: JobRow; job_items: ItemRow } & UsageTables & DeliveryTables;
+export type JobTables = { jobs: JobRow; job_items: ItemRow; job_tenants: JobTenantRow } & UsageTables &
+  DeliveryTables;

@@ -38,7 +38,7 @@ describe('jobs on hosts that do not see each other’s files', () =>
         store,
         results: { put: async () => undefined, get: async () => undefined, removeAll: async () => undefined },
         ttlSeconds: 3600,
-        maxOpenBytes: 1e9,
+        most: { inputs: 1e9, results: 1e9 },
         refusal,
         async lastRefusal() {
           await watch.look({ anew: true });

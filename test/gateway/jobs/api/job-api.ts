@@ -64,7 +64,7 @@ export interface JobApi {
   close(): Promise<void>;
 }
 
-export async function startJobApi({ maxOpenBytes = 1e9 } = {}): Promise<JobApi> {
+export async function startJobApi({ maxOpenBytes = 1e9, maxResultBytes = 1e9 } = {}): Promise<JobApi> {
   const dataDir = await mkdtemp(join(tmpdir(), 'helper-gateway-'));
   const database = await openDatabase({ dataDir }, { migrations, create: true });
   const store = createJobStore(database.access<JobTables>());
@@ -94,7 +94,7 @@ export async function startJobApi({ maxOpenBytes = 1e9 } = {}): Promise<JobApi> 
     now: () => broken.now?.() ?? Date.now(),
     results,
     ttlSeconds: 3600,
-    maxOpenBytes: maxOpenBytes,
+    most: { inputs: maxOpenBytes, results: maxResultBytes },
     onCreated: (tenant) => void woken.push(tenant),
     refusal: () => broken.refusal?.(),
     lastRefusal: async () => broken.lastRefusal?.(),

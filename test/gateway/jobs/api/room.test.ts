@@ -4,7 +4,7 @@ import { type JobApi, startJobApi } from './job-api.js';
 describe('jobs/api: what a tenant’s open jobs may hold', () => {
   let api: JobApi;
   before(async () => {
-    api = await startJobApi({ maxOpenBytes: 200_000 });
+    api = await startJobApi({ maxOpenBytes: 200_000, maxResultBytes: 100 });
   });
   after(() => api?.close());
 
@@ -45,6 +45,27 @@ describe('jobs/api: what a tenant’s open jobs may hold', () => {
     expect([first.status, again.status]).to.deep.equal([202, 202]);
     expect(again.json.data.id).to.equal(first.json.data.id);
     expect((await send('y')).status).to.equal(409);
+  });
+
+  it('is bounded for jobs that come at once, and what is refused leaves no file', async () => {
+    const before = new Set(api.stored.keys());
+    const made = await Promise.all(Array.from({ length: 8 }, () => make('many')));
+    expect(made.map(({ status }) => status).sort()).to.deep.equal([202, 202, ...Array(6).fill(429)]);
+    const ids = made.flatMap(({ json }) => json.data?.id ?? []);
+    const stored = [...api.stored.keys()].filter((name) => !before.has(name));
+    expect(stored.sort()).to.deep.equal(ids.map((id) => `${id}/in/0/file`).sort());
+  });
+
+  it('is bounded in results, those kept included, until their jobs are deleted', async () => {
+    const { id } = (await make('results')).json.data;
+    const result = { kind: 'json', type: 'application/json', bytes: 100, dryrun: false } as const;
+    await api.store.finish([{ job: id, index: 0, end: { state: 'done', result } }]);
+    const { status, json } = await make('results');
+    expect([status, json.error.code]).to.deep.equal([429, 'tenant_busy']);
+    expect(json.error.message).to.include('100 bytes');
+    expect((await make('other')).status).to.equal(202);
+    await api.call(`/jobs/${id}`, { method: 'DELETE', key: 'results' });
+    expect((await make('results')).status).to.equal(202);
   });
 
   it('is no more kept once it has ended', async () => {

@@ -251,6 +251,25 @@ describe('jobs/api: jobs and their items', () => {
     expect(Date.parse(data.expires_at) - Date.parse(data.finished_at)).to.equal(3600_000);
   });
 
+  it('are forgotten with all that they came to when they are deleted after their end', async () => {
+    const send = () =>
+      api.call('/jobs', {
+        body: { service: 'text/remove-stopwords', inputs: [{}] },
+        headers: { 'idempotency-key': 'forgotten' },
+      });
+    const id = (await send()).json.data.id;
+    const remove = () => api.call(`/jobs/${id}`, { method: 'DELETE' });
+    await api.store.finish([done(ref(id, 0))]);
+    api.stored.set(`${id}/out/0`, Buffer.from('{}'));
+    const removed = await remove();
+    expect([removed.status, removed.json.data.id, removed.json.data.state]).to.deep.equal([200, id, 'done']);
+    expect([...api.stored.keys()].filter((name) => name.startsWith(id))).to.deep.equal([]);
+    expect((await remove()).status).to.equal(404);
+    for (const path of [`/jobs/${id}`, `/jobs/${id}/items/0`])
+      expect(await codeOf(path)).to.deep.equal([404, 'not_found']);
+    expect((await send()).json.data.id).not.to.equal(id);
+  });
+
   it('take HEAD as GET, and tell of other methods and of near paths', async () => {
     const id = await create(1);
     const head = await api.call(`/jobs/${id}`, { method: 'HEAD' });

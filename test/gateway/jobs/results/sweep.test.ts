@@ -15,7 +15,26 @@ describe('jobs/results/sweep', () => {
       removeAll: async (id: string) => void removed.push(id),
     };
     const known = async (ids: readonly string[]) => ids.filter((id) => kept.includes(id));
-    expect(await sweepResults(results, { known }, 5_000)).to.equal(600);
+    const fail = () => expect.fail('nothing was in the way');
+    expect(await sweepResults(results, { known }, { madeBefore: 5_000, fail })).to.equal(600);
     expect(removed).to.deep.equal(lost);
+  });
+
+  it('goes on behind what cannot be removed', async () => {
+    const lost = [1, 2, 3].map((at) => createJobId(at));
+    const faults: unknown[] = [];
+    const removed: string[] = [];
+    const results = {
+      async *prefixes() {
+        yield* lost;
+      },
+      async removeAll(id: string) {
+        if (id === lost[1]) throw new Error('busy');
+        removed.push(id);
+      },
+    };
+    const options = { madeBefore: 5_000, fail: (error: unknown) => void faults.push(error) };
+    expect(await sweepResults(results, { known: async () => [] }, options)).to.equal(2);
+    expect([removed, faults.length]).to.deep.equal([[lost[0], lost[2]], 1]);
   });
 });

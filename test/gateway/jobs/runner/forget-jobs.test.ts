@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createJobId } from '../../../../gateway/jobs/job-id.js';
+import { ResultStoreError } from '../../../../gateway/jobs/results/result-store.js';
 import { type Forgetting, forgetJobs } from '../../../../gateway/jobs/runner/forget-jobs.js';
-import { createPatience } from '../../../../gateway/jobs/runner/patience.js';
 import { until } from '../../../until.js';
 
 const logger = { error() {}, info() {}, warn() {} };
@@ -11,17 +11,24 @@ describe('jobs/runner/forget-jobs', () => {
   let forgetting: Forgetting;
   afterEach(() => forgetting.close());
 
-  function world({ seesFiles = true } = {}) {
-    const expired = Array.from({ length: 25 }, (_, at) => createJobId(at));
+  function world({
+    seesFiles = true,
+    expired = Array.from({ length: 25 }, (_, at) => createJobId(at)),
+    stuck = [] as readonly string[],
+    unclear = [] as readonly string[],
+  } = {}) {
+    const faults: object[] = [];
     const told: string[] = [];
     const asked: number[] = [];
     const lost = [createJobId(Date.now() - 26 * hourMs), createJobId(Date.now() - 24 * hourMs)];
     forgetting = forgetJobs({
       store: {
-        async expired(endedBefore, most) {
+        async expired(endedBefore, { most, skip = 0 }) {
           asked.push(endedBefore);
-          return expired.slice(0, most).map((id) => ({ id, tenant_id: 'a' }));
+          return expired.slice(skip, skip + most).map((id) => ({ id, tenant_id: 'a' }));
         },
+        uncleared: async () => unclear.filter((id) => !told.includes(`cleared ${id}`)),
+        cleared: async ([id]) => void told.push(`cleared ${id}`),
         async remove(id) {
           told.push(`row ${id}`);
           expired.splice(expired.indexOf(id), 1);
@@ -29,18 +36,21 @@ describe('jobs/runner/forget-jobs', () => {
         known: async () => [],
       },
       results: {
-        removeAll: async (id) => void told.push(`files ${id}`),
+        async removeAll(name) {
+          if (stuck.some((id) => name.startsWith(id))) throw new ResultStoreError(new Error('EACCES'));
+          told.push(`files ${name}`);
+        },
         async *prefixes() {
           yield* lost;
         },
       },
-      patience: createPatience({ logger }),
-      logger,
+      logger: { ...logger, error: (line: object) => void faults.push(line) },
       ttlSeconds: 3_600,
       seesFiles: async () => seesFiles,
       sweepAfterMs: 0,
+      roundMs: 5,
     });
-    return { told, asked, lost, all: [...expired] };
+    return { told, asked, lost, faults, all: [...expired] };
   }
 
   it('forgets every job whose time has run out, its files before its rows', async () => {
@@ -54,6 +64,28 @@ describe('jobs/runner/forget-jobs', () => {
     const { told, lost } = world();
     await until(() => told.length === 51);
     expect(told[50]).to.equal(`files ${lost[0]}`);
+  });
+
+  it('forgets all but those whose files cannot be removed, tries these again, and logs it once', async () => {
+    const expired = Array.from({ length: 45 }, (_, at) => createJobId(at));
+    const stuck = expired.slice(0, 22);
+    const rest = expired.slice(22);
+    const { told, asked, faults } = world({ expired, stuck });
+    await until(() => told.includes(`row ${rest.at(-1)}`));
+    expect(told.filter((each) => each.startsWith('row'))).to.deep.equal(rest.map((id) => `row ${id}`));
+    const before = asked.length;
+    await until(() => asked.length > before + 10);
+    expect(faults).to.have.length(1);
+    stuck.length = 0;
+    await until(() => expired.length === 0);
+  });
+
+  it('removes the inputs of jobs that have ended, where nobody else has', async () => {
+    const unclear = [createJobId(1), createJobId(2), createJobId(3)];
+    const { told } = world({ expired: [], stuck: [unclear[1] as string], unclear });
+    await until(() => told.includes(`cleared ${unclear[2]}`));
+    expect(told.filter((each) => each.startsWith('cleared'))).to.have.length(2);
+    expect(told).to.include(`files ${unclear[0]}/in`).and.not.include(`cleared ${unclear[1]}`);
   });
 
   it('touches nothing where it does not see the files of jobs', async () => {

@@ -91,6 +91,33 @@ describe('jobs/store of several processes', () =>
       expect(new Set(made.map((each) => 'job' in each && each.job.id)).size).to.equal(1);
     });
 
+    it('lets a tenant have no more than its bound, however many make jobs at once', async () => {
+      const tenant_id = 'ten_bounded';
+      const most = { inputs: 100, results: 1 };
+      const makes = stores.flatMap((store) =>
+        Array.from({ length: 5 }, () => store.create(newJob({ tenant_id, bytes: 30 }), inputs(1), most)),
+      );
+      const made = await Promise.allSettled(makes);
+      expect(made.filter(({ status }) => status === 'fulfilled')).to.have.length(3);
+      expect(await stores[0]?.held(tenant_id)).to.include({ inputs: 90 });
+      for (const one of made)
+        if (one.status === 'rejected') expect(one.reason).to.have.property('code', 'tenant_busy');
+    });
+
+    it('counts what results hold, whoever ends and forgets their jobs at once', async () => {
+      const tenant_id = 'ten_counted';
+      const store = stores[0] as TestStore;
+      const made = Array.from({ length: 4 }, () => newJob({ tenant_id }));
+      for (const job of made) await store.create(job, inputs(3));
+      await each((store) => store.finish(made.flatMap(({ id }) => refs(id, 3)).map((item) => done(item))));
+      expect(await store.held(tenant_id)).to.include({ results: 24 });
+      await each(async (store) => {
+        await Promise.all(made.slice(1).map(({ id }) => store.remove(id)));
+        return store.create(newJob({ tenant_id, bytes: 1 }), inputs(1), { inputs: 1e9, results: 1e9 });
+      });
+      expect(await store.held(tenant_id)).to.deep.equal({ inputs: stores.length, results: 6 });
+    });
+
     it('hands items of several jobs to the queue and ends them, in whichever order', async () => {
       const more = newJob();
       await stores[0]?.create(more, inputs(count));

@@ -111,13 +111,16 @@ describe('jobs/store in the course of time', () =>
       await store.finish(old.items.map((item) => done(item)));
       store.clock.now += 1_000;
       await store.finish(young.items.map((item) => done(item)));
-      expect(await store.expired(store.clock.now, 9)).to.deep.equal([{ id: old.id, tenant_id: 'ten_1' }]);
+      expect(await store.expired(store.clock.now, { most: 9 })).to.deep.equal([
+        { id: old.id, tenant_id: 'ten_1' },
+      ]);
+      expect(await store.expired(store.clock.now, { most: 9, skip: 1 })).to.deep.equal([]);
       await Promise.all([store.remove(old.id), store.remove(old.id)]);
       expect(await store.job('ten_1', old.id)).to.equal(undefined);
       expect(await store.known([old.id, young.id, 'job_none'])).to.deep.equal([young.id]);
       expect((await store.items(old.id, { limit: 1 })).rows).to.deep.equal([]);
       expect(await store.finish(old.items.map((item) => done(item)))).to.deep.equal([]);
-      expect(await store.expired(store.clock.now, 9)).to.deep.equal([]);
+      expect(await store.expired(store.clock.now, { most: 9 })).to.deep.equal([]);
       expect(await store.job('ten_1', open.id)).to.include({ total: 1 });
     });
 

@@ -1,5 +1,9 @@
 import { expect } from 'chai';
+import { sql } from 'kysely';
+import type { ItemRef } from '../../../../gateway/jobs/model.js';
+import type { NewJob } from '../../../../gateway/jobs/store/job-store.js';
 import { onEachDatabase } from '../../databases.js';
+import { rejection } from '../../keys/key-store-contract.js';
 import {
   counted,
   deliveries,
@@ -27,16 +31,91 @@ describe('jobs/store', () =>
         const tenant_id = 'ten_holds';
         const [one, two] = [newJob({ tenant_id, bytes: 3_000_000_000 }), newJob({ tenant_id, bytes: 7 })];
         for (const job of [one, two]) await store.create(job, inputs(1));
-        expect(await store.openBytes(tenant_id)).to.equal(3_000_000_007);
+        expect(await store.held(tenant_id)).to.deep.equal({ inputs: 3_000_000_007, results: 0 });
         await store.cancel(tenant_id, one.id);
-        expect([await store.openBytes(tenant_id), await store.openBytes('ten_none')]).to.deep.equal([7, 0]);
+        expect(await store.held(tenant_id)).to.deep.equal({ inputs: 7, results: 0 });
+        expect(await store.held('ten_none')).to.deep.equal({ inputs: 0, results: 0 });
+      });
+
+      it('counts a job’s files until it is said that they are removed', async () => {
+        const tenant_id = 'ten_files';
+        const { id, items } = await create(1, { tenant_id, bytes: 9, files: true });
+        await store.cleared([id]);
+        expect(await store.held(tenant_id)).to.include({ inputs: 9 });
+        await store.finish(items.map((item) => done(item)));
+        expect(await store.held(tenant_id)).to.include({ inputs: 9 });
+        expect(await store.uncleared(10)).to.deep.equal([id]);
+        await store.cleared([id]);
+        expect(await store.held(tenant_id)).to.include({ inputs: 0 });
+        expect(await store.uncleared(10)).to.deep.equal([]);
+      });
+
+      it('counts what results hold until their job is forgotten', async () => {
+        const tenant_id = 'ten_results';
+        const [one, two] = [await create(3, { tenant_id }), await create(1, { tenant_id })];
+        await store.finish([...one.items.slice(0, 2), ...two.items].map((item) => done(item)));
+        await store.finish([failed(one.items[2] as ItemRef), done(one.items[0] as ItemRef)]);
+        expect(await store.held(tenant_id)).to.include({ results: 6 });
+        await Promise.all([store.remove(one.id), store.remove(one.id)]);
+        expect(await store.held(tenant_id)).to.include({ results: 2 });
+        await store.remove(two.id);
+        expect(await store.held(tenant_id)).to.include({ results: 0 });
+        const { rows } = await store.access.run((db) =>
+          sql`select * from job_tenants where tenant_id = ${tenant_id}`.execute(db),
+        );
+        expect(rows).to.deep.equal([]);
+      });
+
+      it('keeps no input of an item that has ended, however it has, and nothing that all items share', async () => {
+        const fields = [['text', 'x']] as const;
+        const job = newJob({ tenant_id: 'ten_inputs' });
+        await store.create(job, Array(6).fill({ fields, files: [] }));
+        const items = refs(job.id, 6);
+        const kept = async () => {
+          const { rows } = await store.access.run((db) =>
+            sql<{ input: string }>`select input from job_items where job_id = ${job.id} order by idx`.execute(
+              db,
+            ),
+          );
+          return rows.map(({ input }) => input !== '');
+        };
+        const started = await store.start(items.slice(0, 4));
+        await store.finish([done(items[0] as ItemRef), failed(items[1] as ItemRef)]);
+        expect(await kept()).to.deep.equal([false, false, true, true, true, true]);
+        await store.cancel('ten_inputs', job.id);
+        expect(await kept()).to.deep.equal([false, false, true, true, false, false]);
+        await store.handBack(started.slice(2));
+        await store.start(items.slice(2));
+        expect(await kept()).to.deep.equal(Array(6).fill(false));
+        const { rows } = await store.access.run((db) =>
+          sql`select fields, bytes from jobs where id = ${job.id} and finished_at is not null`.execute(db),
+        );
+        expect(rows).to.deep.equal([{ fields: null, bytes: 0 }]);
+      });
+
+      it('refuses a job for which its tenant has no room, but for the first, and no request that is sent again', async () => {
+        const tenant_id = 'ten_full';
+        const most = { inputs: 100, results: 2 };
+        const make = (job: Partial<NewJob>) => store.create(newJob({ tenant_id, ...job }), inputs(1), most);
+        const idempotency = { key: 'once', digest: 'd' };
+        const first = await make({ bytes: 1_000, idempotency });
+        expect(await rejection(make({ bytes: 1 }))).to.include({ code: 'tenant_busy', retryAfter: 10 });
+        expect((await make({ bytes: 1_000, idempotency })).outcome).to.equal('replayed');
+        expect((await store.jobs(tenant_id, { limit: 9, endedAfter: 0 })).rows).to.have.length(1);
+        const { id } = (first as { job: { id: string } }).job;
+        await store.finish(refs(id, 1).map((item) => done(item)));
+        const error = await rejection(make({ bytes: 1 }));
+        expect(error).to.include({ code: 'tenant_busy' });
+        expect((error as Error).message).to.include('2 bytes');
+        await store.remove(id);
+        expect((await make({ bytes: 1 })).outcome).to.equal('created');
       });
 
       it('makes a job with its items, which one tenant has', async () => {
         const job = newJob();
         const created = await store.create(job, inputs(3));
         const expected = {
-          ...job,
+          ...{ ...job, bytes: 0 },
           ...{ created_at: store.clock.now, cancelled_at: null, finished_at: null },
           ...{ total: 3, started: 0, done: 0, failed: 0, cancelled: 0 },
         };
