@@ -1,4 +1,5 @@
 import type { Kysely, Transaction } from 'kysely';
+import { commitTogether } from './commit-together.js';
 import { classifyFault } from './database-error.js';
 import { retryConflicts } from './retry.js';
 
@@ -22,22 +23,32 @@ export interface Access<Tables extends TableSet> {
   change<T>(work: (trx: Transaction<Tables>) => Promise<T>): Promise<T>;
 }
 
-/** Access through a handle; rooms get theirs from `Database.access`. */
-export function createAccess<Tables extends TableSet>(
-  db: Kysely<Tables>,
+/** Access through a handle, which each room that uses the database gets with its own tables. */
+export function createAccess(
+  db: Kysely<NoTables>,
   kind: DatabaseKind,
-): Access<Tables> {
+): <Tables extends TableSet>() => Access<Tables> {
   async function settle<T>(work: () => Promise<T>): Promise<T> {
     try {
-      return await retryConflicts(work);
+      return await work();
     } catch (error) {
       throw classifyFault(error);
     }
   }
 
-  return {
-    kind,
-    run: (work) => settle(() => work(db)),
-    change: (work) => settle(() => db.transaction().execute(work)),
+  const commit =
+    kind === 'sqlite'
+      ? commitTogether(db)
+      : (work: (trx: Transaction<NoTables>) => Promise<unknown>) =>
+          retryConflicts(() => db.transaction().execute(work));
+
+  return <Tables extends TableSet>(): Access<Tables> => {
+    const own = db.withTables<Tables>();
+    return {
+      kind,
+      run: (work) => settle(() => retryConflicts(() => work(own))),
+      change: <T>(work: (trx: Transaction<Tables>) => Promise<T>) =>
+        settle(() => commit((trx) => work(trx.withTables<Tables>())) as Promise<T>),
+    };
   };
 }

@@ -32,7 +32,7 @@ export interface OpenOptions {
 export function createDatabase(handle: Kysely<unknown>, kind: DatabaseKind): Database {
   return {
     kind,
-    access: <Tables extends TableSet>() => createAccess<Tables>(handle.withTables<Tables>(), kind),
+    access: createAccess(handle.withTables<NoTables>(), kind),
     handle,
     close: () => handle.destroy(),
   };

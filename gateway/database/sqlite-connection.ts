@@ -27,7 +27,13 @@ const beginReading = 'begin; select 1 from sqlite_schema limit 1';
 
 /** SQLite's own waiting blocks its thread, so it is short, and whoever uses the database waits on without blocking. */
 const busyTimeoutMs = 20;
-const settings = 'pragma journal_mode = delete; pragma synchronous = full; pragma foreign_keys = on';
+const settings = [
+  'pragma journal_mode = persist',
+  // What a large transaction has left of it.
+  'pragma journal_size_limit = 1048576',
+  'pragma synchronous = full',
+  'pragma foreign_keys = on',
+].join('; ');
 
 /**
  * Opens a file on this thread, which each statement and each wait for the disk then holds. Locks are taken as several processes

@@ -5,7 +5,6 @@ import { givenRows } from '../../database/given-rows.js';
 import { rowsAPiece } from '../../database/rows-a-piece.js';
 import { slices } from '../../database/slices.js';
 import type { ItemRef } from '../model.js';
-import { createCommitTogether } from './commit-together.js';
 import { defaultLeaseMs, type JobQueue, type Lease } from './job-queue.js';
 
 /** Items that wait or are leased, of all tenants. */
@@ -42,8 +41,6 @@ export function createSqliteQueue(
   access: Access<QueueTables>,
   { leaseMs = defaultLeaseMs }: { leaseMs?: number } = {},
 ): JobQueue {
-  const changes = createCommitTogether(access);
-
   function held(leases: readonly Lease[]): RawBuilder<unknown> {
     const rows = leases.map(({ job, index, token }) => [job, index, token]);
     return sql`(job_id, idx, token) in (select value ->> 0, value ->> 1, value ->> 2 from ${givenRows('sqlite', rows)})`;
@@ -56,7 +53,7 @@ export function createSqliteQueue(
       for (const part of slices(items, rowsAPiece)) {
         const rows = part.map(({ job, index }) => [job, index]);
         const now = Date.now();
-        await changes.run((trx) =>
+        await access.change((trx) =>
           sql`
             insert into job_queue (tenant_id, job_id, idx, due_at)
             select ${tenant}, value ->> 0, value ->> 1, ${now} from ${givenRows('sqlite', rows)} where true
@@ -70,7 +67,7 @@ export function createSqliteQueue(
       if (most < 1) return [];
       const token = randomUUID();
       const now = Date.now();
-      const taken = await changes.run((trx) =>
+      const taken = await access.change((trx) =>
         sql<Row>`
           update job_queue set token = ${token}, due_at = ${now + leaseMs}
           where place in (
@@ -89,7 +86,7 @@ export function createSqliteQueue(
     async extend(leases) {
       if (leases.length === 0) return [];
       const until = Date.now() + leaseMs;
-      const extended = await changes.run((trx) =>
+      const extended = await access.change((trx) =>
         sql<Row>`update job_queue set due_at = ${until} where ${held(leases)} returning job_id, idx`.execute(
           trx,
         ),
@@ -100,13 +97,13 @@ export function createSqliteQueue(
 
     async done(leases) {
       if (leases.length === 0) return;
-      await changes.run((trx) => sql`delete from job_queue where ${held(leases)}`.execute(trx));
+      await access.change((trx) => sql`delete from job_queue where ${held(leases)}`.execute(trx));
     },
 
     async release(leases, delayMs = 0) {
       if (leases.length === 0) return;
       const dueAt = delayMs > 0 ? Date.now() + delayMs : atOnce;
-      await changes.run((trx) =>
+      await access.change((trx) =>
         sql`update job_queue set token = null, due_at = ${dueAt} where ${held(leases)}`.execute(trx),
       );
     },
@@ -114,7 +111,7 @@ export function createSqliteQueue(
     // A lease that has run out is a time that has come, but where the clock was set back: it may not come for days.
     async recover(tenant) {
       const now = Date.now();
-      await changes.run((trx) =>
+      await access.change((trx) =>
         trx
           .updateTable('job_queue')
           .set({ token: null, due_at: now })
@@ -123,7 +120,7 @@ export function createSqliteQueue(
           .execute(),
       );
     },
-    close: () => changes.idle(),
+    async close() {},
   };
 }
 

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { DatabaseError } from '../../../gateway/database/database-error.js';
 import { GatewayError } from '../../../gateway/errors.js';
 import type { KeyTables } from '../../../gateway/keys/tables.js';
+import type { UsageTables } from '../../../gateway/usage/tables.js';
 import { onEachDatabase } from '../databases.js';
 import { rejection } from '../keys/key-store-contract.js';
 
@@ -36,6 +37,34 @@ describe('database/access', () =>
           .execute(),
       );
       expect(await rejection(orphan)).not.to.be.instanceOf(GatewayError);
+    });
+
+    it('undoes a change that fails, and none of those that are asked for at the same moment', async () => {
+      const access = (await files().connect()).access<UsageTables>();
+      const day = (at: number) => `2026-01-${10 + at}`;
+      const failures = await Promise.all(
+        Array.from({ length: 9 }, (_, at) =>
+          access
+            .change(async (trx) => {
+              const row = { tenant: 'ten_1', day: day(at), key_id: 'key_1', service: 'text/a', calls: 1 };
+              const none = { errors_client: 0, errors_limited: 0, errors_server: 0 };
+              await trx
+                .insertInto('usage_daily')
+                .values({ ...row, ...none, bytes_in: 0, bytes_out: 0, cpu_ms: 0 })
+                .execute();
+              if (at % 3 === 1) throw new Error(`${at}`);
+            })
+            .then(
+              () => 'none',
+              (error: Error) => (error.cause instanceof Error ? error.cause.message : error.message),
+            ),
+        ),
+      );
+      expect(failures).to.deep.equal(['none', '1', 'none', 'none', '4', 'none', 'none', '7', 'none']);
+      const rows = await access.run((db) =>
+        db.selectFrom('usage_daily').select('day').orderBy('day').execute(),
+      );
+      expect(rows.map((row) => row.day)).to.deep.equal([0, 2, 3, 5, 6, 8].map(day));
     });
 
     it('gives whole numbers as numbers, and not as text', async () => {

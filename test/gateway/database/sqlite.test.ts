@@ -1,4 +1,4 @@
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { expect } from 'chai';
@@ -31,7 +31,9 @@ describe('database/sqlite', () => {
       for (const name of readdirSync(database.location)) seen.add(name);
     });
     expect([...seen].sort()).to.deep.equal(['gateway.db', 'gateway.db-journal']);
-    expect(readdirSync(database.location)).to.deep.equal(['gateway.db']);
+    // The journal stays, since to make one and to remove it costs each commit a wait for the disk; its header is gone.
+    const journal = readFileSync(`${file}-journal`);
+    expect(journal.subarray(0, 8)).to.deep.equal(Buffer.alloc(8));
   });
 
   it('waits for another process without blocking this one, and goes on when it is done', async () => {
