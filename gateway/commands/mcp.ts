@@ -44,8 +44,9 @@ export function registerMcp(program: Command): void {
           files: readable === undefined ? undefined : { folder: readable, maxBytes: config.maxImageBytes },
           logger,
         });
+        const { maxTextBytes } = config;
         const onError = (error: Error) => logger.warn({ err: error }, 'message not answered');
-        await serveTools({ version, tools, stdin: process.stdin, stdout, onError });
+        await serveTools({ version, tools, stdin: process.stdin, stdout, maxTextBytes, onError });
       } finally {
         await helpers.close();
         endSoon();

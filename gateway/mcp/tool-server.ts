@@ -4,18 +4,18 @@ import {
   ProtocolError,
   ProtocolErrorCode,
   Server,
+  type Transport,
 } from '@modelcontextprotocol/server';
 import { quote } from '../../schemas/quote.js';
+import { argumentsText, boundError } from './message.js';
 
 /** Tools as one asker sees them. */
 export interface Toolbox {
   list(): ListToolsResult['tools'];
-  /** Calls one; undefined where there is none of this name. Never rejects for what a call may come to. */
-  call(
-    name: string,
-    input: Record<string, unknown>,
-    signal: AbortSignal,
-  ): Promise<CallToolResult> | undefined;
+  /**
+   * Calls one with JSON text as its input; undefined where there is none of this name. Never rejects for what a call may come to.
+   */
+  call(name: string, input: string, signal: AbortSignal): Promise<CallToolResult> | undefined;
 }
 
 const instructions =
@@ -29,19 +29,28 @@ const jsonSchemaValidator = {
   },
 };
 
+/** Its errors quote what a client sent no further than is of use. */
+class BoundedServer extends Server {
+  override connect(transport: Transport): Promise<void> {
+    const send = transport.send.bind(transport);
+    transport.send = (message, options) => send(boundError(message), options);
+    return super.connect(transport);
+  }
+}
+
 /**
  * The protocol's server over these tools, for one request or one connection. The low-level one, which leaves schemas alone: they are
  * compiled once, with the helper.
  */
 export function createToolServer(version: string, tools: Toolbox): Server {
-  const server = new Server(
+  const server = new BoundedServer(
     { name: 'helper-gateway', title: 'helper-gateway', version },
     // Nobody is told of a change: there is no session. A list is fresh whenever it is asked for, and says so (`ttlMs` 0).
     { capabilities: { tools: { listChanged: false } }, instructions, jsonSchemaValidator },
   );
   server.setRequestHandler('tools/list', () => ({ tools: tools.list() }));
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
-    const result = tools.call(params.name, params.arguments ?? {}, mcpReq.signal);
+    const result = tools.call(params.name, argumentsText(params.arguments), mcpReq.signal);
     if (result) return result;
     throw new ProtocolError(
       ProtocolErrorCode.InvalidParams,

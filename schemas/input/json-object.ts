@@ -28,7 +28,7 @@ export function readJsonObject(text: string): Read<Record<string, unknown>> {
 }
 
 /** Names that stand more than once in the outermost object: `JSON.parse` keeps the last and says nothing. */
-export function repeatedNames(text: string, { outer: places }: Pick<JsonScan, 'outer'>): string[] {
+function repeatedNames(text: string, { outer: places }: Pick<JsonScan, 'outer'>): string[] {
   const seen = new Set<string>();
   const twice = new Set<string>();
   for (let at = 0; at < places.length; at += 2) {
@@ -37,22 +37,6 @@ export function repeatedNames(text: string, { outer: places }: Pick<JsonScan, 'o
     seen.add(name);
   }
   return [...twice];
-}
-
-/** The text of the outermost object's member of this name, which stands there once; undefined where there is none. */
-export function memberText(
-  text: string,
-  name: string,
-  { outer: places }: Pick<JsonScan, 'outer'>,
-): string | undefined {
-  for (let at = 0; at < places.length; at += 2) {
-    const end = places[at + 1];
-    if (JSON.parse(text.slice(places[at], end)) !== name) continue;
-    const isLast = at + 2 === places.length;
-    const value = text.slice(end, isLast ? text.lastIndexOf('}') : text.lastIndexOf(',', places[at + 2]));
-    return value.slice(value.indexOf(':') + 1);
-  }
-  return undefined;
 }
 
 function ofBody(problem: string): { problems: FieldProblem[] } {

@@ -2,6 +2,8 @@
 export interface JsonScan {
   /** Names in all, at any depth. */
   names: number;
+  /** Objects, lists and other values at any depth; never fewer than there are. */
+  values: number;
   /** Where the names of the outermost object stand in the text, with their quotes: beginning and end by turns. */
   outer: number[];
 }
@@ -29,7 +31,7 @@ const backslash = 0x5c;
  * JSON is left for `JSON.parse` to say, which counts nothing itself.
  */
 export function scanJson(text: string): JsonScan | { problem: string } {
-  const scan: JsonScan = { names: 0, outer: [] };
+  const scan: JsonScan = { names: 0, values: 1, outer: [] };
   let depth = 0;
   let from = 0;
   let to = 0;
@@ -46,8 +48,12 @@ export function scanJson(text: string): JsonScan | { problem: string } {
         if (to - from > mostNameCharacters) return { problem: longName };
         if (depth === 1) scan.outer.push(from, to);
         break;
+      case 0x2c: // ,
+        scan.values += 1;
+        break;
       case 0x7b: // {
       case 0x5b: // [
+        scan.values += 1;
         depth += 1;
         if (depth > mostLevels) return { problem: `must not be nested more than ${mostLevels} levels deep` };
         break;

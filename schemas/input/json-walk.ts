@@ -19,6 +19,8 @@ export interface WalkedValue {
 export interface WalkListener {
   /** A name of the outermost object, with its quotes. */
   onName(start: number, end: number): void;
+  /** A name of an object that is a member of the outermost one. */
+  onInnerName?(start: number, end: number): void;
   onValue(value: WalkedValue): void;
 }
 
@@ -171,7 +173,7 @@ export class JsonWalk {
     if (this.#open.length === 1) {
       this.#listener.onName(start, this.#at);
       this.#names = 0;
-    }
+    } else if (this.#open.length === 2) this.#listener.onInnerName?.(start, this.#at);
     this.#expects = 'colon';
   }
 

@@ -4,8 +4,8 @@ import { GatewayError } from '../../errors.js';
 import { announcedBytes } from '../../http/body/text-body.js';
 import type { Call, HttpCall, Stage } from '../../pipeline/stage.js';
 import type { CallMiddleware } from '../../pipeline/state.js';
+import { calledTool, type Message } from '../message.js';
 import type { HttpTools } from './http-tools.js';
-import { calledTool, type Message } from './message.js';
 
 export const toolsPath = '/mcp';
 

@@ -27,8 +27,6 @@ export interface Asker {
   ctx: CallContext;
   state: CallState;
   caller: Caller;
-  /** What a call is given, as it was written. */
-  argumentsText: string | undefined;
 }
 
 export interface HttpTools {
@@ -83,11 +81,11 @@ export function createHttpTools(
     }),
   };
 
-  async function call({ helper, run }: RunnableTool, input: Record<string, unknown>, asker: Asker) {
-    const { ctx, state, caller, argumentsText = '{}' } = asker;
+  async function call({ helper, run }: RunnableTool, input: string, asker: Asker) {
+    const { ctx, state, caller } = asker;
     state.helper = helper;
     const shown = toBeShown();
-    const text = { kind: 'json', bytes: encoder.encode(argumentsText) } as const;
+    const text = { kind: 'json', bytes: encoder.encode(input) } as const;
     const query = { values: new Map(), problems: [] };
     try {
       const given = { state, caller, bodyBytes: 0, query, text, uploads: noUploads, shown };

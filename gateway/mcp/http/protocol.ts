@@ -1,6 +1,6 @@
 import { createMcpHandler } from '@modelcontextprotocol/server';
+import type { Message } from '../message.js';
 import { createToolServer, type Toolbox } from '../tool-server.js';
-import type { Message } from './message.js';
 
 /** Answers one message of either protocol; nothing is kept of it. */
 export async function serve(

@@ -5,13 +5,11 @@ import type { Arrivals } from '../../http/flow/arrivals.js';
 import { receive } from '../../pipeline/receive.js';
 import type { HttpCall, Stage } from '../../pipeline/stage.js';
 import type { Caller } from '../../pipeline/state.js';
-import { type ReadMessage, readMessage } from './message.js';
+import { envelopeBytes, type ReadMessage, readMessage } from '../message.js';
 import { rpcError } from './rpc-error.js';
 
 const json = 'application/json';
 const wanted = { message: 'Send application/json, not compressed.' };
-/** What a message holds beside a tool's input. */
-const envelopeBytes = 64 * 1024;
 
 /** Reads the one message that a request brings, and answers what is none. */
 export function readBody(

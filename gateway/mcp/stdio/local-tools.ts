@@ -3,6 +3,7 @@ import { pathToFileURL } from 'node:url';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Logger } from 'pino';
 import type { BodyAnswer } from '../../../pool/body-answer.js';
+import { readJsonObject } from '../../../schemas/input/json-object.js';
 import { inputError } from '../../errors.js';
 import type { Helper } from '../../helpers/registry.js';
 import type { LocalHelpers } from '../../local/local-helpers.js';
@@ -31,20 +32,25 @@ const encoder = new TextEncoder();
 export function createLocalTools({ helpers, out, files, logger }: LocalToolsOptions): Toolbox {
   const tools = toolsOf(helpers.registry, files?.folder);
 
-  async function read(helper: Helper, input: Record<string, unknown>): Promise<FilesRead> {
-    if (files === undefined) return { input, uploads: new Map(), problems: [] };
-    return readLocalFiles(input, helper.declaration.files, files);
+  /** The input without what names files, which are read. */
+  async function read(
+    { declaration }: Helper,
+    input: string,
+  ): Promise<Omit<FilesRead, 'input'> & { text: string }> {
+    const untouched = { text: input, uploads: new Map(), problems: [] };
+    if (files === undefined || declaration.files.length === 0) return untouched;
+    const given = readJsonObject(input);
+    // Its stages say what is wrong with it.
+    if ('problems' in given) return untouched;
+    const found = await readLocalFiles(given.value, declaration.files, files);
+    return { ...found, text: JSON.stringify(found.input) };
   }
 
-  async function call(
-    helper: Helper,
-    given: Record<string, unknown>,
-    signal: AbortSignal,
-  ): Promise<CallToolResult> {
-    const { input, uploads, problems } = await read(helper, given);
+  async function call(helper: Helper, input: string, signal: AbortSignal): Promise<CallToolResult> {
+    const { text, uploads, problems } = await read(helper, input);
     if (problems.length > 0) return errorResult(inputError(problems), '');
     const shown = toBeShown();
-    const body = { kind: 'json', bytes: encoder.encode(JSON.stringify(input)) } as const;
+    const body = { kind: 'json', bytes: encoder.encode(text) } as const;
     const reply = await helpers.call(helper, { body, uploads, shown }, signal);
     const { request_id } = reply.meta;
     if (!reply.ok) {

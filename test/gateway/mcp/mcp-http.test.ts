@@ -155,6 +155,50 @@ describe('POST /mcp', () => {
     expect(await bad('x'.repeat(2_000_000))).to.deep.equal([413, 'too_large']);
   });
 
+  it('bounds what the protocol’s server reads and what it says of it', async () => {
+    const many = (count: number) => Array.from({ length: count }, () => 1);
+    const initialize = (icons: unknown[]) =>
+      rpc('initialize', {
+        protocolVersion: '2025-11-25',
+        clientInfo: { name: 'x', version: '1', icons },
+        capabilities: {},
+      });
+    const long = await post(initialize(many(500_000)));
+    expect([long.status, long.message.error.code, long.message.id]).to.deep.equal([400, -32600, 1]);
+    for (const acceptable of [accept, 'application/json']) {
+      const wrong = await post(initialize(many(250)), { accept: acceptable });
+      expect(wrong.message.error.message).to.include('icons');
+      expect(wrong.bytes.byteLength).to.be.within(500, 4200);
+    }
+    const version = 'x'.repeat(60_000);
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': version,
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const unknown = await post(rpc('tools/list', { _meta }));
+    expect(unknown.status).to.equal(400);
+    expect(unknown.bytes.byteLength).to.be.within(50, 4096);
+    const given = Object.fromEntries(many(300).map((_, at) => [`n${at}${'"'.repeat(50)}`, '"'.repeat(500)]));
+    const { bytes, message } = await post(rpc('tools/call', { name: 'counted', arguments: given }));
+    expect(message.result.content[0].text).to.match(/^invalid_input: .*\n… and \d+ more\.$/s);
+    expect(bytes.byteLength).to.be.at.most(4096);
+  });
+
+  it('reads long arguments as any body', async () => {
+    const call = async (input: string) => {
+      const params = `{"name":"text_remove-stopwords","arguments":${input}}`;
+      const { message } = await post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`);
+      return message.result.content[0].text as string;
+    };
+    const text = 'ab '.repeat(100_000);
+    expect(JSON.parse(await call(JSON.stringify({ text }))).text).to.equal(text);
+    const names = Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`n${at}`, text.slice(0, 20)]));
+    expect(await call(JSON.stringify(names))).to.include('must not hold more than 1000 names');
+    expect(await call(`{"text":"${text}","language":"eng","text":""}`)).to.include('text must be given once');
+    expect(await call(JSON.stringify({ text: 'ab '.repeat(350_000) }))).to.match(/^too_large: /);
+  });
+
   it('answers in the protocol that it is spoken to', async () => {
     const initialize = rpc('initialize', {
       protocolVersion: '2025-11-25',

@@ -67,7 +67,10 @@ export async function openSurfaces(): Promise<Surfaces> {
     all: new Map([
       ...Object.entries(httpSurfaces(gateway)),
       ['MCP', mcpSurface('url', (name, given) => agent.callTool({ name, arguments: given }))],
-      ['local MCP', mcpSurface('path', async (name, given) => tools.call(name, given, signal))],
+      [
+        'local MCP',
+        mcpSurface('path', async (name, given) => tools.call(name, JSON.stringify(given), signal)),
+      ],
       ['call', commandSurface(local, folder)],
     ]),
     fileFor({ field, parameter, kind }, takes) {

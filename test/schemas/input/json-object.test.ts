@@ -1,36 +1,12 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { memberText, readJsonObject } from '../../../schemas/input/json-object.js';
-import { type JsonScan, scanJson } from '../../../schemas/input/json-scan.js';
+import { readJsonObject } from '../../../schemas/input/json-object.js';
 
 function problemOf(text: string): string {
   const read = readJsonObject(text);
   if ('value' in read) throw new Error('was accepted');
   return `${read.problems[0]?.field} ${read.problems[0]?.problem}`;
 }
-
-describe('memberText', () => {
-  const textOf = (text: string, name: string) => memberText(text, name, scanJson(text) as JsonScan);
-
-  it('gives each member as it stands there, whatever it holds', () => {
-    const json = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 5 });
-    fc.assert(
-      fc.property(json, fc.integer({ min: 0, max: 3 }), (given, indent) => {
-        const text = ` ${JSON.stringify(given, null, indent)}\n`;
-        for (const [name, value] of Object.entries(given)) {
-          expect(textOf(text, name)?.trim()).to.equal(
-            JSON.stringify(value, null, indent).replace(/\n/g, `\n${' '.repeat(indent)}`),
-          );
-        }
-      }),
-    );
-  });
-
-  it('finds none but of the outermost object', () => {
-    expect(textOf('{"a": {"b": 1}}', 'b')).to.equal(undefined);
-    expect(textOf('{"a": {"b": "}, {"}, "\\u0062": 2 }', 'b')).to.equal(' 2 ');
-  });
-});
 
 describe('readJsonObject', () => {
   it('gives the object', () => {

@@ -5,6 +5,7 @@ import { headFuzz } from './head-fuzz.js';
 import { jobs } from './jobs.js';
 import { manyKeys } from './many-keys.js';
 import { manyPictures } from './many-pictures.js';
+import { messageFuzz } from './message-fuzz.js';
 import { quietTenant } from './quiet-tenant.js';
 import { costlyAtOnce, singleRequests } from './single-requests.js';
 import { slowArrivals } from './slow-arrivals.js';
@@ -22,6 +23,7 @@ interface Part {
 /** What the soak goes through in a round, and how much of each. */
 export const rounds: readonly Part[] = [
   ...bodyFuzz.map((scenario) => ({ scenario, calls: 20_000, seconds: 0 })),
+  ...messageFuzz.map((scenario) => ({ scenario, calls: 10_000, seconds: 0 })),
   ...headFuzz.map((scenario) => ({ scenario, calls: 20_000, seconds: 0 })),
   { scenario: slowClients, calls: 320, seconds: 20 },
   { scenario: manyKeys, calls: 5_000, seconds: 0 },

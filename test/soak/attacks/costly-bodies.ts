@@ -22,6 +22,13 @@ export function costlyBodies(key: string): CostlyBody[] {
   const text = `/text/remove-stopwords?ak=${key}`;
   const diff = `/text/diff-two-strings?ak=${key}`;
   const border = `/media/add-border?ak=${key}`;
+  const message = (name: string, params: string, method = 'initialize') => ({
+    name: `message: ${name}`,
+    call: {
+      path: `/mcp?ak=${key}`,
+      body: `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${params}}}`,
+    },
+  });
   const json = (name: string, body: string, path = text) => ({ name: `json: ${name}`, call: { path, body } });
   const form = (name: string, body: string, path = text) => ({
     name: `form: ${name}`,
@@ -39,6 +46,7 @@ export function costlyBodies(key: string): CostlyBody[] {
     json('500,000 levels of arrays', `{"text":${'['.repeat(500_000)}${']'.repeat(500_000)}}`),
     json('150,000 levels of objects', `${'{"a":'.repeat(150_000)}1${'}'.repeat(150_000)}`),
     json('an array of 500,000', `{"text":"","keep":[${repeated(500_000, () => '1')}]}`),
+    json('an unknown list of 350,000 lists', `{"text":"","a":[${repeated(340_000, () => '[]')}]}`),
     json('an array of 10,000 bad words', `{"text":"","keep":[${repeated(10_000, () => '"a b"')}]}`),
     json('control characters', `{"text":"${'\\u0001'.repeat(170_000)}"}`),
     json('a string of quotes', `{"text":"${'\\"'.repeat(500_000)}"}`),
@@ -48,6 +56,21 @@ export function costlyBodies(key: string): CostlyBody[] {
       'unlike lines',
       `{"a":"${repeated(60_000, (at) => at.toString(36), '\\n')}","b":"${repeated(60_000, (at) => `x${at.toString(36)}`, '\\n')}"}`,
       diff,
+    ),
+    message('a client of 500,000 icons', `"clientInfo":{"icons":[${repeated(500_000, () => '1')}]}`),
+    message('a client of 15,000 icons', `"clientInfo":{"icons":[${repeated(15_000, () => '{}')}]}`),
+    message(
+      '350,000 capabilities',
+      `"capabilities":{"experimental":{"a":[${repeated(350_000, () => '[]')}]}}`,
+    ),
+    message(
+      '130,000 names',
+      repeated(130_000, (at) => `"${at.toString(36)}":1`),
+    ),
+    message(
+      'a list of 350,000',
+      `"name":"media_resize","arguments":{"a":[${repeated(350_000, () => '[]')}]}`,
+      'tools/call',
     ),
     form('a million &', '&'.repeat(million)),
     form(

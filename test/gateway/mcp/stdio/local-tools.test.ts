@@ -51,7 +51,7 @@ describe('tools of helpers in this process', () => {
   it('say so where a file cannot be written, and give the rest of the answer', async () => {
     const none = join(out, 'none');
     const tools = createLocalTools({ helpers, out: none, files: undefined, logger });
-    const { content = [] } = (await tools.call('media_add-border', { url: `${url}/large` }, signal)) ?? {};
+    const { content = [] } = (await tools.call('media_add-border', `{"url":"${url}/large"}`, signal)) ?? {};
     expect(content.map(({ type }) => type)).to.deep.equal(['image', 'text']);
     expect(JSON.stringify(content[1])).to.include(`It could not be written: there is no folder ${none}.`);
   });
@@ -59,7 +59,7 @@ describe('tools of helpers in this process', () => {
   it('write files whole under names of their own, and link them', async () => {
     const tools = createLocalTools({ helpers, out, files: undefined, logger });
     const results = await Promise.all(
-      [1, 2].map(() => tools.call('media_add-border', { url: `${url}/large` }, signal)),
+      [1, 2].map(() => tools.call('media_add-border', `{"url":"${url}/large"}`, signal)),
     );
     const links = results.flatMap((result) => {
       const content = result?.content ?? [];
@@ -81,7 +81,11 @@ describe('tools of helpers in this process', () => {
     const tools = createLocalTools({ helpers, out: undefined, files, logger });
     expect(tools.list().find(({ name }) => name === 'media_add-border')?.description).to.include(folder);
     const border = async (path: string) => {
-      const result = await tools.call('media_add-border', { url: path, format: 'jpg' }, signal);
+      const result = await tools.call(
+        'media_add-border',
+        JSON.stringify({ url: path, format: 'jpg' }),
+        signal,
+      );
       return result?.isError ? JSON.stringify(result.content) : 'done';
     };
     for (const path of ['a.jpg', join(folder, 'a.jpg'), `file://${folder}/a.jpg`]) {
@@ -105,22 +109,22 @@ describe('tools of helpers in this process', () => {
 
   it('say how to have them where none are written', async () => {
     const tools = createLocalTools({ helpers, out: undefined, files: undefined, logger });
-    const result = await tools.call('file', { bytes: 400_000 }, signal);
+    const result = await tools.call('file', '{"bytes":400000}', signal);
     expect(result?.content).to.have.length(1);
     expect(JSON.stringify(result?.content)).to.include('--out DIR');
   });
 
   it('keep the reason of a fault for the log', async () => {
     const tools = createLocalTools({ helpers, out, files: undefined, logger });
-    const result = await tools.call('broken', {}, signal);
+    const result = await tools.call('broken', '{}', signal);
     expect(result?.isError).to.equal(true);
     expect(JSON.stringify(result)).not.to.include('secret reason');
     expect(JSON.stringify(log)).to.include('secret reason');
   });
 
   it('are unknown by any other name', () => {
-    expect(createLocalTools({ helpers, out, files: undefined, logger }).call('nothing', {}, signal)).to.equal(
-      undefined,
-    );
+    expect(
+      createLocalTools({ helpers, out, files: undefined, logger }).call('nothing', '{}', signal),
+    ).to.equal(undefined);
   });
 });

@@ -21,8 +21,8 @@ function callOf(id: number, name: string): object {
 /** Sends these messages and closes; gives what came until the server ended, too. */
 async function talk(
   tools: Toolbox,
-  messages: object[],
-): Promise<{ id: number; result?: object; error?: object }[]> {
+  messages: (object | string)[],
+): Promise<{ id: number | null; result?: object; error?: { code: number; message: string } }[]> {
   const stdin = new PassThrough();
   let said = '';
   const stdout = {
@@ -30,8 +30,19 @@ async function talk(
       said += text;
     },
   };
-  const ended = serveTools({ version: '1', tools, stdin, stdout, onError: () => undefined });
-  stdin.end(messages.map((message) => `${JSON.stringify(message)}\n`).join(''));
+  const ended = serveTools({
+    version: '1',
+    tools,
+    stdin,
+    stdout,
+    maxTextBytes: 1_000_000,
+    onError: () => undefined,
+  });
+  stdin.end(
+    messages
+      .map((message) => `${typeof message === 'string' ? message : JSON.stringify(message)}\n`)
+      .join(''),
+  );
   await ended;
   return said
     .trim()
@@ -55,6 +66,46 @@ describe('tools on standard input and output', () => {
     };
     const answers = await talk(tools, [initialize, callOf(2, 'slow'), callOf(3, 'fast')]);
     expect(answers.map(({ id }) => id)).to.have.members([1, 2, 3]);
+  });
+
+  it('bound each message, and answer one that is none', async () => {
+    const tools: Toolbox = {
+      list: () => [],
+      call: async (_, input) => ({ content: [{ type: 'text', text: input }] }),
+    };
+    const call = (id: number, input: string) =>
+      `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"x","arguments":${input}}}`;
+    const list = (count: number) => `[${Array.from({ length: count }, () => '[]').join()}]`;
+    const icons = {
+      ...initialize,
+      id: 4,
+      params: { ...initialize.params, clientInfo: { icons: JSON.parse(list(400)) } },
+    };
+    const answers = await talk(tools, [
+      JSON.stringify(initialize),
+      '',
+      '{"id":',
+      call(2, `{"a":1,"a":${list(200_000)}}`),
+      call(3, '7'),
+      JSON.stringify(icons),
+      JSON.stringify({ jsonrpc: '2.0', id: 5, method: 'ping', params: { text: 'x'.repeat(2_000_000) } }),
+      '{"id":6}',
+      '[]',
+      call(7, '{}'),
+    ]);
+    const of = (id: number | null) => answers.filter((answer) => answer.id === id);
+    expect(of(2)[0]?.result).to.deep.equal({
+      content: [{ type: 'text', text: `{"a":1,"a":${list(200_000)}}` }],
+    });
+    expect(of(3)[0]?.error?.code).to.equal(-32602);
+    expect(of(4)[0]?.error?.code).to.equal(-32600);
+    expect(of(6)[0]?.error).to.deep.equal({
+      code: -32600,
+      message: 'Invalid request: it is no message of JSON-RPC 2.0.',
+    });
+    expect(of(7)[0]?.result).to.deep.equal({ content: [{ type: 'text', text: '{}' }] });
+    expect(of(null).map(({ error }) => error?.code)).to.deep.equal([-32700, -32600, -32600]);
+    expect(of(5)).to.deep.equal([]);
   });
 
   it('are given up where the client cancels', async () => {
