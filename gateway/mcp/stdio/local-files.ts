@@ -1,4 +1,5 @@
-import { open, realpath } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, realpath, stat } from 'node:fs/promises';
 import { basename, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FileBytes } from '../../../pool/task.js';
@@ -45,7 +46,9 @@ async function readFile(name: string, { folder, maxBytes }: LocalFilesOptions): 
   const root = await realpath(folder);
   const path = await realpath(pathOf(name, root)).catch(() => undefined);
   if (path === undefined || !path.startsWith(root.endsWith(sep) ? root : root + sep)) return outside;
-  const file = await open(path).catch(() => undefined);
+  // A pipe is opened only once somebody writes into it, and to open a device may be enough to set it off.
+  if (!(await stat(path).catch(() => undefined))?.isFile()) return outside;
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => undefined);
   if (file === undefined) return outside;
   try {
     const about = await file.stat();

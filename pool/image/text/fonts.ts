@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { extname, join } from 'node:path';
@@ -66,12 +67,26 @@ export async function readFontSet(files: readonly string[]): Promise<FontSet> {
 }
 
 async function listFonts(path: string): Promise<string[]> {
-  const found = await stat(path).catch((error) => fail(path, `cannot be read (${error.code})`));
-  if (!found.isDirectory()) return [path];
+  const found = await look(path);
+  if (!found.isDirectory()) {
+    requireFile(path, found);
+    return [path];
+  }
   const names = await readdir(path).catch((error) => fail(path, `cannot be read (${error.code})`));
   const fonts = names.filter((name) => fontFiles.has(extname(name).toLowerCase())).sort();
   if (fonts.length === 0) fail(path, 'is a folder without a .ttf, .otf or .ttc file');
-  return fonts.map((name) => join(path, name));
+  const files = fonts.map((name) => join(path, name));
+  for (const file of files) requireFile(file, await look(file));
+  return files;
+}
+
+function look(path: string): Promise<Stats> {
+  return stat(path).catch((error) => fail(path, `cannot be read (${error.code})`));
+}
+
+/** To read a pipe would keep the start waiting. */
+function requireFile(path: string, found: Stats): void {
+  if (!found.isFile()) fail(path, 'is no regular file');
 }
 
 function fail(path: string, problem: string): never {

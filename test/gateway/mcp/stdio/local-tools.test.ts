@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { copyFile, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -104,6 +105,31 @@ describe('tools of helpers in this process', () => {
       expect(await border(path), path).to.include(`url must be a file below ${folder}`);
     }
     expect(await border('ftp://example.com/a.jpg')).to.include('https');
+    await rm(folder, { recursive: true });
+  });
+
+  it('take regular files alone, and wait for nothing else', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'pictures-'));
+    execFileSync('mkfifo', [join(folder, 'pipe.jpg')]);
+    await symlink(join(folder, 'pipe.jpg'), join(folder, 'link.jpg'));
+    await symlink(folder, join(folder, 'self.jpg'));
+    for (const [below, path] of [
+      [folder, 'pipe.jpg'],
+      [folder, 'link.jpg'],
+      [folder, 'self.jpg'],
+      ['/dev', 'zero'],
+      ['/proc', 'self/fd/0'],
+      ['/proc', 'self/task'],
+    ] as const) {
+      const files = { folder: below, maxBytes: 1_000_000 };
+      const tools = createLocalTools({ helpers, out: undefined, files, logger });
+      const result = await tools.call('media_add-border', JSON.stringify({ url: path }), signal);
+      expect(JSON.stringify(result), path).to.include(`url must be a file below ${below}`);
+    }
+    const files = { folder: '/proc/self', maxBytes: 1_000_000 };
+    const tools = createLocalTools({ helpers, out: undefined, files, logger });
+    const result = await tools.call('media_add-border', '{"url":"status"}', signal);
+    expect(JSON.stringify(result)).to.include('bad_image');
     await rm(folder, { recursive: true });
   });
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -40,6 +41,15 @@ describe('createFontSet', () => {
 
   it('names a file that is not a font', async () => {
     expect(await problem(join(folder, 'broken.bin'))).to.include('broken.bin is not a font that can be used');
+  });
+
+  it('names what is no regular file, and waits for none', async () => {
+    const pipes = join(folder, 'pipes');
+    await mkdir(pipes);
+    execFileSync('mkfifo', [join(pipes, 'pipe.ttf')]);
+    for (const path of [pipes, join(pipes, 'pipe.ttf')]) {
+      expect(await problem(path)).to.match(/pipe\.ttf is no regular file\.$/);
+    }
   });
 
   it('names a folder without fonts', async () => {
