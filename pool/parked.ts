@@ -54,6 +54,8 @@ export class Parked {
 /** Whether the task may start now, on a thread that is free. Where none of these has loaded its plugin, one begins to. */
 export function isFree({ group, task }: Job): boolean {
   if (!group.slowed.mayStart(task)) return false;
+  // The thread that its last task has cost is there again first: its neighbours must not wait for that.
+  if (group.slowed.has(task) && !group.threads.isFull()) return false;
   if (group.threads.isFree(task)) return true;
   group.threads.prepare(task);
   return false;

@@ -33,7 +33,9 @@ export interface Threads {
   engine(): WorkerReport['engine'] | undefined;
   /** Threads that can run a task, busy ones included; one that is being replaced does not count. */
   ready(): number;
-  /** Of these, how many have no task. */
+  /** Whether no thread is being replaced. */
+  isFull(): boolean;
+  /** Of those that are ready, how many have no task. */
   idle(): number;
   /** Threads beside these that have loaded everything. */
   spare(): number;
@@ -315,6 +317,7 @@ export function createThreads(options: ThreadsOptions): Threads {
       return report;
     },
     ready: () => Math.min(count, roster.size() + wanted.size),
+    isFull: () => roster.size() >= count,
     idle: roster.idle,
     spare: () => reserve.length,
     isFree: roster.isFree,

@@ -7,6 +7,9 @@ import type { Ports } from '../processes/messages.js';
 import { reserveStdout } from './reserve-stdout.js';
 import { closeOnSignal, reloadOnHangup } from './signals.js';
 
+/** What an end may take beside the calls under way, such as a webhook or the last lines of usage. */
+const lastMs = 15_000;
+
 /** What a command runs until it is told to stop. */
 export interface LongRun<Running> {
   start(config: Config, logger: Logger, member: Member | undefined): Promise<Running>;
@@ -42,6 +45,12 @@ export async function runUntilTold<Running extends Pick<Gateway, 'drain' | 'clos
     ? visibleJson(JSON.stringify({ ok: true, data: run.describe(running, config) }))
     : run.greeting(running, config);
   const text = `${said}\n`;
-  if (member) member.ready({ text, processes, logLevel, json, ports: run.ports(running) });
+  const { drainMs, taskTimeoutMs, sourceTimeoutMs } = config;
+  const limits = {
+    stopMs: drainMs + taskTimeoutMs + sourceTimeoutMs + lastMs,
+    silentMs: taskTimeoutMs + 20_000,
+    silentAtEndMs: Math.min(10_000, taskTimeoutMs + 2_000),
+  };
+  if (member) member.ready({ text, processes, logLevel, json, ports: run.ports(running), ...limits });
   else stdout.write(text);
 }

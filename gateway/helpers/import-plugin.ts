@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { importPlugin } from '../../pool/plugin-module.js';
+import { importPlugin, importTimeoutMs } from '../../pool/plugin-module.js';
 import { readThrown, type Thrown } from '../../pool/thrown.js';
 import { writtenForm } from '../../schemas/declared-helper.js';
 import { describeValue } from '../../schemas/quote.js';
@@ -9,6 +9,9 @@ import type { FoundPlugin } from './discover.js';
 import { loadHint } from './load-hint.js';
 import { nameAtExit } from './name-at-exit.js';
 import { placeOfSyntaxError } from './syntax-place.js';
+
+/** Between the limit of an import that waits and the end of a process that is blocked in one. */
+const blockedGraceMs = 2_000;
 
 /** A plugin's module that could not be imported. `message` says why, for the operator. */
 export class PluginImportError extends Error {}
@@ -24,7 +27,10 @@ export async function importDeclaration(
   const url = pathToFileURL(file).href;
   try {
     const load = () => importPlugin({ service: id, url, shipped }, options);
-    const declaration: unknown = await nameAtExit(`loading the plugin ${file}`, load);
+    // One that waits fails by itself before; one that computes without end is found by nothing else.
+    const blocked = { limitMs: (options.timeoutMs ?? importTimeoutMs) + blockedGraceMs, ends: true };
+    const doing = `loading the plugin ${file}`;
+    const declaration: unknown = await nameAtExit(doing, load, shipped ? undefined : blocked);
     if (declaration === undefined) {
       throw new PluginImportError(
         `has no default export: write "${writtenForm}" (or begin its name with "_" if it is no plugin)`,

@@ -1,6 +1,9 @@
 import { Worker } from 'node:worker_threads';
+import type { Ajv } from 'ajv';
+import { declareHelper } from './declare-helper.js';
 import type { RoutedPlugin } from './find-plugins.js';
-import type { PortableDeclaration } from './portable-declaration.js';
+import { type PortableDeclaration, putTogether } from './portable-declaration.js';
+import type { Helper } from './registry.js';
 
 /** What a plugin exports, or why it cannot be loaded. */
 export type Inspection =
@@ -22,6 +25,8 @@ export interface Inspector {
 
 /** A thread that blocks while it imports cannot say so; one that has failed looks for the line first. */
 const graceMs = 1_000;
+/** Milliseconds that a thread may go on when it has been looked at. */
+const lingerMs = 1_000;
 
 /**
  * Imports plugins in a fresh thread that is thrown away, so that the newest version of each file is read and nothing of it stays:
@@ -50,8 +55,23 @@ export async function inspectPlugins(
     return inspections;
   } finally {
     signal.removeEventListener('abort', end);
-    await inspector?.worker.terminate();
+    if (inspector) await endInspector(inspector, signal.aborted);
   }
+}
+
+/** At the end what plugins print may still be on its way; what they keep open is not waited for long. */
+async function endInspector({ worker }: Inspector, atOnce: boolean): Promise<void> {
+  if (atOnce) await worker.terminate();
+  else {
+    worker.postMessage('end');
+    setTimeout(() => void worker.terminate(), lingerMs).unref();
+  }
+}
+
+/** The helper of a plugin that was looked at, without its functions. Throws an `Error` that says why it is none. */
+export function declareInspected(found: RoutedPlugin, inspection: Inspection, ajv: Ajv): Helper {
+  if (!inspection.ok) throw new Error(inspection.reason);
+  return declareHelper({ ...found, url: inspection.url }, putTogether(inspection.exported), ajv);
 }
 
 /** Starts such a thread. */

@@ -12,7 +12,9 @@ import { takeApart } from './portable-declaration.js';
 const { helperUrl, timeoutMs } = workerData as InspectorData;
 if (helperUrl) hookPlugins(helperUrl);
 
-parentPort?.on('message', async (found: RoutedPlugin) => {
+parentPort?.on('message', async (found: RoutedPlugin | 'end') => {
+  // It ends when nothing is open any more.
+  if (found === 'end') return parentPort?.close();
   try {
     // What comes late is told by the threads that serve the plugin, too.
     const { url, declaration } = await importDeclaration(found, { timeoutMs, onLate: () => undefined });

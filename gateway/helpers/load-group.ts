@@ -4,13 +4,11 @@ import { LoadError } from '../../pool/load-error.js';
 import type { PluginModule } from '../../pool/plugin-module.js';
 import type { Pool } from '../../pool/pool.js';
 import type { WorkerSettings } from '../../pool/task.js';
-import { declareHelper } from './declare-helper.js';
 import type { PluginProblem } from './discover.js';
 import type { RoutedPlugin } from './find-plugins.js';
 import { configProblems, type Environment } from './helper-config.js';
-import { type Inspection, inspectPlugins } from './inspect-plugins.js';
+import { declareInspected, type Inspection, inspectPlugins } from './inspect-plugins.js';
 import { helperUrl } from './package-paths.js';
-import { putTogether } from './portable-declaration.js';
 import { type Helper, poolPlugins } from './registry.js';
 import type { SpareThreads } from './spare-threads.js';
 
@@ -116,9 +114,7 @@ function compileAll(
   const problems: PluginProblem[] = [];
   for (const [found, inspection] of inspections) {
     try {
-      if (!inspection.ok) throw new Error(inspection.reason);
-      const { url, exported } = inspection;
-      const helper = declareHelper({ ...found, url }, putTogether(exported), ajv);
+      const helper = declareInspected(found, inspection, ajv);
       const missing = configProblems(helper, env);
       problems.push(...missing);
       if (missing.length === 0) helpers.push(helper);

@@ -5,6 +5,7 @@ import type { PluginProblem } from './discover.js';
 import { findPlugins, type RoutedPlugin, routeTaken } from './find-plugins.js';
 import { configProblems, type Environment } from './helper-config.js';
 import { importDeclaration } from './import-plugin.js';
+import { declareInspected, inspectPlugins } from './inspect-plugins.js';
 import { helperUrl } from './package-paths.js';
 import { PluginError } from './plugin-error.js';
 import type { Helper, HelperFunctions, Registry } from './registry.js';
@@ -12,6 +13,11 @@ import type { Helper, HelperFunctions, Registry } from './registry.js';
 export interface LoadRegistryOptions {
   onLate?: (id: string, error: unknown) => void;
   env?: Environment | undefined;
+  /**
+   * Plugins that do not come with the package are imported by a thread that is thrown away, where one that never ends can be ended
+   * after so many milliseconds. What is loaded so can be looked at, not called.
+   */
+  lookMs?: number | undefined;
 }
 
 /**
@@ -23,13 +29,16 @@ export interface LoadRegistryOptions {
 export async function loadRegistry(
   folders: string[],
   ajv: Ajv,
-  { onLate, env }: LoadRegistryOptions = {},
+  { onLate, env, lookMs }: LoadRegistryOptions = {},
 ): Promise<Registry> {
   const url = helperUrl(folders);
   if (url) hookPlugins(url);
   const registry = new Map<string, Helper>();
   const found = await findPlugins(folders);
   const problems: PluginProblem[] = [...found.problems];
+  const own = lookMs === undefined ? [] : found.plugins.filter(({ shipped }) => !shipped);
+  const inspector = { helperUrl: url, timeoutMs: lookMs ?? 0 };
+  const looked = await inspectPlugins(own, inspector, new AbortController().signal);
   for (const plugin of found.plugins) {
     const taken = registry.get(plugin.id);
     if (taken) {
@@ -37,7 +46,10 @@ export async function loadRegistry(
       continue;
     }
     try {
-      const helper = await loadHelper(plugin, ajv, onLate);
+      const inspection = looked.get(plugin);
+      const helper = inspection
+        ? declareInspected(plugin, inspection, ajv)
+        : await loadHelper(plugin, ajv, onLate);
       registry.set(plugin.id, helper);
       if (env) problems.push(...configProblems(helper, env));
     } catch (error) {

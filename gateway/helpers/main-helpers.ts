@@ -63,8 +63,11 @@ export function createMainHelpers({ env, onSlowSetup }: MainHelpersOptions): Mai
     const waiting = setInterval(onSlowSetup, slowMs, service, url);
     const work = () => setup({ config: own.config, signal: closing.signal });
     try {
-      own.state = await nameAtExit(`setting up the plugin ${file}`, () =>
-        setUp(work, { service, shipped, redactor: own.redactor }),
+      own.state = await nameAtExit(
+        `setting up the plugin ${file}`,
+        () => setUp(work, { service, shipped, redactor: own.redactor }),
+        // While it waits for something the interval says so.
+        shipped ? undefined : { limitMs: slowMs + 1_000, ends: false },
       );
     } catch (error) {
       throw new PluginError([{ file, reason: (error as Error).message }]);

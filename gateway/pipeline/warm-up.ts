@@ -40,7 +40,8 @@ export async function warmUp(registry: Registry, options: RunOptions): Promise<v
       // Nothing else need keep the process running yet: one that never settles is to meet its timeout.
       const awake = setInterval(() => {}, options.timeoutMs);
       try {
-        await nameAtExit(`running an example of the plugin ${file}`, run);
+        const blocked = { limitMs: options.timeoutMs + 1_000, ends: true };
+        await nameAtExit(`running an example of the plugin ${file}`, run, shipped ? undefined : blocked);
       } catch (error) {
         const reason = (error as Error).cause ?? error;
         options.logger.error({ err: readThrown(reason), service, example }, 'example failed');

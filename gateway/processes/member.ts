@@ -1,10 +1,13 @@
 import cluster from 'node:cluster';
 import { EventEmitter } from 'node:events';
 import type { Logger } from 'pino';
+import { isInspected } from '../../pool/task-deadline.js';
+import { endAsOrphan } from '../../pool/watchdog.js';
 import type { Config } from '../config.js';
 import type { SharedCounts } from '../limits/shared-counts.js';
 import type { MetricFacts } from '../metrics/metrics.js';
 import {
+  aliveMs,
   type Place,
   type Ports,
   placeVariable,
@@ -46,7 +49,7 @@ export function joinProcesses(): Member | undefined {
   return cluster.isWorker && text !== undefined ? createMember(JSON.parse(text)) : undefined;
 }
 
-function createMember({ number, ports, alone }: Place): Member {
+function createMember({ number, ports, alone, primary }: Place): Member {
   const signals = new EventEmitter();
   const gathering = new Map<number, (facts: MetricFacts[]) => void>();
   const counts = createPrimaryCounts((message) => tellPrimary(message));
@@ -59,6 +62,8 @@ function createMember({ number, ports, alone }: Place): Member {
   if (process.platform !== 'win32') process.on('SIGHUP', () => undefined);
   process.on('SIGTERM', (signal) => signals.emit(signal, signal) || process.exit(1));
   process.on('message', take);
+  endAsOrphan(primary);
+  setInterval(() => tellPrimary({ kind: 'alive', inspected: isInspected() }), aliveMs).unref();
 
   function take(message: ToMember): void {
     if (message.kind === 'signal') signals.emit(message.signal, message.signal);

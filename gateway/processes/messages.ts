@@ -20,6 +20,10 @@ export interface Ready {
   logLevel: string;
   json: boolean;
   ports: Ports;
+  /** Milliseconds that it may take to end in order, and that its main thread may be blocked: while it serves, and while it ends. */
+  stopMs: number;
+  silentMs: number;
+  silentAtEndMs: number;
 }
 
 /** Where the first start listened, for those that come later. */
@@ -31,6 +35,8 @@ export interface Ports {
 /** From a process to the primary. */
 export type ToPrimary =
   | Ready
+  /** Its main thread goes on; `inspected` where a debugger may hold it. */
+  | { kind: 'alive'; inspected: boolean }
   | { kind: 'ask'; id: number; asks: Ask[] }
   | { kind: 'changed' }
   | { kind: 'gather'; id: number; facts: MetricFacts }
@@ -44,6 +50,9 @@ export type ToMember =
   | { kind: 'collect'; id: number }
   | { kind: 'gathered'; id: number; facts: MetricFacts[] };
 
+/** Between two words of a process that its main thread goes on. */
+export const aliveMs = 1_000;
+
 /** The variable by which a process learns its place. No setting: it is taken out of the environment before anybody reads that. */
 export const placeVariable = 'GATEWAY_PROCESS';
 
@@ -53,6 +62,8 @@ export interface Place {
   number: number;
   /** Where an earlier one listened. */
   ports?: Ports | undefined;
+  /** The primary's process id. */
+  primary: number;
   /** Nobody listens there any more: the address has to be asked for by its port. */
   alone: boolean;
 }

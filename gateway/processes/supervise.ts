@@ -6,7 +6,7 @@ import { once } from '../../pool/once.js';
 import { createBackOff } from './back-off.js';
 import { closeWith } from './close-with.js';
 import { createExchange, tellMember } from './exchange.js';
-import { type Place, placeVariable, type Ready, type ToPrimary } from './messages.js';
+import { aliveMs, type Place, placeVariable, type Ready, type ToPrimary } from './messages.js';
 
 export interface SuperviseOptions {
   /** Opens the log, the first time that there is something to tell. */
@@ -22,6 +22,9 @@ interface Slot {
   startedAt: number;
   /** What it said once it served. */
   ready: Ready | undefined;
+  /** How long it has not said that its main thread goes on, in looks of this process: while this one is stopped too, none counts. */
+  silentFor: number;
+  inspected: boolean;
   waitAfter: (livedMs: number) => number;
 }
 
@@ -55,10 +58,18 @@ export function supervise({ openLog }: SuperviseOptions): void {
 
   function start(number: number): void {
     const alone = living().length === 0;
-    const place: Place = { number, ports: first?.ports, alone };
+    const place: Place = { number, ports: first?.ports, alone, primary: process.pid };
     const worker = cluster.fork({ [placeVariable]: JSON.stringify(place) });
     const waitAfter = slots.get(number)?.waitAfter ?? createBackOff();
-    const slot: Slot = { number, worker, startedAt: performance.now(), ready: undefined, waitAfter };
+    const slot: Slot = {
+      number,
+      worker,
+      startedAt: performance.now(),
+      ready: undefined,
+      silentFor: 0,
+      inspected: false,
+      waitAfter,
+    };
     slots.set(number, slot);
     // Where the system has no room for a process, or no file for its channel. What else fails of one is followed by its end.
     worker.on('error', (error) => {
@@ -67,7 +78,9 @@ export function supervise({ openLog }: SuperviseOptions): void {
     if (worker.process.pid === undefined) return;
     closeWith(worker);
     worker.on('message', (message: ToPrimary) => {
+      slot.silentFor = 0;
       if (message.kind === 'ready') becomeReady(slot, message);
+      else if (message.kind === 'alive') slot.inspected = message.inspected;
       else exchange.take(worker, message);
     });
     worker.on('exit', (code, signal) => ended(slot, code, signal as NodeJS.Signals | null));
@@ -82,9 +95,10 @@ export function supervise({ openLog }: SuperviseOptions): void {
     }
     if ([...slots.values()].some((each) => !each.ready)) return;
     phase = 'serving';
-    // First, for whoever reads the next line may send a signal at once. Before, a signal ends all by itself.
+    // First, for whoever reads the next line may send a signal at once.
     process.on('SIGTERM', stop);
     process.on('SIGINT', stop);
+    setInterval(endSilent, aliveMs);
     process.stdout.write(first.text);
   }
 
@@ -155,6 +169,25 @@ export function supervise({ openLog }: SuperviseOptions): void {
     }
   }
 
+  /** A process in a loop hears no signal, and one that waits for what never comes does not end by itself. */
+  function endSilent(): void {
+    const stoppingFor = performance.now() - stoppingSince;
+    const isStopping = phase === 'stopping';
+    for (const slot of living()) {
+      const { number, ready, worker } = slot;
+      slot.silentFor += aliveMs;
+      if (!ready || slot.inspected) continue;
+      const silentMs = isStopping ? Math.min(ready.silentAtEndMs, ready.silentMs) : ready.silentMs;
+      const isSilent = slot.silentFor > silentMs;
+      if (!isSilent && !(isStopping && stoppingFor > ready.stopMs)) continue;
+      const why = isSilent
+        ? `its main thread has not responded for ${silentMs} ms`
+        : `it has not ended within ${ready.stopMs} ms`;
+      void tell({ process: number, killed_pid: worker.process.pid }, `a process is killed: ${why}`);
+      worker.process.kill('SIGKILL');
+    }
+  }
+
   function killAll(): void {
     for (const { worker } of living()) worker.process.kill('SIGKILL');
   }
@@ -192,14 +225,16 @@ export function supervise({ openLog }: SuperviseOptions): void {
         return undefined as never;
       };
       if (phase === 'serving') stop('SIGHUP');
-      else if (phase === 'starting') endAs();
+      else if (phase === 'starting') {
+        killAll();
+        endAs();
+      }
     };
     process.on('SIGHUP', onHangup);
   }
 
-  /** The first process of a container gets no signal that it does not listen for: one that comes early would be lost. */
+  /** A signal that comes while the first start is under way ends all at once: what is in a loop there hears none. */
   function endEarly(): void {
-    if (process.pid !== 1) return;
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.on(signal, () => {
         if (phase !== 'starting') return;

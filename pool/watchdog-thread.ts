@@ -1,0 +1,55 @@
+/** The entry of the watchdog's thread. It loads next to nothing: each process that serves has one. */
+import { writeSync } from 'node:fs';
+import { parentPort } from 'node:worker_threads';
+import type { WatchdogOrder } from './watchdog.js';
+
+/** Between two looks at who is the parent of this process. */
+const lookMs = 1_000;
+/** A main thread that hears that its supervisor has gone ends the process within this time. */
+const lastMs = 2_000;
+
+const timers = new Map<number, NodeJS.Timeout>();
+
+parentPort?.on('message', (order: WatchdogOrder) => {
+  if (order.kind === 'orphan') watchParent(order.supervisor);
+  else if (order.kind === 'begin') begin(order);
+  else {
+    clearTimeout(timers.get(order.id));
+    timers.delete(order.id);
+  }
+});
+
+function begin({ id, doing, limitMs, ends }: Extract<WatchdogOrder, { kind: 'begin' }>): void {
+  const report = () => {
+    const seconds = Math.round(limitMs / 1000);
+    const end = ends ? ' The process is ended.' : '';
+    say(`it is still ${doing} after ${seconds} s; is there a loop that never ends?${end}`);
+    if (ends) kill();
+  };
+  timers.set(id, setTimeout(report, limitMs));
+}
+
+function watchParent(supervisor: number): void {
+  const timer = setInterval(() => {
+    if (process.ppid === supervisor) return;
+    clearInterval(timer);
+    setTimeout(() => {
+      say('the supervisor has gone, and the main thread does not respond: the process is ended');
+      kill();
+    }, lastMs);
+  }, lookMs);
+}
+
+/** By the file: the stream of a worker goes through the main thread. */
+function say(what: string): void {
+  try {
+    writeSync(2, `helper-gateway: ${what}\n`);
+  } catch {
+    // Who would read it has gone.
+  }
+}
+
+/** Any other signal would wait for the main thread. */
+function kill(): void {
+  process.kill(process.pid, 'SIGKILL');
+}
