@@ -138,6 +138,7 @@ export async function openJobs(options: JobsOptions): Promise<OpenedJobs> {
           onJobsEnded: tidy,
           limits: limitsByDefault(config),
           threads: config.poolThreads,
+          inbound: { most: config.arriving, bytes: config.inputBytes },
         });
       }
       chores = createChores({

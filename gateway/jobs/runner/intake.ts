@@ -12,6 +12,8 @@ export interface IntakeParts {
   leases: Leases;
   patience: Patience;
   threads: number;
+  /** What may be on its way to this process: items' inputs have a quarter of it. */
+  inbound: { most: number; bytes: number };
   logger: Pick<Logger, 'error'>;
   /** Called with each item that is to be worked on, under this lease; `ended` is to be called when it has been seen to its end. */
   onItem: (item: StartedItem, lease: Lease, share: Share) => void;
@@ -24,8 +26,10 @@ export interface Intake {
   /** Leaves a tenant alone until it is opened again. */
   rest(tenant: string): void;
   weigh(tenant: string, weight: number): void;
-  /** An item has been worked on, with so many bytes of result: another may be. */
-  worked(bytes?: number): void;
+  /** An item waits for its input, and needs no thread until that is here: others may be begun meanwhile. */
+  bringAhead(share: Share): void;
+  /** An item has been worked on, at this cost and with so many bytes of input and of result: another may be. */
+  worked(share: Share, worked: { spent: number; bytesIn: number; bytesOut: number }): void;
   /** It has been seen to its end. */
   ended(): void;
   /** Takes no more; resolves when what was being taken has been handed on or back. */
@@ -41,21 +45,27 @@ const mostUnwritten = 128;
 /** Bytes of results that may come of what is taken ahead: where they are to be written may be slow, or away. */
 const mostBytes = 64 * 2 ** 20;
 
+/** Items for each thread whose inputs may be on their way, or here and waiting: so many downloads keep it busy from a source far away. */
+const mostAheadOfThread = 32;
+/** What an input is taken to hold before any has come. */
+const firstInputBytes = 1_000_000;
+
 /** What is looked through at a time where nothing was found that is still to be done: a job of ten thousand items may have been called off. */
 const lookedThrough = 500;
 
 /** Takes items of the tenants that are open, each its share, as many as can soon be worked on. */
 export function createIntake(parts: IntakeParts): Intake {
-  const { queue, store, leases, patience, threads, logger, onItem } = parts;
+  const { queue, store, leases, patience, threads, inbound, logger, onItem } = parts;
   /** What may still be taken in this round, and what more where a tenant has nothing in hand. */
   let left = 0;
   let leftForNone = 0;
-  const shares = new TenantShares((given) => left > 0 || (given === 0 && leftForNone > 0));
+  const shares = new TenantShares((given) => left > 0 || (given === 0 && leftForNone > 0), mostAheadNow);
   /** Tenants that were opened since their items were asked for last: what was not there then may be now. */
   const anew = new Set<string>();
   let working = 0;
   /** What an item's result is likely to hold. */
   let typicalBytes = 0;
+  let typicalInput = firstInputBytes;
   let inHand = 0;
   let taking: Promise<void> | undefined;
   let again = false;
@@ -66,11 +76,18 @@ export function createIntake(parts: IntakeParts): Intake {
     return Math.max(threads, Math.floor(mostBytes / Math.max(1, typicalBytes)));
   }
 
+  /** Items that may be brought ahead. That they are so many, and no more, leaves calls their room among what arrives. */
+  function mostAheadNow(): number {
+    const byBytes = Math.floor(inbound.bytes / 4 / Math.max(1, typicalInput));
+    const most = Math.min(threads * mostAheadOfThread, Math.floor(inbound.most / 4), byBytes, mostByBytes());
+    return Math.max(leastAhead, most);
+  }
+
   function room(): number {
     const ahead = Math.round(aheadMs / Math.max(1, shares.typical));
     const inTime = threads * Math.min(mostAhead, Math.max(leastAhead, ahead));
     const most = Math.min(inTime, mostByBytes());
-    const free = Math.min(most - working, mostUnwritten - inHand);
+    const free = Math.min(most - working, mostUnwritten - (inHand - shares.ahead));
     // A few at a time cost as much to take as one.
     return free * 4 >= most || working === 0 ? Math.max(0, free) : 0;
   }
@@ -89,7 +106,7 @@ export function createIntake(parts: IntakeParts): Intake {
       const plan = new Map<string, Share[]>();
       left = room();
       // Items in hand may wait for long beside calls: a tenant that has none of them waits for none of them.
-      leftForNone = Math.min(mostUnwritten, mostByBytes()) - inHand;
+      leftForNone = Math.min(mostUnwritten, mostByBytes()) - (inHand - shares.ahead);
       for (let share = shares.next(); share; share = shares.next()) {
         left -= 1;
         leftForNone -= 1;
@@ -183,9 +200,18 @@ export function createIntake(parts: IntakeParts): Intake {
       shares.close(tenant);
     },
     weigh: (tenant, weight) => shares.weigh(tenant, weight),
-    worked(bytes = 0) {
+    bringAhead(share) {
+      share.bringAhead();
       working -= 1;
-      typicalBytes = typicalBytes * 0.9 + bytes * 0.1;
+      look();
+    },
+    worked(share, { spent, bytesIn, bytesOut }) {
+      if (share.isAhead) {
+        // Larger ones are soon believed, as there may be many on their way.
+        typicalInput += (bytesIn - typicalInput) * (bytesIn > typicalInput ? 0.5 : 0.1);
+      } else working -= 1;
+      typicalBytes = typicalBytes * 0.9 + bytesOut * 0.1;
+      share.settle(spent);
       look();
     },
     ended() {

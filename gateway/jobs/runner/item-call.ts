@@ -13,19 +13,26 @@ export interface ItemCall extends Call {
   readonly watch: PoolWatch;
 }
 
-/** Sees when a call is the pool's, where it waits for its turn. */
+/** Knows when a call waits for what needs no thread of its tenant's share: its input, or its time in the pool. */
 export class PoolWatch {
+  readonly #onInput: () => void;
   #here = 0;
   #ms = 0;
+  #inputSince: number | undefined;
+
+  /** `onInput` is called when it begins to wait for its input. */
+  constructor(onInput: () => void = () => undefined) {
+    this.#onInput = onInput;
+  }
 
   /** Whether a task of it waits or runs there. */
   get isInPool(): boolean {
     return this.#here > 0;
   }
 
-  /** Milliseconds that it was there. */
+  /** Milliseconds that it was in the pool or waited for its input. */
   get ms(): number {
-    return this.#ms;
+    return this.#ms + (this.#inputSince === undefined ? 0 : performance.now() - this.#inputSince);
   }
 
   over(turn: Turn): Turn {
@@ -41,10 +48,20 @@ export class PoolWatch {
     };
     return { ...turn, run };
   }
+
+  waitsForInput(): void {
+    this.#inputSince = performance.now();
+    this.#onInput();
+  }
+
+  hasInput(): void {
+    this.#ms = this.ms;
+    this.#inputSince = undefined;
+  }
 }
 
 /** Makes the call of an item of which nothing has been done yet. */
-export function createItemCall(item: StartedItem, tracing?: Tracing): ItemCall {
+export function createItemCall(item: StartedItem, tracing?: Tracing, onInput?: () => void): ItemCall {
   const state = newCallState(randomUUID(), new Ending());
   const { json, fields = [], files } = item.input;
   const texts = [json ?? '', ...fields.flat()].map((text) => Buffer.byteLength(text));
@@ -52,5 +69,5 @@ export function createItemCall(item: StartedItem, tracing?: Tracing): ItemCall {
   const { job, index, attempt } = item;
   const { tenant_id: tenant, service } = item.of;
   if (tracing) state.trace = tracing.item({ service, tenant, job, index, attempt });
-  return { state, bodyBytes: 0, item, watch: new PoolWatch() };
+  return { state, bodyBytes: 0, item, watch: new PoolWatch(onInput) };
 }

@@ -13,7 +13,7 @@ import { limit } from '../../pipeline/limit.js';
 import { type ReuseParts, reuse } from '../../pipeline/reuse.js';
 import { runHelper } from '../../pipeline/run-helper.js';
 import type { RunOptions } from '../../pipeline/run-here.js';
-import { from } from '../../pipeline/stage.js';
+import { from, type Stage } from '../../pipeline/stage.js';
 import { traceLast } from '../../pipeline/trace-stage.js';
 import { validate } from '../../pipeline/validate.js';
 import type { SourceFiles } from '../../source/source-files.js';
@@ -54,9 +54,9 @@ export function createItemWays(parts: ItemParts): (helper: Helper) => ItemWay {
       .through(requireKey(parts.keys))
       .through(limit(helper, parts.limiter, limitsOf))
       .through(turnBehind(helper, parts.pool))
-      .through(readItem(helper, parts.results, parts.bodyLimits))
+      .through(watched(readItem(helper, parts.results, parts.bodyLimits)))
       .through(validate(helper))
-      .through(fetchSource(helper, parts.files, parts.imageLimits))
+      .through(watched(fetchSource(helper, parts.files, parts.imageLimits)))
       .to(reuse(helper, parts.reuse, traceLast(parts.tracing, runHelper(helper, parts.inline))));
   }
 
@@ -65,6 +65,25 @@ export function createItemWays(parts: ItemParts): (helper: Helper) => ItemWay {
     ways.set(helper, way);
     return way;
   };
+}
+
+/** The same stage, which says when it waits for a download, or for a file from where files of jobs are kept. */
+function watched<Needs, Finds extends object>(stage: Stage<Needs, Finds>): Stage<Needs & ItemCall, Finds> {
+  function watched(call: Needs & ItemCall, next: (found: Finds) => Now<Answer>): Now<Answer> {
+    let waits: boolean | undefined;
+    const answer = stage(call, (found) => {
+      if (waits) call.watch.hasInput();
+      waits ??= false;
+      return next(found);
+    });
+    if (waits === undefined && answer instanceof Promise) {
+      waits = true;
+      call.watch.waitsForInput();
+    }
+    return answer;
+  }
+  // Its span is named by it.
+  return Object.defineProperty(watched, 'name', { value: stage.name });
 }
 
 /** The rate was kept when the job was made: what bounds how fast its items run is the pool. */

@@ -7,7 +7,7 @@ import type { JobQueue, Lease } from '../queue/job-queue.js';
 import type { ResultStore } from '../results/result-store.js';
 import type { EndedItem, JobStore, StartedItem } from '../store/job-store.js';
 import { createGroups } from './in-groups.js';
-import { createIntake } from './intake.js';
+import { createIntake, type IntakeParts } from './intake.js';
 import { createItemCall, type ItemCall } from './item-call.js';
 import { createItemLog, type ItemObserver } from './item-log.js';
 import { createItemWays, type ItemParts } from './item-stages.js';
@@ -25,6 +25,7 @@ export interface RunnerParts extends ItemParts {
   registry: Pick<LiveRegistry, 'get'>;
   /** Threads of the pool: as many items run at a time. */
   threads: number;
+  inbound: IntakeParts['inbound'];
   patience: Patience;
   logger: Logger;
   observeItem?: ItemObserver | undefined;
@@ -67,7 +68,7 @@ export function createRunner(parts: RunnerParts): Runner {
     ...parts,
     leases,
     onItem(item, lease, share) {
-      const call = createItemCall(item, parts.tracing);
+      const call = createItemCall(item, parts.tracing, () => intake.bringAhead(share));
       const began = performance.now();
       const waitMs = Math.max(0, Date.now() - item.created_at);
       const ended = see(call, lease, share, { began, waitMs })
@@ -119,10 +120,10 @@ export function createRunner(parts: RunnerParts): Runner {
     { began, waitMs }: { began: number; waitMs: number },
   ): Promise<void> {
     const worked = await work(call);
-    const { caller } = call.state;
+    const { caller, bytesIn } = call.state;
     if (caller) intake.weigh(share.tenant, caller.tenant.weight);
-    share.settle(worked.spent);
-    intake.worked('ended' in worked ? worked.ended.usage?.bytesOut : 0);
+    const bytesOut = ('ended' in worked && worked.ended.usage?.bytesOut) || 0;
+    intake.worked(share, { spent: worked.spent, bytesIn, bytesOut });
     if ('again' in worked) {
       // At the end another has it at once, however long this one would have left it alone.
       const again = closing && !worked.again.counted ? { ...worked.again, delayMs: 0 } : worked.again;

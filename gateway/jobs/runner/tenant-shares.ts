@@ -3,6 +3,10 @@ import { FairQueue } from '../../../pool/fair-queue.js';
 /** A place for one item of a tenant. */
 export interface Share {
   readonly tenant: string;
+  /** Whether its item is, or was, one of those that are brought ahead. */
+  readonly isAhead: boolean;
+  /** To be called at most once: its item waits for its input, and is brought ahead of its time. */
+  bringAhead(): void;
   /** To be called once with the milliseconds that its item has cost; 0 where there was none. */
   settle(spent: number): void;
 }
@@ -15,8 +19,9 @@ interface Tenant {
   mean: number | undefined;
   /** Whether it may have items. */
   open: boolean;
-  /** Shares that were given and not settled. */
+  /** Shares that were given and not settled, and those of them whose items are brought ahead. */
   given: number;
+  ahead: number;
 }
 
 /** What is charged before an item's cost is known, where none of its tenant's has ended. */
@@ -31,14 +36,32 @@ const mostIdle = 1_000;
 export class TenantShares {
   readonly #queue: FairQueue<Tenant>;
   readonly #tenants = new Map<string, Tenant>();
+  readonly #mostAhead: () => number;
+  /** Tenants with items that are brought ahead. */
+  readonly #bringing = new Set<Tenant>();
+  #ahead = 0;
   #typical = firstGuessMs;
 
   /**
    * `mayHave` says whether a tenant that has been given so many items may have another. One that may not may do so again together with
-   * all others of which this is true, or when an item of its own is settled.
+   * all others of which this is true, or when an item of its own is settled. `mostAhead` gives how many items may be brought ahead:
+   * tenants that have any are given no more than their part of these.
    */
-  constructor(mayHave: (given: number) => boolean = () => true) {
-    this.#queue = new FairQueue((id) => (mayHave(this.#tenant(id).given) ? undefined : 'all'));
+  constructor(
+    mayHave: (given: number) => boolean = () => true,
+    mostAhead: () => number = () => Number.POSITIVE_INFINITY,
+  ) {
+    this.#mostAhead = mostAhead;
+    this.#queue = new FairQueue((id) => {
+      const tenant = this.#tenant(id);
+      if (tenant.ahead > 0 && tenant.ahead >= this.#partAhead()) return 'own';
+      return mayHave(tenant.given) ? undefined : 'all';
+    });
+  }
+
+  /** Items that are brought ahead. */
+  get ahead(): number {
+    return this.#ahead;
   }
 
   /** What an item is likely to cost, whosever it is, in milliseconds. */
@@ -81,10 +104,19 @@ export class TenantShares {
     const estimate = this.#estimate(tenant);
     this.#queue.push(tenant.id, tenant, tenant.weight);
     tenant.given += 1;
+    let isAhead = false;
     return {
       tenant: tenant.id,
+      get isAhead() {
+        return isAhead;
+      },
+      bringAhead: () => {
+        isAhead = true;
+        this.#countAhead(tenant, 1);
+      },
       settle: (spent) => {
         tenant.given -= 1;
+        if (isAhead) this.#countAhead(tenant, -1);
         if (spent > 0) this.#learn(tenant, spent);
         this.#queue.settle(tenant.id, estimate, spent);
         this.#queue.look(tenant.id);
@@ -93,10 +125,26 @@ export class TenantShares {
     };
   }
 
+  #countAhead(tenant: Tenant, change: 1 | -1): void {
+    this.#ahead += change;
+    tenant.ahead += change;
+    if (tenant.ahead > 0) this.#bringing.add(tenant);
+    else this.#bringing.delete(tenant);
+    if (change > 0) return;
+    // Several are taken at a time: that costs as much as one.
+    const part = this.#partAhead() * 0.75;
+    for (const each of this.#bringing) if (each.ahead <= part) this.#queue.look(each.id);
+  }
+
+  /** What each of those that bring any may bring; a newcomer makes the parts smaller, and may be above its own for a while. */
+  #partAhead(): number {
+    return this.#mostAhead() / this.#bringing.size;
+  }
+
   #tenant(id: string): Tenant {
     const known = this.#tenants.get(id);
     if (known) return known;
-    const made: Tenant = { id, weight: undefined, mean: undefined, open: false, given: 0 };
+    const made: Tenant = { id, weight: undefined, mean: undefined, open: false, given: 0, ahead: 0 };
     this.#tenants.set(id, made);
     return made;
   }

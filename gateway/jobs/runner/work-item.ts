@@ -42,7 +42,7 @@ export function createItemWork({ registry, wayOf, results, patience }: WorkItemP
   return async function workItem(call: ItemCall): Promise<Worked & { spent: number }> {
     const { item, state, watch } = call;
     const began = performance.now();
-    // While it waited in the pool, it kept nobody from anything; what takes no time at all is worth a millisecond.
+    // While it waited for its input or in the pool, it kept no other from anything; what takes no time is worth a millisecond.
     const spent = () => Math.max(1, performance.now() - began - watch.ms + state.taskMs);
     try {
       const { bytes, result } = resultOf(await answer(call), call);

@@ -30,6 +30,7 @@ describe('jobs/runner: the intake', () => {
       },
       patience: createPatience({ logger: { info() {}, warn() {} }, firstMs: 1 }),
       threads: 1,
+      inbound: { most: 1_000, bytes: 256e6 },
       logger: { error: (line: { err?: unknown }) => void told.push(line.err) },
       onItem: () => expect.fail('none can be begun'),
     });

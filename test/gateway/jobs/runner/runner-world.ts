@@ -32,10 +32,13 @@ export interface RunnerWorld {
 export function createRunnerWorld({
   threads = 2,
   weights = {},
+  bring,
   tracing,
 }: {
   threads?: number;
   weights?: Record<string, number>;
+  /** Brings what the items of the helper `fetch` name by `url`, as so many bytes. */
+  bring?: (url: string) => Promise<number>;
   tracing?: Tracing;
 } = {}): RunnerWorld {
   const jobs = createMemoryJobs();
@@ -43,7 +46,11 @@ export function createRunnerWorld({
   const results = new Map<string, Uint8Array>();
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: 'info' }, { write: (line) => void log.push(JSON.parse(line)) });
-  const helpers = new Map([['work', helper('work')]]);
+  const files = [{ field: 'file', parameter: 'url', kind: 'bytes' }];
+  const helpers = new Map([
+    ['work', helper('work')],
+    ['fetch', helper('fetch', files)],
+  ]);
   let closed = false;
   const pool = {
     turn: (asker) => ({
@@ -87,6 +94,7 @@ export function createRunnerWorld({
     },
     registry: helpers,
     threads,
+    inbound: { most: 1_000, bytes: 256e6 },
     patience: createPatience({ logger, firstMs: 1, longestMs: 5 }),
     logger,
     tracing,
@@ -103,9 +111,19 @@ export function createRunnerWorld({
     },
     limiter: { take: () => ({ allowed: true, headers: {}, settle() {} }) },
     limits: { rate: 0, burst: 0, monthlyQuota: null, inFlight: null },
-    files: {} as never,
+    files: {
+      check: (href: string) => ({ href }),
+      kept: () => undefined,
+      async bring({ href }: { href: string }, { signal }: { signal: AbortSignal }) {
+        const gone = new Promise<never>((_, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason));
+        });
+        const bytes = new Uint8Array(await Promise.race([bring?.(href) ?? 0, gone]));
+        return { bytes, type: '', shared: false, release() {} };
+      },
+    } as never,
     bodyLimits: { maxTextBytes: 1e6, maxFileBytes: 1e6 },
-    imageLimits: { maxPixels: 1e6, maxFrames: 10 },
+    imageLimits: { maxPixels: 1e6, maxFrames: 10, maxBytes: 1e9 } as never,
     inline: {
       timeoutMs: 1_000,
       maxJsonBytes: 1e6,
@@ -117,12 +135,12 @@ export function createRunnerWorld({
   return { jobs, runner, running, results, log, helpers };
 }
 
-function helper(id: string): Helper {
+function helper(id: string, files: object[] = []): Helper {
   return {
     id,
     file: `${id}.mjs`,
     url: `file:///${id}.mjs`,
-    declaration: { runs: 'pool', files: [], config: [], input: {}, cache: false } as never,
+    declaration: { runs: 'pool', files, config: [], input: {}, cache: false } as never,
     parameters: {
       coerce: (_: string, value: string) => value,
       check: (input: Record<string, unknown>) => ({

@@ -118,6 +118,60 @@ describe('jobs/runner', () => {
     expect(new Set(world.running.map(({ tenant }) => tenant))).to.deep.equal(new Set(['a']));
   });
 
+  /** A world in which inputs come when they are let, and how to let them. */
+  function withInputs(bytes = 10) {
+    const coming: (() => void)[] = [];
+    const bring = () => new Promise<number>((resolve) => coming.push(() => resolve(bytes)));
+    world = createRunnerWorld({ threads: 2, bring });
+    world.jobs.add('a', 500, { url: 'https://a.example/1' }, 'fetch');
+    world.runner.open(['a']);
+    return coming;
+  }
+
+  it('has inputs brought ahead, many for each thread, and begins others’ items meanwhile', async () => {
+    const coming = withInputs();
+    await until(() => coming.length >= 64);
+    world.jobs.add('b', 20);
+    world.runner.open(['b']);
+    await serve(world, 20);
+    expect(world.jobs.ended.every(({ job }) => job === 'b')).to.equal(true);
+    expect(coming.length).to.be.within(64, 64 + 32);
+    const before = coming.length;
+    for (const come of coming.splice(0, 60)) come();
+    await serve(world, 80);
+    await until(() => coming.length + 60 >= before + 40);
+    // What is here waits for threads: as much is on its way as was before.
+    expect(coming.length).to.be.at.most(64 + 32);
+  });
+
+  it('leaves a tenant whose inputs do not come no more than its part of those that are brought ahead', async () => {
+    const coming = withInputs();
+    await until(() => coming.length >= 64);
+    world.jobs.add('b', 500, { url: 'https://b.example/1' }, 'fetch');
+    world.runner.open(['b']);
+    await until(() => coming.length >= 64 + 4);
+    for (const come of coming.splice(64)) come();
+    await serve(world, 4);
+    expect(new Set(world.jobs.ended.map(({ job }) => job))).to.deep.equal(new Set(['b']));
+    // And so it goes on.
+    await until(() => coming.length > 64);
+  });
+
+  it('has fewer inputs brought ahead where they are large', async () => {
+    const coming = withInputs(20_000_000);
+    await until(() => coming.length >= 64);
+    await until(() => {
+      for (const come of coming.splice(0, 10)) come();
+      for (const task of [...world.running]) task.end();
+      return world.jobs.ended.length >= 100;
+    });
+    await until(() => {
+      for (const task of [...world.running]) task.end();
+      return coming.length === world.runner.size();
+    });
+    expect(coming.length).to.be.within(1, 8);
+  });
+
   it('tries again what was our fault, a few times, and tells no reason of ours', async () => {
     world = createRunnerWorld();
     world.jobs.add('a', 1);
