@@ -25,6 +25,8 @@ export interface JobsParts {
   now?: () => number;
   /** What a tenant's jobs may hold. */
   most: JobBytes;
+  /** Rejects where there is no room for inputs of so many bytes, whose files are put already. */
+  requireDisk?: (bytes: number) => Promise<void>;
   /** Called when a tenant has a new job. */
   onCreated?: (tenantId: string) => void;
   /** Why no job can be made here, asked each time; any can by default. */
@@ -37,7 +39,17 @@ const id = /^job_[0-9A-Za-z]{1,40}$/;
 
 /** Jobs over their stores. Files are put before the job is made: what works on it finds them, whoever is killed in between. */
 export function createJobs(parts: JobsParts): Jobs {
-  const { store, results, ttlSeconds, most, onCreated, refusal, lastRefusal, now = Date.now } = parts;
+  const {
+    store,
+    results,
+    ttlSeconds,
+    most,
+    requireDisk,
+    onCreated,
+    refusal,
+    lastRefusal,
+    now = Date.now,
+  } = parts;
   const view = (job: Job) => jobView(job, ttlSeconds);
 
   /** Jobs end at the second that they name, whenever their rows are removed. */
@@ -74,6 +86,7 @@ export function createJobs(parts: JobsParts): Jobs {
       .then(async () => {
         const error = await lastRefusal?.();
         if (error) throw error;
+        await requireDisk?.(bytes);
       })
       .catch(forgetAndThrow);
     const made = {

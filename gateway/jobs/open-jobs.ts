@@ -12,7 +12,9 @@ import { createJobs } from './create-jobs.js';
 import type { Jobs } from './jobs.js';
 import type { Job } from './model.js';
 import { openJobQueue, type QueueTuning } from './queue/open-queue.js';
+import { requireFree } from './results/folder-store.js';
 import { openResults } from './results/open-results.js';
+import { ResultStoreError } from './results/result-store.js';
 import { judgeSharedStore, type SharedStoreTables } from './results/shared-store.js';
 import { type Chores, createChores } from './runner/chores.js';
 import { clearInputs, type Forgetting, forgetJobs } from './runner/forget-jobs.js';
@@ -64,6 +66,14 @@ export interface OpenedJobs {
   start(metrics: JobMetrics): void;
   /** Takes no more, lets what runs end, and hands back the rest. Twice is once. */
   stop(): Promise<void>;
+}
+
+/** Throws where the embedded database has no room for inputs of so many bytes. */
+async function requireDisk({ databaseUrl, dataDir }: Config, bytes: number): Promise<void> {
+  if (databaseUrl !== undefined) return;
+  await requireFree(dataDir, { bytes, part: 1 / 4 }).catch((error) => {
+    throw new ResultStoreError(error);
+  });
 }
 
 /** Opens it by the configuration; what is opened is left to `closers`. */
@@ -119,6 +129,7 @@ export async function openJobs(options: JobsOptions): Promise<OpenedJobs> {
       results,
       ttlSeconds,
       most: { inputs: config.maxOpenJobBytes, results: config.maxResultBytes },
+      requireDisk: (bytes) => requireDisk(config, bytes),
       onCreated: () => chores?.wake(),
       refusal,
       async lastRefusal() {
@@ -135,6 +146,7 @@ export async function openJobs(options: JobsOptions): Promise<OpenedJobs> {
           ...options,
           ...options.work,
           ...{ store, queue, results, patience, observeItem: told.observeItem },
+          mostResultBytes: config.maxResultBytes,
           onJobsEnded: tidy,
           limits: limitsByDefault(config),
           threads: config.poolThreads,

@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { link, open, opendir, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises';
+import { link, open, opendir, readdir, readFile, rename, rm, stat, statfs, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { atMost } from '../../at-most.js';
 import { makeFolder } from '../../make-folder.js';
 import { codeOf, removeTree } from './remove-tree.js';
-import { type ByteRange, nameParts, type ResultStore, ResultStoreError } from './result-store.js';
+import { type ByteRange, isInput, nameParts, type ResultStore, ResultStoreError } from './result-store.js';
 
 /** Writes at a time: each waits for the disk on one of the four threads that Node has for all such work. */
 const writers = 2;
@@ -15,11 +15,13 @@ const dayMs = 86_400_000;
  * folders. A file is written to the disk beside its place and moved there, so that nobody reads half of one, not even after a
  * power cut. Processes that share the folder find its id in a file of it.
  */
-export function createFolderStore(root: string): ResultStore {
+export function createFolderStore(root: string, disk: Disk = { statfs }): ResultStore {
   const turn = atMost(writers);
   const aside = join(root, 'aside');
   let known: Promise<string> | undefined;
   let cleared: Promise<void> | undefined;
+  /** Bytes that are being written. */
+  let writing = 0;
 
   function placeOf(name: string): string {
     const [first = '', ...rest] = nameParts(name);
@@ -55,8 +57,13 @@ export function createFolderStore(root: string): ResultStore {
     return path;
   }
 
-  async function write(path: string, bytes: Uint8Array): Promise<void> {
-    const written = await writeAside(bytes);
+  async function write(path: string, bytes: Uint8Array, reserved: number): Promise<void> {
+    await makeFolder(aside, { mode: 0o700 });
+    await requireFree(aside, { bytes: writing + bytes.length, part: reserved, disk });
+    writing += bytes.length;
+    const written = await writeAside(bytes).finally(() => {
+      writing -= bytes.length;
+    });
     try {
       await makeFolder(dirname(path), { mode: 0o700 });
       await rename(written, path);
@@ -89,7 +96,8 @@ export function createFolderStore(root: string): ResultStore {
     },
     async put(name, bytes) {
       const path = placeOf(name);
-      await turn(() => settle(() => write(path, bytes)));
+      // Where results have filled the disk, jobs can still be made.
+      await turn(() => settle(() => write(path, bytes, isInput(name) ? 1 / 2 : 1)));
     },
     async get(name, range) {
       const path = placeOf(name);
@@ -104,6 +112,29 @@ export function createFolderStore(root: string): ResultStore {
     },
     async close() {},
   };
+}
+
+/** What says how much room there is; for tests. */
+export interface Disk {
+  statfs(path: string): Promise<{ bavail: number; blocks: number; bsize: number }>;
+}
+
+/** What the disk of the data folder keeps free: without, the embedded database could end no job, and nothing would be removed any more. */
+const mostReserved = 64 * 2 ** 20;
+const leastPart = 1 / 8;
+
+/** Throws ENOSPC where so many bytes more would leave less free on the disk of `path` than this part of the reserve. */
+export async function requireFree(
+  path: string,
+  { bytes, part, disk = { statfs } }: { bytes: number; part: number; disk?: Disk },
+): Promise<void> {
+  const { bavail, blocks, bsize } = await disk.statfs(path);
+  // A file system that does not know.
+  if (blocks === 0) return;
+  const reserved = Math.min(mostReserved, blocks * bsize * leastPart) * part;
+  if (bavail * bsize - bytes >= reserved) return;
+  const text = `ENOSPC: ${bavail * bsize} bytes are free, of which ${Math.round(reserved)} are reserved for the database`;
+  throw Object.assign(new Error(text), { code: 'ENOSPC' });
 }
 
 async function readIfThere(path: string, range?: ByteRange): Promise<Buffer | undefined> {

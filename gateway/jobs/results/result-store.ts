@@ -27,14 +27,22 @@ export interface ByteRange {
 
 /** The store cannot be used now; the cause says why. What was asked may be asked again. */
 export class ResultStoreError extends GatewayError {
+  /** Whether it has no room, though it may for less. */
+  readonly isFull: boolean;
+
   constructor(cause: unknown) {
+    const isFull = cause instanceof Error && 'code' in cause && full.has(cause.code);
+    const state = isFull ? 'has no room' : 'does not answer';
     super('storage_unavailable', {
-      message: 'The store of files and results does not answer at the moment.',
+      message: `The store of files and results ${state} at the moment.`,
       cause,
     });
     this.name = 'ResultStoreError';
+    this.isFull = isFull;
   }
 }
+
+const full: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
 
 /** A name's parts. What is no name is a bug of ours: nothing that came from outside may lead out of a store. */
 export function nameParts(name: string): string[] {
@@ -47,6 +55,11 @@ export function nameParts(name: string): string[] {
 /** What begins the names of a job's files, its items' and those that they share. */
 export function inputsName(job: string): string {
   return `${job}/in`;
+}
+
+/** Whether a name is that of a file that came with a job. */
+export function isInput(name: string): boolean {
+  return name.split('/')[1] === 'in';
 }
 
 /** Where a file of an item lies. Its field may have any name: a client chose it. */

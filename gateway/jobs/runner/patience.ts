@@ -10,8 +10,11 @@ export interface PatienceOptions {
 
 /** Does things that need a database, a queue or a store, which may be away. */
 export interface Patience {
-  /** Tries until it works; rejects where it failed by itself a few times, or `stop` was called. */
-  run<T>(work: () => Promise<T>): Promise<T>;
+  /**
+   * Tries until it works; rejects where it failed by itself a few times, or `stop` was called. `giveUp` gets each error, and may end the
+   * tries with another.
+   */
+  run<T>(work: () => Promise<T>, giveUp?: (error: unknown) => Error | undefined): Promise<T>;
   /** Ends all waiting; what is tried from now on is tried once. */
   stop(): void;
 }
@@ -44,7 +47,7 @@ export function createPatience({ logger, firstMs = 250, longestMs = 5_000 }: Pat
   }
 
   return {
-    async run(work) {
+    async run(work, giveUp) {
       for (let tries = 1; ; tries += 1) {
         try {
           const result = await work();
@@ -57,6 +60,8 @@ export function createPatience({ logger, firstMs = 250, longestMs = 5_000 }: Pat
           if (isAway(error)) tellAway(error);
           else if (tries >= mostTries) throw error;
           if (stopped) throw error;
+          const last = giveUp?.(error);
+          if (last) throw last;
           // Not all at the same moment, for those who have met the same outage.
           const ms = Math.min(longestMs, firstMs * 2 ** Math.min(tries - 1, 20));
           await pause(ms * (0.5 + Math.random() / 2));

@@ -10,6 +10,7 @@ import { createGroups } from './in-groups.js';
 import { createIntake, type IntakeParts } from './intake.js';
 import { createItemCall, type ItemCall } from './item-call.js';
 import { createItemLog, type ItemObserver } from './item-log.js';
+import { createItemResults } from './item-results.js';
 import { createItemWays, type ItemParts } from './item-stages.js';
 import { createLeases } from './leases.js';
 import type { Patience } from './patience.js';
@@ -18,9 +19,11 @@ import type { Share } from './tenant-shares.js';
 import { createItemWork } from './work-item.js';
 
 export interface RunnerParts extends ItemParts {
-  store: Pick<JobStore, 'start' | 'open' | 'handBack' | 'finish'>;
+  store: Pick<JobStore, 'start' | 'open' | 'handBack' | 'finish' | 'held'>;
   queue: Pick<JobQueue, 'take' | 'extend' | 'done' | 'release' | 'leaseMs'>;
   results: Pick<ResultStore, 'get' | 'put'>;
+  /** What a tenant's results may hold, in bytes. */
+  mostResultBytes: number;
   pool: Pick<Pool, 'turn' | 'handBack'>;
   registry: Pick<LiveRegistry, 'get'>;
   /** Threads of the pool: as many items run at a time. */
@@ -59,7 +62,8 @@ const closeMs = 4_000;
 export function createRunner(parts: RunnerParts): Runner {
   const { store, queue, pool, patience, logger } = parts;
   const log = createItemLog(logger, parts.observeItem);
-  const work = createItemWork({ ...parts, wayOf: createItemWays(parts) });
+  const results = createItemResults({ ...parts, mostBytes: parts.mostResultBytes });
+  const work = createItemWork({ ...parts, results, wayOf: createItemWays({ ...parts, results }) });
   const leases = createLeases(queue);
   const inHand = new Map<ItemCall, Promise<void>>();
   let closing = false;
@@ -133,7 +137,13 @@ export function createRunner(parts: RunnerParts): Runner {
       await patience.run(() => giveBack({ lease, item: call.item, retry: again }));
       return;
     }
-    await patience.run(() => finish(worked.ended));
+    let kept = false;
+    try {
+      await patience.run(() => finish(worked.ended));
+      kept = true;
+    } finally {
+      worked.written?.(kept);
+    }
     log.ended(call, { ms: performance.now() - began, waitMs });
     // One that is left in the queue is found to have ended when it is taken again.
     await patience.run(() => done(lease)).catch(() => undefined);

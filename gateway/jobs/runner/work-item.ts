@@ -5,25 +5,30 @@ import type { LiveRegistry } from '../../helpers/live-registry.js';
 import { toGatewayError } from '../../http/read-error.js';
 import { underWay } from '../../pipeline/under-way.js';
 import type { ItemError, ItemResult } from '../model.js';
-import { type ResultStore, resultName } from '../results/result-store.js';
+import { resultName } from '../results/result-store.js';
 import type { EndedItem } from '../store/job-store.js';
 import type { ItemCall } from './item-call.js';
+import { type ItemResults, StoreGivenUp } from './item-results.js';
 import type { ItemWay } from './item-stages.js';
-import type { Patience } from './patience.js';
 import { isPoison, type Retry, retryOf } from './retries.js';
 
 /** What has become of an item: its end, or that it is to be worked on again. */
-export type Worked = { ended: EndedItem } | { again: Retry };
+export type Worked =
+  | {
+      ended: EndedItem;
+      /** To be called once the end is written, or could not be. */
+      written?: ((kept: boolean) => void) | undefined;
+    }
+  | { again: Retry };
 
 export interface WorkItemParts {
   registry: Pick<LiveRegistry, 'get'>;
   wayOf: (helper: NonNullable<ReturnType<LiveRegistry['get']>>) => ItemWay;
-  results: Pick<ResultStore, 'put'>;
-  patience: Patience;
+  results: Pick<ItemResults, 'put' | 'reserve'>;
 }
 
 /** Works on items: runs each through its helper's stages and puts what comes of it to the results. It never rejects. */
-export function createItemWork({ registry, wayOf, results, patience }: WorkItemParts) {
+export function createItemWork({ registry, wayOf, results }: WorkItemParts) {
   async function answer(call: ItemCall): Promise<Answer> {
     const { item, state } = call;
     if (isPoison(item.attempt)) {
@@ -41,24 +46,31 @@ export function createItemWork({ registry, wayOf, results, patience }: WorkItemP
 
   return async function workItem(call: ItemCall): Promise<Worked & { spent: number }> {
     const { item, state, watch } = call;
+    const tenant = item.of.tenant_id;
+    let release: ((kept: boolean) => void) | undefined;
     const began = performance.now();
     // While it waited for its input or in the pool, it kept no other from anything; what takes no time is worth a millisecond.
     const spent = () => Math.max(1, performance.now() - began - watch.ms + state.taskMs);
     try {
+      // Before it runs: a tenant whose results have no room is to cost no work.
+      (await results.reserve(tenant, 1))(false);
       const { bytes, result } = resultOf(await answer(call), call);
       const cost = spent();
-      await patience.run(() => results.put(resultName(item, item.attempt), bytes));
+      release = await results.reserve(tenant, bytes.length);
+      await results.put(resultName(item, item.attempt), bytes);
       return {
         ended: ended(call, { state: 'done', result }, { status: 200, bytesOut: bytes.length }),
         spent: cost,
+        written: release,
       };
     } catch (thrown) {
+      release?.(false);
       const error = toGatewayError(thrown);
       // It was given up here, and is another's to do.
       if (state.gone.ended) return { again: { counted: false, delayMs: 0 }, spent: spent() };
       state.code = error.code;
       if (error.isFault) state.fault = error.cause ?? error;
-      const again = retryOf(error, item.attempt);
+      const again = error instanceof StoreGivenUp ? undefined : retryOf(error, item.attempt);
       if (again) return { again, spent: spent() };
       const failed = { state: 'failed', error: toItemError(error) } as const;
       return { ended: ended(call, failed, { status: error.status, bytesOut: 0 }), spent: spent() };

@@ -76,5 +76,46 @@ describe('jobs/results in a folder', () => {
     }
   });
 
+  describe('on a disk that is nearly full', () => {
+    const megabyte = Buffer.alloc(2 ** 20);
+    const used = async () => {
+      const names = await readdir(folder, { recursive: true, withFileTypes: true });
+      const sizes = names.flatMap((each) =>
+        each.isFile() ? [stat(join(each.parentPath, each.name)).catch(() => ({ size: 0 }))] : [],
+      );
+      return (await Promise.all(sizes)).reduce((sum, { size }) => sum + size, 0);
+    };
+    /** One of 80 MB, or one that does not say its size. */
+    const open = (blocks = 80) =>
+      createFolderStore(folder, {
+        statfs: async () => ({
+          blocks,
+          bsize: 2 ** 20,
+          bavail: Math.floor(blocks - (await used()) / 2 ** 20),
+        }),
+      });
+
+    it('keeps room for the database, and some of it for inputs', async () => {
+      const store = open();
+      const put = Array.from({ length: 100 }, (_, at) => store.put(`job_a/out/${at}`, megabyte));
+      const failed = (await Promise.allSettled(put)).flatMap((one) =>
+        one.status === 'rejected' ? [one.reason as ResultStoreError] : [],
+      );
+      expect(failed[0]).to.be.instanceOf(ResultStoreError).and.include({ isFull: true });
+      // Two that are written at a time are both counted.
+      expect(await used()).to.be.within(66 * 2 ** 20, 70 * 2 ** 20);
+      for (let at = 0; at < 4; at += 1) await store.put(`job_b/in/${at}/file`, megabyte);
+      await store.removeAll('job_a');
+      await store.put('job_b/out/0', megabyte);
+      await store.removeAll('job_b');
+    });
+
+    it('writes on where nobody says how large the disk is', async () => {
+      const store = open(0);
+      await store.put('job_a/out/0', megabyte);
+      await store.removeAll('job_a');
+    });
+  });
+
   resultStoreTests(() => createFolderStore(folder));
 });

@@ -5,7 +5,7 @@ import type { EndedItem, JobStore, StartedItem } from '../../../../gateway/jobs/
 
 /** Items of tenants in memory, as a store and a queue have them. */
 export interface MemoryJobs {
-  store: Pick<JobStore, 'start' | 'open' | 'handBack' | 'finish'>;
+  store: Pick<JobStore, 'start' | 'open' | 'handBack' | 'finish' | 'held'>;
   queue: Pick<JobQueue, 'take' | 'extend' | 'done' | 'release' | 'leaseMs'>;
   /** Adds items of a tenant's job, of the same name as the tenant. */
   add(tenant: string, count: number, input?: object, service?: string): void;
@@ -18,6 +18,8 @@ export interface MemoryJobs {
   waiting(): number;
   /** Has every call rejected as if the database was away. */
   away: boolean;
+  /** What the store says of a tenant's results. */
+  resultBytes: number;
   /** Calls of the queue's `take`. */
   takes: number;
 }
@@ -31,6 +33,7 @@ export function createMemoryJobs(): MemoryJobs {
     released: [],
     away: false,
     takes: 0,
+    resultBytes: 0,
     waiting: () => [...lines.values()].reduce((sum, line) => sum + line.length, 0),
     add(tenant, count, input = {}, service = 'work') {
       const line = lines.get(tenant) ?? [];
@@ -81,6 +84,7 @@ export function createMemoryJobs(): MemoryJobs {
           return [{ ...item, attempt }];
         });
       },
+      held: async () => ({ inputs: 0, results: world.resultBytes }),
       async open(refs) {
         requireThere();
         return refs.filter(({ job, index }) => !isEnded(job, index));

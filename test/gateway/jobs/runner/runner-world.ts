@@ -34,12 +34,17 @@ export function createRunnerWorld({
   weights = {},
   bring,
   tracing,
+  put,
+  mostResultBytes = 1e12,
 }: {
   threads?: number;
   weights?: Record<string, number>;
   /** Brings what the items of the helper `fetch` name by `url`, as so many bytes. */
   bring?: (url: string) => Promise<number>;
   tracing?: Tracing;
+  /** Called before a result is put; what it throws keeps it from being put. */
+  put?: (name: string) => void;
+  mostResultBytes?: number;
 } = {}): RunnerWorld {
   const jobs = createMemoryJobs();
   const running: RunningTask[] = [];
@@ -90,8 +95,12 @@ export function createRunnerWorld({
     pool,
     results: {
       get: async () => undefined,
-      put: async (name, bytes) => void results.set(name, bytes),
+      async put(name, bytes) {
+        put?.(name);
+        results.set(name, bytes);
+      },
     },
+    mostResultBytes,
     registry: helpers,
     threads,
     inbound: { most: 1_000, bytes: 256e6 },

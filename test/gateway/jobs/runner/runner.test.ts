@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { ResultStoreError } from '../../../../gateway/jobs/results/result-store.js';
 import type { Trace } from '../../../../gateway/tracing/tracing.js';
 import { PoolError } from '../../../../pool/pool-error.js';
 import { until } from '../../../until.js';
@@ -236,6 +237,40 @@ describe('jobs/runner', () => {
     await serve(world, 100, { ms: 1, bytes: 20_000_000 });
     // What runs, and one more: all of it may come to wait for where it is to be written.
     await until(() => world.runner.size() === 3 && world.running.length === 3);
+  });
+
+  it('fails what its tenant’s results have no room for, and runs nothing once they have none', async () => {
+    world = createRunnerWorld({ mostResultBytes: 1_000 });
+    world.jobs.add('a', 3);
+    world.runner.open(['a']);
+    await until(() => world.running.length > 0);
+    await serve(world, 3, { bytes: 600 });
+    expect(ended(world).sort()).to.deep.equal(['done', 'too_large', 'too_large']);
+    expect(world.jobs.ended.map(({ usage }) => usage?.status).sort()).to.deep.equal([200, 413, 413]);
+    expect(world.results.size).to.equal(1);
+    world.jobs.resultBytes = 1_000;
+    world.jobs.add('b', 5);
+    world.runner.open(['b']);
+    await until(() => world.jobs.ended.length === 8);
+    expect(ended(world).slice(3)).to.deep.equal(Array(5).fill('too_large'));
+  });
+
+  it('waits for a store that is away for a moment', async () => {
+    let away = true;
+    let tries = 0;
+    const put = () => {
+      tries += 1;
+      if (away) throw new ResultStoreError(new Error('refused'));
+    };
+    world = createRunnerWorld({ put });
+    world.jobs.add('a', 1);
+    world.runner.open(['a']);
+    (await until(() => world.running[0])).end();
+    await until(() => tries > 5);
+    expect(world.jobs.ended).to.have.length(0);
+    away = false;
+    await until(() => world.jobs.ended.length === 1);
+    expect(ended(world)).to.deep.equal(['done']);
   });
 
   it('hands back at its end what has not begun, and lets what runs end', async () => {
