@@ -28,7 +28,7 @@ import { knownHost } from './mcp/http/known-host.js';
 import { readBody } from './mcp/http/read-body.js';
 import { requireSize } from './mcp/http/require-size.js';
 import { admit } from './pipeline/admit.js';
-import { authenticate } from './pipeline/authenticate.js';
+import { authenticate, callerIfAny } from './pipeline/authenticate.js';
 import { authenticateSigned } from './pipeline/authenticate-signed.js';
 import { dispatch } from './pipeline/dispatch.js';
 import { fetchSource } from './pipeline/fetch-source.js';
@@ -43,7 +43,7 @@ import { route, unrouted } from './pipeline/route.js';
 import { runHelper } from './pipeline/run-helper.js';
 import type { RunOptions } from './pipeline/run-here.js';
 import { from, type HttpCall } from './pipeline/stage.js';
-import type { CallMiddleware, CallState } from './pipeline/state.js';
+import type { CallContext, CallMiddleware, CallState } from './pipeline/state.js';
 import { traceLast } from './pipeline/trace-stage.js';
 import { validate } from './pipeline/validate.js';
 import { withPreview } from './pipeline/with-preview.js';
@@ -54,6 +54,8 @@ export interface AppParts {
   registry: LiveRegistry;
   /** Pages and documents beside the helpers. */
   docs: readonly DocRoute[];
+  /** Whether everybody may know which helpers there are. */
+  isPublic: boolean;
   keys: Pick<KeyVerifier, 'verify' | 'verifySigned'>;
   /** What signed urls are verified with. */
   signing: SigningSecrets;
@@ -101,7 +103,9 @@ export function createApp(parts: AppParts): Koa<CallState> {
   const ofJobs = jobRoutes({ ...parts, limitsOf, tracing: parts.observers.tracing });
   const others = { agents, jobs: ofJobs };
   app.use(dispatch(parts.registry, () => createRouter(parts, limitsOf, others)));
-  app.use(unrouted(parts.registry, [...parts.docs, { path: toolsPath }, { path: jobsPath }]));
+  app.use(
+    unrouted(parts.registry, { ...parts, others: [...parts.docs, { path: toolsPath }, { path: jobsPath }] }),
+  );
   app.on('error', (error) => {
     parts.observers.logger.warn({ err: error }, 'answer not sent');
   });
@@ -116,7 +120,9 @@ function createRouter(
 ): Router<CallState> {
   const router = new Router<CallState>({ sensitive: true, strict: true });
   router.get('/healthz', alive());
-  router.get('/readyz', ready(parts.readiness));
+  const mayKnow = async (ctx: CallContext) =>
+    parts.isPublic || (await callerIfAny(ctx, parts.keys)) !== undefined;
+  router.get('/readyz', ready(parts.readiness, mayKnow));
   const { tracing } = parts.observers;
   const signed = authenticateSigned(parts.keys, parts.signing);
   for (const helper of parts.registry.values()) {

@@ -107,6 +107,7 @@ async function compose(
     ...work,
     registry,
     docs: docRoutes({ registry, config, keySite, isDev: dev !== undefined }),
+    isPublic: config.docs === 'on',
     keys,
     signing,
     limiter,

@@ -14,6 +14,8 @@ import type { UsageMeter } from './usage/meter.js';
 export interface WorkerAppParts {
   /** Undefined once the worker is to end. */
   readiness: () => Readiness | undefined;
+  /** Whether everybody may know which helpers there are. */
+  isPublic: boolean;
   metrics: Metrics;
   usage: Pick<UsageMeter, 'record'>;
   departures: Departures;
@@ -24,10 +26,13 @@ export interface WorkerAppParts {
 
 /** What a worker answers to those who watch it: `/healthz`, `/readyz` and, to the operator, `/metrics`. */
 export function createWorkerApp(parts: WorkerAppParts): Koa<CallState> {
-  const { readiness, metrics, usage, departures, operatorToken, logger } = parts;
+  const { readiness, isPublic, metrics, usage, departures, operatorToken, logger } = parts;
   const router = new Router<CallState>({ sensitive: true, strict: true });
   router.get('/healthz', alive());
-  router.get('/readyz', ready(readiness));
+  router.get(
+    '/readyz',
+    ready(readiness, () => isPublic),
+  );
   router.get('/metrics', authorize(operatorToken), async function serveMetrics(ctx) {
     const { type, body } = await metrics.text();
     ctx.type = type;

@@ -110,7 +110,15 @@ async function serveWatchers(watched: Watched): Promise<string | undefined> {
   const { work, engine, keys, usage } = core;
   const departures = closers.own(createDepartures({ bytes: outputBytes, onRoom: () => undefined }));
   const readiness = createReadiness({ phase: lifecycle.phase, engine, keys, pool: work.pool });
-  const app = createWorkerApp({ readiness, metrics, usage, departures, operatorToken, logger });
+  const app = createWorkerApp({
+    readiness,
+    isPublic: config.docs === 'on',
+    metrics,
+    usage,
+    departures,
+    operatorToken,
+    logger,
+  });
   const server = createHttpServer(lifecycle, app.callback());
   closers.add(() => closeServer(server, 5_000));
   return listen(server, { host, port, variable: 'HELPER_WORK_PORT' });

@@ -1,8 +1,7 @@
 import { nearest } from '../../schemas/nearest.js';
 
 /**
- * What to say of a path that is not served, where one of `paths` is near to it. It goes to people without a key too, so
- * `paths` are those that everybody may know.
+ * What to say of a path that is not served, where one of `paths` is near to it: those that the client may know.
  */
 export function pathHint(path: string, paths: readonly string[]): string | undefined {
   const bare = path.replace(/\/+$/, '');

@@ -40,8 +40,22 @@ export function authenticate(
   };
 }
 
+/** Who sent a request that needs no key; undefined where it brings none, or one that may not call anything. */
+export async function callerIfAny(
+  ctx: CallContext,
+  keys: Pick<KeyVerifier, 'verify'>,
+): Promise<Caller | undefined> {
+  try {
+    const key = keyOf(ctx, parseUrlencoded(ctx.querystring));
+    return key === undefined ? undefined : callerOf(await keys.verify(key));
+  } catch (error) {
+    if (error instanceof GatewayError) return undefined;
+    throw error;
+  }
+}
+
 function keyOf(ctx: CallContext, { values, problems }: QueryText): string | undefined {
   const problem = problems.find(({ field }) => field === 'ak');
   if (problem) throw inputError([problem]);
-  return values.get('ak') || bearerToken(ctx.get('authorization'));
+  return values.get('ak') || bearerToken(ctx.get('authorization')) || undefined;
 }

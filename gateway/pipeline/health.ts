@@ -4,7 +4,7 @@ import type { WorkerReport } from '../../pool/task.js';
 import { GatewayError } from '../errors.js';
 import type { Phase } from '../http/server/lifecycle.js';
 import type { KeyVerifier } from '../keys/verifier.js';
-import type { CallMiddleware } from './state.js';
+import type { CallContext, CallMiddleware } from './state.js';
 
 /** What `/readyz` tells. */
 export interface Readiness {
@@ -54,28 +54,40 @@ export function alive(): CallMiddleware {
   };
 }
 
-/** `GET /readyz`: the gateway may take traffic; 503 `busy` while no thread is ready, `shutting_down` once it is to end. */
-export function ready(readiness: () => Readiness | undefined): CallMiddleware {
+/**
+ * `GET /readyz`: the gateway may take traffic; 503 `busy` while no thread is ready, `shutting_down` once it is to end. A client for which
+ * `mayKnow` is false gets numbers in place of the helpers' names.
+ */
+export function ready(
+  readiness: () => Readiness | undefined,
+  mayKnow: (ctx: CallContext) => boolean | Promise<boolean> = () => true,
+): CallMiddleware {
   return async function ready(ctx) {
     const state = readiness();
     if (!state) throw new GatewayError('shutting_down');
     const { missing, slowed, ...rest } = state;
-    if (state.threads === 0)
-      throw new GatewayError('busy', { message: `No worker thread is ready${whatIsMissing(missing)}.` });
+    const isNamed = missing.length + slowed.length === 0 || (await mayKnow(ctx));
+    if (state.threads === 0) {
+      const why = whatIsMissing(missing, isNamed);
+      throw new GatewayError('busy', { message: `No worker thread is ready${why}.` });
+    }
     ctx.state.result = jsonAnswer({
       status: 'ready',
       ...rest,
-      ...(missing.length > 0 ? { missing } : {}),
+      ...(missing.length > 0 ? { missing: isNamed ? missing : missing.length } : {}),
       ...(slowed.length > 0
-        ? { plugins: Object.fromEntries(slowed.map((id) => [id, 'one_at_a_time'])) }
+        ? {
+            plugins: isNamed ? Object.fromEntries(slowed.map((id) => [id, 'one_at_a_time'])) : slowed.length,
+          }
         : {}),
     });
   };
 }
 
 /** Names helpers, not files: anybody may ask. */
-function whatIsMissing(missing: readonly string[]): string {
-  return missing.length > 0 ? `: the plugin ${missing.join(', ')} cannot be loaded in one` : ' yet';
+function whatIsMissing(missing: readonly string[], isNamed: boolean): string {
+  if (missing.length === 0) return ' yet';
+  return `: ${isNamed ? `the plugin ${missing.join(', ')}` : 'a plugin'} cannot be loaded in one`;
 }
 
 /** Refuses calls that still come, on connections that are open, when the gateway has stopped to take any. */

@@ -3,9 +3,12 @@ import type { Answer } from '../../pool/answer.js';
 import { after, type Now } from '../after.js';
 import type { LiveRegistry } from '../helpers/live-registry.js';
 import { pathsOf } from '../helpers/paths-of.js';
-import type { Helper, Registry } from '../helpers/registry.js';
+import type { Helper } from '../helpers/registry.js';
 import { announcedBytes } from '../http/body/text-body.js';
 import { answerUnrouted } from '../http/unrouted.js';
+import { scopeAllows } from '../keys/scopes.js';
+import type { KeyVerifier } from '../keys/verifier.js';
+import { callerIfAny } from './authenticate.js';
 import type { HttpCall } from './stage.js';
 import type { CallMiddleware, CallState } from './state.js';
 import { underWay } from './under-way.js';
@@ -26,21 +29,43 @@ export function route(helper: Helper, answer: (call: HttpCall) => Now<Answer>): 
 }
 
 /** Every path that is served, those before aliases that say the helper's id. */
-function servedPaths(registry: Registry, others: readonly { path: string }[]): string[] {
-  const [own, aliases] = [[...registry.keys()].map((id) => `/${id}`), [...registry.keys()].flatMap(pathsOf)];
+function servedPaths(ids: readonly string[], others: readonly { path: string }[]): string[] {
+  const [own, aliases] = [ids.map((id) => `/${id}`), ids.flatMap(pathsOf)];
   return [...new Set([...own, ...aliases, ...others.map(({ path }) => path), '/healthz', '/readyz'])];
 }
 
+export interface UnroutedOptions {
+  /** Paths beside the helpers'. */
+  others: readonly { path: string }[];
+  /** Whether everybody may know which helpers there are; else it takes a key, and a path is suggested only if the key opens it. */
+  isPublic: boolean;
+  keys: Pick<KeyVerifier, 'verify'>;
+}
+
 /** Answers what no route took; whose helper it would have been stands in the answer. */
-export function unrouted(registry: LiveRegistry, others: readonly { path: string }[]): CallMiddleware {
-  let paths = servedPaths(registry, others);
+export function unrouted(
+  registry: LiveRegistry,
+  { others, isPublic, keys }: UnroutedOptions,
+): CallMiddleware {
+  let paths = servedPaths([...registry.keys()], others);
   registry.watch(() => {
-    paths = servedPaths(registry, others);
+    paths = servedPaths([...registry.keys()], others);
   });
+
+  async function knownPaths(ctx: RouterContext<CallState>): Promise<readonly string[]> {
+    if (isPublic) return paths;
+    const caller = await callerIfAny(ctx, keys);
+    if (!caller) return [];
+    return servedPaths(
+      [...registry.keys()].filter((id) => scopeAllows(caller.scopes, id)),
+      others,
+    );
+  }
+
   return async function unrouted(ctx: RouterContext<CallState>) {
     const name = ctx.matched?.[0]?.name;
     const helper = name ? registry.get(name) : undefined;
     if (helper) ctx.state.helper = helper;
-    answerUnrouted(ctx, paths);
+    answerUnrouted(ctx, ctx.matched?.length ? [] : await knownPaths(ctx));
   };
 }

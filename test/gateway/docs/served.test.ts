@@ -89,12 +89,59 @@ describe('docs: pages and documents', () => {
 });
 
 describe('docs: with HELPER_DOCS=off', () => {
+  const token = 'token-of-this-test-of-32-characters';
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await startTestGateway({ HELPER_DOCS: 'off', HELPER_OPERATOR_TOKEN: token });
+  });
+  after(() => gateway.close());
+
   it('are not served', async () => {
-    const gateway = await startTestGateway({ HELPER_DOCS: 'off' });
-    try {
-      for (const path of pages) expect((await gateway.call(path, { key: null })).status).to.equal(404);
-    } finally {
-      await gateway.close();
+    for (const key of [null, gateway.key]) {
+      for (const path of pages) expect((await gateway.call(path, { key })).status).to.equal(404);
     }
+  });
+
+  it('name no path to a client without a key', async () => {
+    const paths = [
+      '/text/difff',
+      '/media/add-border/',
+      '/img/add-bordr',
+      '/docs/',
+      '/openapi.jso',
+      '/job',
+      '/mcpp',
+    ];
+    for (const path of paths) {
+      for (const key of [null, 'nonsense', '']) {
+        for (const method of ['GET', 'POST', 'OPTIONS', 'PUT']) {
+          const { status, json } = await gateway.call(path, { key, method });
+          expect([status, json.error.message, json.meta.service], path).to.deep.equal([
+            404,
+            'Nothing is served at this path.',
+            null,
+          ]);
+        }
+      }
+    }
+    const wrong = await gateway.call('/media/resize', { key: null, method: 'PUT' });
+    expect(wrong.json.error.message).to.equal('This path takes GET, HEAD, POST and OPTIONS, not PUT.');
+  });
+
+  it('name those that a key opens', async () => {
+    const response = await fetch(new URL('/api/tenants/demo/keys', gateway.gateway.connectUrl), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ scopes: ['text/*'] }),
+    });
+    const { data } = (await response.json()) as { data: { key: string } };
+    const said = async (path: string, key: string) => (await gateway.call(path, { key })).json.error.message;
+    expect(await said('/text/difff', gateway.key)).to.include('Did you mean /text/diff-two-strings?');
+    expect(await said('/text/difff', data.key)).to.include('Did you mean /text/diff-two-strings?');
+    expect(await said('/media/add-bordr', gateway.key)).to.include('Did you mean /media/add-border?');
+    expect(await said('/media/add-bordr', data.key)).to.equal('Nothing is served at this path.');
+    const headers = { authorization: `Bearer ${gateway.key}` };
+    const bearer = await gateway.call('/text/difff', { key: null, headers });
+    expect(bearer.json.error.message).to.include('Did you mean');
   });
 });

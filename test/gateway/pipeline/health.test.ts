@@ -4,9 +4,12 @@ import type { Answer } from '../../../pool/answer.js';
 
 const sound: Readiness = { engine: 'sharp', keys: 'available', threads: 1, missing: [], slowed: [] };
 
-async function answer(readiness: Readiness | undefined): Promise<unknown> {
+async function answer(readiness: Readiness | undefined, mayKnow = true): Promise<unknown> {
   const ctx = { state: {} as { result?: Answer } };
-  const stage = ready(() => readiness);
+  const stage = ready(
+    () => readiness,
+    async () => mayKnow,
+  );
   try {
     await stage(ctx as unknown as Parameters<typeof stage>[0], async () => undefined);
     return JSON.parse((ctx.state.result as { text: string }).text);
@@ -28,6 +31,18 @@ describe('/readyz', () => {
     expect(await answer({ ...sound, slowed: ['text/x'] })).to.deep.include({
       plugins: { 'text/x': 'one_at_a_time' },
     });
+  });
+
+  it('names no helper to a client that may not know of any', async () => {
+    expect(
+      await answer({ ...sound, missing: ['text/x'], slowed: ['text/y', 'text/z'] }, false),
+    ).to.deep.include({
+      missing: 1,
+      plugins: 2,
+    });
+    expect(await answer({ ...sound, threads: 0, missing: ['text/x'] }, false)).to.equal(
+      '503 busy: No worker thread is ready: a plugin cannot be loaded in one.',
+    );
   });
 
   it('is busy while no thread can take calls, and says what is missing', async () => {

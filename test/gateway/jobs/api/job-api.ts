@@ -108,11 +108,12 @@ export async function startJobApi({ maxOpenBytes = 1e9, maxResultBytes = 1e9 } =
     take: (tenant) => broken.take?.(tenant) ?? { allowed: true, headers, settle: () => undefined },
     close: () => undefined,
   };
+  const keys = { verify: async (key: string) => verdictOf(key) };
   const routes = jobRoutes({
     jobs,
     registry,
     webhooks: source,
-    keys: { verify: async (key) => verdictOf(key) },
+    keys,
     limiter,
     limitsOf: () => ({ rate: 0, burst: 0, monthlyQuota: 5, inFlight: null }) as never,
     arrivals,
@@ -132,7 +133,7 @@ export async function startJobApi({ maxOpenBytes = 1e9, maxResultBytes = 1e9 } =
       return router;
     }),
   );
-  app.use(unrouted(registry, [{ path: jobsPath }]));
+  app.use(unrouted(registry, { others: [{ path: jobsPath }], isPublic: true, keys }));
   app.on('error', () => undefined);
   const server = createServer(app.callback());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
