@@ -63,8 +63,13 @@ function countsOf(items: readonly Ending[]) {
   };
 }
 
+/** Bytes that are kept of the items: results, and errors, which can be longer than what was given. */
 function resultBytes(items: readonly Ending[]): number {
-  return items.reduce((sum, { end }) => sum + (end.state === 'done' ? end.result.bytes : 0), 0);
+  const bytesOf = ({ end }: Ending) => {
+    if (end.state === 'done') return end.result.bytes;
+    return end.state === 'failed' ? Buffer.byteLength(endedText(end)) : 0;
+  };
+  return items.reduce((sum, item) => sum + bytesOf(item), 0);
 }
 
 /** What an item was given is of no use behind its end: it goes with the same write. */

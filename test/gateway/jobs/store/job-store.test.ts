@@ -50,12 +50,14 @@ describe('jobs/store', () =>
         expect(await store.uncleared(10)).to.deep.equal([]);
       });
 
-      it('counts what results hold until their job is forgotten', async () => {
+      it('counts what results and errors hold until their job is forgotten', async () => {
         const tenant_id = 'ten_results';
         const [one, two] = [await create(3, { tenant_id }), await create(1, { tenant_id })];
         await store.finish([...one.items.slice(0, 2), ...two.items].map((item) => done(item)));
-        await store.finish([failed(one.items[2] as ItemRef), done(one.items[0] as ItemRef)]);
-        expect(await store.held(tenant_id)).to.include({ results: 6 });
+        const error = failed(one.items[2] as ItemRef);
+        await store.finish([error, done(one.items[0] as ItemRef)]);
+        const { state, ...kept } = error.end;
+        expect(await store.held(tenant_id)).to.include({ results: 6 + JSON.stringify(kept).length });
         await Promise.all([store.remove(one.id), store.remove(one.id)]);
         expect(await store.held(tenant_id)).to.include({ results: 2 });
         await store.remove(two.id);
