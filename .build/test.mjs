@@ -58,7 +58,7 @@ const sameEverywhere =
  * runs it, as does TEST_LONG=run; a change is first held against the rest.
  */
 const long =
-  /^(package\.test|pool[/\\]lost-setup|gateway[/\\]((cluster|drain|hosts|journey|process|reuse-worlds|rolling-restart|signed-answers|signing-gateways|storm|surfaces)\.test|processes[/\\]|jobs[/\\](kill|work|queue[/\\]many)\.|keys[/\\]kill|helpers[/\\]reload-(faults|many)|commands[/\\](dev|dev-surfaces|signals|completion[/\\]shells|plugins[/\\](check|new|test))\.|site[/\\](axe|browser|preview-browser)|docs[/\\].*[/\\]browser))/;
+  /^((examples|package)\.test|pool[/\\]lost-setup|gateway[/\\]((cluster|drain|hosts|journey|process|reuse-worlds|rolling-restart|signed-answers|signing-gateways|storm|surfaces)\.test|processes[/\\]|jobs[/\\](kill|work|queue[/\\]many)\.|keys[/\\]kill|helpers[/\\]reload-(faults|many)|commands[/\\](dev|dev-surfaces|signals|completion[/\\]shells|plugins[/\\](check|new|test))\.|site[/\\](axe|browser|preview-browser)|docs[/\\].*[/\\]browser))/;
 
 /** A test that fails before it has closed what it opened would keep mocha up for ever, and with it whoever waits for the outcome. */
 const secondsToEnd = 60;

@@ -157,6 +157,12 @@ interface RemoteError {
 /** The error of an envelope as an error of this process. */
 export function errorOf({ error }: { error?: RemoteError }, status: number): GatewayError {
   const { code = '', message = `The gateway answered with status ${status}.`, details } = error ?? {};
+  // The gateway's own words name what a url has, and here there is an option.
+  if (code === 'key_missing') {
+    return new GatewayError(code, {
+      message: 'The gateway wants an API key: set HELPER_KEY, or give it as --key KEY.',
+    });
+  }
   const known: ErrorCode = Object.hasOwn(errorTable, code) ? (code as ErrorCode) : 'upstream_failed';
   return new GatewayError(known, { message, ...(details ? { details } : {}) });
 }

@@ -337,6 +337,9 @@ describe('call --server', () => {
     );
     expect(many.code).to.equal(1);
     expect(many.stderr.match(/key_missing/g)).to.have.length(1);
+    expect(many.stderr).to.include('set HELPER_KEY, or give it as --key KEY');
+    const one = await run(['text/remove-stopwords', '--text', 'a'], { key: null });
+    expect(one.stderr).to.include('set HELPER_KEY, or give it as --key KEY');
     expect(existsSync(join(folder, 'none'))).to.equal(false);
     const unknown = await run(['media/add-boarder']);
     expect(unknown.code).to.equal(2);
