@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
+const tsc = join(dirname(typescript()), 'bin', 'tsc');
 
 const { status } = spawnSync(process.execPath, [tsc, '-p', process.argv[2] || '.'], {
   cwd: root,
@@ -27,3 +27,12 @@ for (const name of readdirSync(output, { recursive: true, encoding: 'utf8' })) {
 // "npm start" begins with the shell's own "exec", because npm gives signals to its shell, and not every sh becomes its last
 // command by itself. Windows' cmd has neither that word nor those signals: there it is a command that runs the rest.
 if (process.platform === 'win32') writeFileSync(join(root, 'node_modules', '.bin', 'exec.cmd'), '@%*\r\n');
+
+function typescript() {
+  try {
+    return createRequire(import.meta.url).resolve('typescript/package.json');
+  } catch {
+    console.error('What the build needs is not installed: run "npm ci" first.');
+    process.exit(1);
+  }
+}

@@ -1,5 +1,5 @@
 import { Ajv } from 'ajv';
-import { writtenForm } from './declared-helper.js';
+import { noDeclaration } from './declared-helper.js';
 import { toProblems } from './explain-errors.js';
 import { asSchema, isObject } from './json-schema.js';
 import { didYouMean } from './nearest.js';
@@ -92,11 +92,7 @@ const validate = ajv.compile(declarationSchema);
 
 /** What is wrong with a plugin's default export, for its author; empty where it is a declaration. */
 export function checkDeclaration(value: unknown): string[] {
-  if (!isObject(value)) {
-    return [
-      `the default export must be a helper declaration, but is ${describeValue(value)}; write "${writtenForm}"`,
-    ];
-  }
+  if (!isObject(value)) return [noDeclaration(value)];
   const reasons: string[] = [];
   if (!validate(value)) {
     for (const { field, problem } of toProblems(validate.errors ?? []))

@@ -1,7 +1,13 @@
 import { asSchema, isObject, type JsonSchema } from './json-schema.js';
+import { describeValue } from './quote.js';
 
 /** How an author writes a declaration, for messages. */
 export const writtenForm = 'export default { summary, input, handler }';
+
+/** What is wrong with a default export that is no object. */
+export function noDeclaration(exported: unknown): string {
+  return `the default export must be a helper declaration, but is ${describeValue(exported)}; write "${writtenForm}"`;
+}
 
 /** A file that a helper takes: uploaded in a multipart field, or named by its url in a parameter. */
 export interface FileField {

@@ -46,7 +46,7 @@ export function registerDev(program: Command): void {
           onReload(report) {
             const line = reloadLine(report);
             if (gateway && line !== undefined) console.log(line);
-            for (const each of problemLines(report.problems)) console.error(each);
+            for (const each of problemLines(report.problems, report.skipped)) console.error(each);
           },
         },
       });

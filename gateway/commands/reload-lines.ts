@@ -8,11 +8,16 @@ export function reloadLine({ added, reloaded, removed, ms }: ReloadReport): stri
   return parts.length > 0 ? visible(`${parts.join(', ')} in ${Math.round(ms)} ms`) : undefined;
 }
 
-/** What cannot be served, for whoever is about to mend it. */
-export function problemLines(problems: readonly PluginProblem[]): string[] {
-  return problems.map(({ file, reason }) =>
-    visible(`cannot load ${file}\n    ${reason.replaceAll('\n', '\n    ')}`),
-  );
+/** What cannot be served and what is left out, for the author. */
+export function problemLines(
+  problems: readonly PluginProblem[],
+  skipped: readonly PluginProblem[] = [],
+): string[] {
+  const lines = [
+    ...problems.map(({ file, reason }) => `cannot load ${file}\n    ${reason.replaceAll('\n', '\n    ')}`),
+    ...skipped.map(({ file, reason }) => `${file} ${reason}`),
+  ];
+  return lines.map(visible);
 }
 
 /** Of many helpers only the first are named. */

@@ -1,7 +1,7 @@
-import type { Dirent } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { isLeftAlone, type ModuleFile, modulesAmong } from './plugin-files.js';
+import { readdir, readFile, readlink, realpath, stat } from 'node:fs/promises';
+import { basename, dirname, join, sep } from 'node:path';
+import { leadsBack } from './is-touched.js';
+import { isLeftAlone, modulesAmong } from './plugin-files.js';
 import { partProblem } from './route-rules.js';
 
 /** A plugin's module as found on disk. */
@@ -17,71 +17,117 @@ export interface PluginProblem {
   reason: string;
 }
 
-/**
- * Finds the plugins below a folder: `<route>/index.{js,mjs,ts,mts}` or `<route>.{js,mjs,ts,mts}`. Whatever else lies in a
- * plugin's folder is its own; what begins with `_` or `.`, tests and node_modules are nobody's; other modules, such as JSX, are
- * refused. Faults are reported, not thrown, so that all are told at once.
- */
-export async function discoverPlugins(
-  folder: string,
-): Promise<{ plugins: FoundPlugin[]; problems: PluginProblem[] }> {
-  const plugins: FoundPlugin[] = [];
-  const problems: PluginProblem[] = [];
+/** The plugins of a folder, and what is wrong with other files. */
+export interface DiscoveredPlugins {
+  plugins: FoundPlugin[];
+  /** What stops a start. */
+  problems: PluginProblem[];
+  /** What is left out without stopping a start. */
+  skipped: PluginProblem[];
+}
 
-  async function walk(path: string, route: string[]): Promise<void> {
-    const entries = await list(path);
+/**
+ * Finds the plugins below a folder: `<route>/index.{js,mjs,cjs,ts,mts}` or `<route>.{js,mjs,cjs,ts,mts}`. Whatever else lies in a
+ * plugin's folder is its own; what begins with `_` or `.`, tests and node_modules belong to no plugin; other modules, such as JSX,
+ * are refused. Links count as what they point to, but for those that lead to nothing or back to where they lie, which are skipped.
+ * Faults are reported, not thrown, so that all are reported at once.
+ */
+export async function discoverPlugins(folder: string): Promise<DiscoveredPlugins> {
+  const found: DiscoveredPlugins = { plugins: [], problems: [], skipped: [] };
+  const { plugins, problems, skipped } = found;
+
+  async function walk(path: string, route: string[], around: readonly string[]): Promise<void> {
+    const inside = [...around, await realpath(path)];
+    const entries = await list(path, inside);
     const modules = modulesAmong(entries.filter(({ folder }) => !folder).map(({ name }) => name));
     const indexes = modules.filter(({ stem }) => stem === 'index');
-    if (indexes.length > 0) return addIndex(path, route, indexes);
+    for (const { file, refused } of indexes) add(join(path, file), route, refused);
+    if (indexes.length > 0) return;
     for (const { name, folder } of entries) {
-      if (folder) await walk(join(path, name), [...route, name]);
+      if (folder) await walk(join(path, name), [...route, name], inside);
       const module = folder ? undefined : modules.find(({ file }) => file === name);
       if (module) add(join(path, name), [...route, module.stem], module.refused);
     }
   }
 
-  function addIndex(path: string, route: string[], indexes: ModuleFile[]): void {
-    const loadable = indexes.filter(({ refused }) => refused === undefined);
-    const [first] = loadable.length > 0 ? loadable : indexes;
-    if (loadable.length > 1) {
-      const names = loadable.map(({ file }) => file);
-      problems.push({ file: path, reason: `holds both ${names.join(' and ')}; keep one` });
-    } else if (first) add(join(path, first.file), route, first.refused);
+  async function list(path: string, inside: readonly string[]): Promise<{ name: string; folder: boolean }[]> {
+    const entries = (await readdir(path, { withFileTypes: true })).filter(({ name }) => !isLeftAlone(name));
+    entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+    const listed: { name: string; folder: boolean }[] = [];
+    for (const entry of entries) {
+      const { name } = entry;
+      if (!entry.isSymbolicLink()) {
+        listed.push({ name, folder: entry.isDirectory() });
+        continue;
+      }
+      const link = await readLink(join(path, name), inside);
+      if ('reason' in link) skipped.push({ file: join(path, name), reason: link.reason });
+      else listed.push({ name, folder: link.folder });
+    }
+    return listed;
   }
 
   function add(file: string, route: string[], refused: string | undefined): void {
     const bad = partProblem(route);
     if (refused !== undefined) problems.push({ file, reason: refused });
     else if (route.length === 0) {
-      problems.push({ file, reason: 'has no route: put it into a folder, whose path becomes the route' });
+      const reason =
+        'has no route, and hides all that lies beside it: put it into a folder, whose path becomes the route';
+      problems.push({ file, reason });
     } else if (bad !== undefined) problems.push({ file, reason: bad });
     else plugins.push({ id: route.join('/'), file });
   }
 
   try {
-    await walk(folder, []);
+    await walk(folder, [], []);
   } catch (error) {
     problems.push({ file: folder, reason: `cannot be read as a folder of plugins (${reasonOf(error)})` });
   }
-  return { plugins, problems };
+  return found;
 }
 
-async function list(path: string): Promise<{ name: string; folder: boolean }[]> {
-  const entries = await readdir(path, { withFileTypes: true });
-  const seen = entries.filter((entry) => !isLeftAlone(entry.name));
-  seen.sort((a, b) => (a.name < b.name ? -1 : 1));
-  return Promise.all(seen.map(async (entry) => ({ name: entry.name, folder: await isFolder(path, entry) })));
+/** What a link below the folders `inside` points to, or why it is skipped. */
+async function readLink(
+  path: string,
+  inside: readonly string[],
+): Promise<{ folder: boolean } | { reason: string }> {
+  try {
+    const target = await realpath(path);
+    const folder = (await stat(target)).isDirectory();
+    return folder && leadsBack(target, inside)
+      ? { reason: `is skipped: the link leads back to ${target}, in which it lies` }
+      : { folder };
+  } catch (error) {
+    const target = await readlink(path).catch(() => 'nothing');
+    return { reason: `is skipped: the link to ${target} cannot be followed (${reasonOf(error)})` };
+  }
 }
 
-/** Links count as what they point to: operators link plugin folders into place. */
-async function isFolder(path: string, entry: Dirent): Promise<boolean> {
-  if (!entry.isSymbolicLink()) return entry.isDirectory();
-  return (await stat(join(path, entry.name))).isDirectory();
+/** What looks like a helper of its own, in the text of a module. */
+const helperParts = [/\bexport\s+default\b|\bexport\s*\{|\bexports\b/, /\bsummary\b/, /\bhandler\b/];
+/** Modules below one index that are looked at. */
+const mostHidden = 200;
+
+/** Modules that look like helpers and are not served, because an `index` above them takes them for its own. */
+export async function hiddenBy({ id, file }: FoundPlugin): Promise<PluginProblem[]> {
+  if (!/^index\.\w+$/.test(basename(file))) return [];
+  const names = await readdir(dirname(file), { recursive: true }).catch(() => []);
+  const own = names.filter((name) => name !== basename(file) && !name.split(sep).some(isLeftAlone));
+  const hidden: PluginProblem[] = [];
+  for (const name of own.filter((each) => modulesAmong([each]).length > 0).slice(0, mostHidden)) {
+    const path = join(dirname(file), name);
+    const text = await readFile(path, 'utf8').catch(() => '');
+    if (!helperParts.every((part) => part.test(text))) continue;
+    const reason = `is not served: ${file} makes all that lies beside it part of the helper /${id}; put that index into a folder of its own`;
+    hidden.push({ file: path, reason });
+  }
+  return hidden;
 }
 
 function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT') return 'it does not exist';
   if (code === 'ENOTDIR') return 'it is a file';
+  if (code === 'ELOOP') return 'it leads to itself';
   return code ?? message;
 }

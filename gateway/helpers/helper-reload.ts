@@ -27,7 +27,7 @@ export interface HelperReloadOptions {
   pool: Pool;
   /** What the pool's first threads have found. */
   engine: WorkerReport;
-  logger: Pick<Logger, 'info' | 'error'>;
+  logger: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** Threads load then what pictures need when the first comes, and an import may take less time. */
   dev: DevMode | undefined;
 }

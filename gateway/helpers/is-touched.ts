@@ -28,3 +28,8 @@ export function isBelow(folder: string, file: string): boolean {
   const way = relative(folder, file);
   return way !== '' && way !== '..' && !way.startsWith(`..${sep}`);
 }
+
+/** Whether the real path of a folder is that of one it lies in, or of one around these. */
+export function leadsBack(folder: string, inside: readonly string[]): boolean {
+  return inside.some((each) => each === folder || isBelow(folder, each));
+}

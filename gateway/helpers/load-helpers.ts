@@ -17,7 +17,7 @@ export interface LoadHelpersOptions {
   fonts: readonly string[];
   /** Which engine works on pictures, known when calls come at the latest: a format is judged by whether it writes it. */
   engine: () => EngineName | undefined;
-  logger: Pick<Logger, 'error'>;
+  logger: Pick<Logger, 'error' | 'warn'>;
   /** Where what plugins cannot do without is to be set; without it, that is asked of each helper when it is called. */
   env?: Environment;
 }
@@ -34,6 +34,7 @@ export async function loadHelpers({
   const load = () =>
     loadRegistry(folders, makeVocabulary(), {
       env,
+      onSkipped: ({ file, reason }) => logger.warn({ file, reason }, 'plugin file skipped'),
       onLate: (service, error) =>
         logger.error({ err: readThrown(error), service }, 'plugin failed after it was loaded'),
     });

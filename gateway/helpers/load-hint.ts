@@ -21,6 +21,10 @@ function typeHint({ message, stack = '' }: Error): string | undefined {
 }
 
 function packageHint({ message }: Error): string | undefined {
+  // On Node before 22.15 what CommonJS requires cannot be given another place.
+  if (/^Cannot find module 'helper-gateway\//.test(message)) {
+    return 'require cannot find the gateway here: export a plain object (module.exports = { summary, input, handler }), or write an ES module';
+  }
   const [, name] = /^Cannot find package '([^']+)' imported from/.exec(message) ?? [];
   if (name === undefined) return undefined;
   return name === 'helper-gateway'
@@ -30,7 +34,7 @@ function packageHint({ message }: Error): string | undefined {
 
 function commonJsHint({ message }: Error): string | undefined {
   const [, name] = /^(module|exports|require|__dirname|__filename) is not defined/.exec(message) ?? [];
-  if (name === 'module' || name === 'exports') return `write "${writtenForm}"`;
+  if (name === 'module' || name === 'exports') return `write "${writtenForm}", or rename the file to .cjs`;
   return name?.startsWith('__') ? `write "import.meta.${name.slice(2)}"` : undefined;
 }
 

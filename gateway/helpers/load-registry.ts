@@ -18,6 +18,8 @@ export interface LoadRegistryOptions {
    * after so many milliseconds. What is loaded so can be looked at, not called.
    */
   lookMs?: number | undefined;
+  /** Called with each file that is left out without stopping the start. */
+  onSkipped?: ((skipped: PluginProblem) => void) | undefined;
 }
 
 /**
@@ -29,13 +31,14 @@ export interface LoadRegistryOptions {
 export async function loadRegistry(
   folders: string[],
   ajv: Ajv,
-  { onLate, env, lookMs }: LoadRegistryOptions = {},
+  { onLate, env, lookMs, onSkipped }: LoadRegistryOptions = {},
 ): Promise<Registry> {
   const url = helperUrl(folders);
   if (url) hookPlugins(url);
   const registry = new Map<string, Helper>();
   const found = await findPlugins(folders);
   const problems: PluginProblem[] = [...found.problems];
+  if (onSkipped) found.skipped.forEach(onSkipped);
   const own = lookMs === undefined ? [] : found.plugins.filter(({ shipped }) => !shipped);
   const inspector = { helperUrl: url, timeoutMs: lookMs ?? 0 };
   const looked = await inspectPlugins(own, inspector, new AbortController().signal);

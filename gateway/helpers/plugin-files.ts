@@ -7,8 +7,7 @@ export interface ModuleFile {
   refused?: string;
 }
 
-/** What is loaded. A source in TypeScript gives way to what it was compiled to. */
-const loadable = [/\.m?js$/, /\.m?ts$/];
+const loadable = /\.(?:[cm]?js|m?ts)$/;
 const modules = /\.(?:[cm]?[jt]s|[jt]sx)$/i;
 const leftAlone = /^[._]|^node_modules$|\.test\.[^.]+$|\.d\.[cm]?ts$/;
 
@@ -19,36 +18,46 @@ export function isLeftAlone(name: string): boolean {
 
 /**
  * The modules among a folder's files. One that cannot be loaded is refused by name, for to be ignored without a word costs its
- * author an hour; but of several with one name the best is meant: `x.js` was made of the `x.ts` or the `x.tsx` beside it.
+ * author an hour; but a source gives way to what was compiled of it (`x.ts` to `x.js`, `x.mts` to `x.mjs`), and what cannot be
+ * loaded to what can. Of several that are left of one name none is meant more than the others: each is refused.
  */
 export function modulesAmong(files: readonly string[]): ModuleFile[] {
   const found = files.filter((file) => modules.test(file)).map((file) => ({ file, stem: stemOf(file) }));
-  const best = new Map<string, number>();
-  for (const { file, stem } of found) best.set(stem, Math.min(rankOf(file), best.get(stem) ?? unloadable));
-  return found
-    .filter(({ file, stem }) => rankOf(file) === best.get(stem))
-    .map((module) => (rankOf(module.file) < unloadable ? module : { ...module, refused: reasonOf(module) }));
+  return found.flatMap((module) => {
+    const others = found.filter(({ file, stem }) => stem === module.stem && file !== module.file);
+    const rivals = others.map(({ file }) => file).filter((file) => loadable.test(file));
+    if (!loadable.test(module.file)) {
+      return rivals.length > 0 ? [] : [{ ...module, refused: unloadable(module) }];
+    }
+    if (isSource(module.file, rivals)) return [];
+    const equals = rivals.filter((file) => !isSource(file, [module.file, ...rivals]));
+    return [equals.length > 0 ? { ...module, refused: ambiguous(module, equals) } : module];
+  });
 }
 
-const unloadable = loadable.length;
-
-function rankOf(file: string): number {
-  const rank = loadable.findIndex((ending) => ending.test(file));
-  return rank < 0 ? unloadable : rank;
+/** Whether what was compiled of a source is among these files. */
+function isSource(file: string, files: readonly string[]): boolean {
+  return file.endsWith('ts') && files.includes(file.replace(/ts$/, 'js'));
 }
 
 function stemOf(file: string): string {
   return file.replace(modules, '');
 }
 
-function reasonOf({ file, stem }: ModuleFile): string {
+const otherwise = 'or begin its name with "_" if it is no plugin';
+
+function ambiguous({ file, stem }: ModuleFile, others: readonly string[]): string {
+  const beside = others.join(' and ');
+  return `lies beside ${beside}, and only one of them can be ${stem}: keep ${[file, ...others].sort().join(' or ')} (${otherwise})`;
+}
+
+function unloadable({ file, stem }: ModuleFile): string {
   const ending = file.slice(stem.length).toLowerCase();
-  return `is not loaded with this ending: ${remedyFor(ending, stem)} (or begin its name with "_" if it is no plugin)`;
+  return `is not loaded with this ending: ${remedyFor(ending, stem)} (${otherwise})`;
 }
 
 function remedyFor(ending: string, stem: string): string {
-  if (rankOf(ending) < unloadable) return `rename it to ${stem}${ending}`;
-  if (ending === '.cjs') return `write an ES module, ${stem}.mjs`;
+  if (loadable.test(ending)) return `rename it to ${stem}${ending}`;
   if (ending === '.cts') return `write an ES module, ${stem}.mts`;
   return `compile it to ${stem}.js first`;
 }

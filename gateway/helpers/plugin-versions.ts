@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { isBelow } from './is-touched.js';
+import { isBelow, leadsBack } from './is-touched.js';
 import { builtinPlugins } from './package-paths.js';
 import type { Helper } from './registry.js';
 import { version as packageVersion } from './version.js';
@@ -56,14 +56,17 @@ async function readVersion(folder: string): Promise<string | undefined> {
   return hash('sha256', lines.join(''), 'base64url');
 }
 
-async function list(folder: string, files: string[]): Promise<void> {
+async function list(folder: string, files: string[], around: readonly string[] = []): Promise<void> {
+  const inside = [...around, await realpath(folder)];
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     if (leftAlone.has(entry.name) || files.length > mostFiles) continue;
     const path = join(folder, entry.name);
     // Links count as what they point to.
     const kind = entry.isSymbolicLink() ? await stat(path).catch(() => entry) : entry;
-    if (kind.isDirectory()) await list(path, files);
-    else if (kind.isFile()) files.push(path);
+    if (kind.isDirectory()) {
+      // One that leads back to where it lies has nothing of its own.
+      if (!leadsBack(await realpath(path), inside)) await list(path, files, inside);
+    } else if (kind.isFile()) files.push(path);
   }
 }
 

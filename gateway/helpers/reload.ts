@@ -29,6 +29,8 @@ export interface ReloadReport {
   removed: string[];
   /** What could not be loaded, but for what was told before and has not changed. */
   problems: PluginProblem[];
+  /** What is left out, likewise. */
+  skipped: PluginProblem[];
   ms: number;
 }
 
@@ -44,6 +46,7 @@ export function createReload(options: ReloadOptions): Reload {
   const groups = new Set([first]);
   /** What could not be loaded. */
   let faults: readonly PluginProblem[] = [];
+  let skipped = new Set<string>();
 
   const reload: Reload = async (changed, signal) => {
     const began = performance.now();
@@ -87,6 +90,8 @@ export function createReload(options: ReloadOptions): Reload {
       if (helper) now.set(id, helper);
     }
     const told = new Set(shelf.problems().map(keyOf));
+    const newlySkipped = onDisk.skipped.filter((each) => !skipped.has(keyOf(each)));
+    skipped = new Set(onDisk.skipped.map(keyOf));
     faults = [...plan.standing, ...loaded.problems];
     shelf.replaceAll(now, [...onDisk.problems, ...faults]);
     settle(now);
@@ -95,6 +100,7 @@ export function createReload(options: ReloadOptions): Reload {
       reloaded: [...fresh.keys()].filter((id) => old.has(id)),
       removed: plan.remove.map(({ id }) => id),
       problems: [...onDisk.problems.filter((problem) => !told.has(keyOf(problem))), ...loaded.problems],
+      skipped: newlySkipped,
       ms: performance.now() - began,
     };
   };

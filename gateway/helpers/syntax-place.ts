@@ -7,7 +7,7 @@ import { isTypeScript, stripTypes } from '../../pool/load-typescript.js';
 /** Modules that are looked through at most: each costs a process. */
 const mostModules = 20;
 
-const relativeImport = /\b(?:from|import)\s*\(?\s*['"](\.\.?\/[^'"\n]+\.m?[jt]s)['"]/g;
+const relativeImport = /\b(?:from|import)\s*\(?\s*['"](\.\.?\/[^'"\n]+\.(?:[cm]?js|m?ts))['"]/g;
 
 /**
  * Where a syntax error is that came of importing `file`: there, or in what it imports by a relative path. V8 tells the place only

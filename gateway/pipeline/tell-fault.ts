@@ -46,7 +46,7 @@ function withProblem(
 ): GatewayError {
   const path = url?.split('?')[0];
   const own = problems.find(({ file }) =>
-    folders.some((folder) => file.replace(/(?:\/index)?\.m?[jt]s$/, '') === `${folder}${path}`),
+    folders.some((folder) => file.replace(/(?:\/index)?\.(?:[cm]?js|m?ts)$/, '') === `${folder}${path}`),
   );
   if (own === undefined) return error;
   const reason = own.reason.split('\n').join('; ');

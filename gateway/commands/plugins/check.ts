@@ -3,7 +3,7 @@ import { importTimeoutMs } from '../../../pool/plugin-module.js';
 import { createVocabulary } from '../../../schemas/vocabulary/vocabulary.js';
 import { GatewayError } from '../../errors.js';
 import { discoverPlugins } from '../../helpers/discover.js';
-import { loadRegistry } from '../../helpers/load-registry.js';
+import { type LoadRegistryOptions, loadRegistry } from '../../helpers/load-registry.js';
 import { builtinPlugins } from '../../helpers/package-paths.js';
 import { PluginError } from '../../helpers/plugin-error.js';
 import type { Helper } from '../../helpers/registry.js';
@@ -12,12 +12,15 @@ import type { Helper } from '../../helpers/registry.js';
  * Loads the plugins of a folder as the start would, but sets nothing up and asks for no configuration. The package's own are
  * loaded with them, as the start does: theirs are the first routes that are taken.
  */
-export async function checkFolder(folder: string, lookMs = importTimeoutMs): Promise<Helper[] | PluginError> {
+export async function checkFolder(
+  folder: string,
+  { lookMs = importTimeoutMs, onSkipped }: Pick<LoadRegistryOptions, 'lookMs' | 'onSkipped'> = {},
+): Promise<Helper[] | PluginError> {
   const ajv = createVocabulary();
   try {
     if (await isSame(folder, builtinPlugins))
       return [...(await loadRegistry([builtinPlugins], ajv)).values()];
-    const all = await loadRegistry([builtinPlugins, folder], ajv, { lookMs });
+    const all = await loadRegistry([builtinPlugins, folder], ajv, { lookMs, onSkipped });
     const builtin = new Set((await discoverPlugins(builtinPlugins)).plugins.map(({ id }) => id));
     return [...all.values()].filter(({ id }) => !builtin.has(id));
   } catch (error) {

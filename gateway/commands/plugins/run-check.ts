@@ -1,4 +1,5 @@
 import { visible } from '../../../schemas/quote.js';
+import type { PluginProblem } from '../../helpers/discover.js';
 import { PluginError } from '../../helpers/plugin-error.js';
 import type { Helper } from '../../helpers/registry.js';
 import { answer, type Terminal } from '../output.js';
@@ -7,11 +8,17 @@ import { describe, report } from './describe.js';
 
 /** Does what `plugins check` does. */
 export async function runCheck(folder: string, terminal: Terminal, json: boolean): Promise<void> {
-  const helpers = await loadable(folder, terminal, json);
+  const skipped: PluginProblem[] = [];
+  const helpers = await loadable(folder, terminal, json, (each) => void skipped.push(each));
   if (!helpers) return;
   await answer(terminal, json, async () => ({
-    data: { plugins: helpers.map((helper) => describe(helper, process.env)) },
-    result: report(helpers, process.env),
+    data: {
+      plugins: helpers.map((helper) => describe(helper, process.env)),
+      ...(skipped.length > 0 ? { skipped } : {}),
+    },
+    result: [report(helpers, process.env), ...skipped.map(({ file, reason }) => `${file} ${reason}`)].join(
+      '\n',
+    ),
   }));
 }
 
@@ -20,8 +27,9 @@ export async function loadable(
   folder: string,
   terminal: Terminal,
   json: boolean,
+  onSkipped?: (skipped: PluginProblem) => void,
 ): Promise<Helper[] | undefined> {
-  const checked = await checkFolder(folder);
+  const checked = await checkFolder(folder, { onSkipped });
   if (!(checked instanceof PluginError)) return checked;
   if (json) {
     await answer(terminal, json, async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { problemLines, reloadLine } from '../../../gateway/commands/reload-lines.js';
 
-const nothing = { added: [], reloaded: [], removed: [], problems: [], ms: 40.6 };
+const nothing = { added: [], reloaded: [], removed: [], problems: [], skipped: [], ms: 40.6 };
 
 describe('the line of a reload', () => {
   it('says what changed, and how long it took', () => {
@@ -23,6 +23,9 @@ describe('the line of a reload', () => {
   it('of a problem has the file, and each reason below it', () => {
     expect(problemLines([{ file: '/p/a.mjs', reason: 'one\ntwo' }])).to.deep.equal([
       'cannot load /p/a.mjs\n    one\n    two',
+    ]);
+    expect(problemLines([], [{ file: '/p/a', reason: 'is skipped: x' }])).to.deep.equal([
+      '/p/a is skipped: x',
     ]);
   });
 });

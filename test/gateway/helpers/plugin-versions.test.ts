@@ -57,6 +57,13 @@ describe('versions of plugins', () => {
     }
   });
 
+  it('are the same though a link leads back to where it lies', async () => {
+    const folder = await folderOf(files);
+    await symlink('..', join(folder, 'text/loop'));
+    await symlink('nowhere', join(folder, 'text/gone'));
+    expect(await versionOf(folder)).to.equal(await versionOf(folder));
+  });
+
   it('are others once a file has another name', async () => {
     const [one, other] = [
       await folderOf({ 'text/a.mjs': 'a', x: '1' }),

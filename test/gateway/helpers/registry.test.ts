@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -107,9 +107,8 @@ describe('loadRegistry', () => {
     ['shout.cts', 'write an ES module, shout.mts'],
     ['shout.tsx', 'compile it to shout.js first'],
     ['shout.jsx', 'compile it to shout.js first'],
-    ['shout.cjs', 'write an ES module, shout.mjs'],
     ['shout/index.tsx', 'compile it to index.js first'],
-    ['index.cjs', 'write an ES module, index.mjs'],
+    ['shout.CJS', 'rename it to shout.cjs'],
   ] as const) {
     it(`refuses by name what looks like a plugin and cannot be loaded: ${file}`, async () => {
       const message = await withFiles({ [file]: '', 'good.js': plain }, (folder) => problemsOf(folder));
@@ -119,6 +118,90 @@ describe('loadRegistry', () => {
         .and.include(todo);
     });
   }
+
+  for (const [files, keep] of [
+    [['shout.mjs', 'shout.ts'], 'shout.mjs or shout.ts'],
+    [['shout.cjs', 'shout.mjs'], 'shout.cjs or shout.mjs'],
+    [['shout.js', 'shout.mts'], 'shout.js or shout.mts'],
+    [['shout/index.mjs', 'shout/index.ts'], 'index.mjs or index.ts'],
+  ] as const) {
+    it(`refuses each of several that could be one helper: ${files.join(', ')}`, async () => {
+      const both = Object.fromEntries(files.map((file) => [file, plain]));
+      const message = await withFiles(both, (folder) => problemsOf(folder));
+      for (const file of files) expect(message).to.include(`/${file}\n`);
+      expect(message.split(`keep ${keep}`)).to.have.length(3);
+    });
+  }
+
+  it('loads CommonJS in .cjs wherever it lies, and in .js where no package says otherwise', async () => {
+    const common = `module.exports = { summary: 'x', input: { type: 'object' }, handler: () => ({}) };`;
+    const compiled = `Object.defineProperty(exports, '__esModule', { value: true }); exports.default = { summary: 'x', input: { type: 'object' }, handler: () => ({}) };`;
+    const files = {
+      'a.cjs': common,
+      'b.js': common,
+      'c.js': compiled,
+      'typed/package.json': '{ "type": "module" }',
+      'typed/a.cjs': common,
+      'typed/index-of.cjs': compiled,
+    };
+    const registry = await withFiles(files, (folder) => loadRegistry([folder], createVocabulary()));
+    expect([...registry.keys()]).to.deep.equal(['a', 'b', 'c', 'typed/a', 'typed/index-of']);
+    const refused = { 'package.json': '{ "type": "module" }', 'a.js': common };
+    const message = await withFiles(refused, (folder) => problemsOf(folder));
+    expect(message).to.include('rename the file to .cjs');
+  });
+
+  it('skips links to nothing and back to where they lie, names them, and loads the rest', async () => {
+    const skipped: { file: string; reason: string }[] = [];
+    const ids = await withFiles({ 'text/a.mjs': plain, 'more/b.mjs': plain }, async (folder) => {
+      await symlink('nowhere.mjs', join(folder, 'text/gone.mjs'));
+      await symlink('self', join(folder, 'text/self'));
+      await symlink('..', join(folder, 'text/loop'));
+      await symlink('..', join(folder, 'up'));
+      await symlink('../text', join(folder, 'more/linked'));
+      await symlink('text/a.mjs', join(folder, 'linked.mjs'));
+      const onSkipped = (each: { file: string; reason: string }) =>
+        void skipped.push({ ...each, file: each.file.slice(folder.length + 1) });
+      return [...(await loadRegistry([folder], createVocabulary(), { onSkipped })).keys()];
+    });
+    expect(ids).to.deep.equal(['linked', 'more/b', 'more/linked/a', 'text/a']);
+    expect(skipped.map(({ file }) => file)).to.have.members([
+      'text/gone.mjs',
+      'text/self',
+      'text/loop',
+      'more/linked/gone.mjs',
+      'more/linked/self',
+      'more/linked/loop',
+      'up',
+    ]);
+    const reasons = new Map(skipped.map(({ file, reason }) => [file, reason]));
+    expect(reasons.get('text/gone.mjs')).to.include('nowhere.mjs cannot be followed (it does not exist)');
+    expect(reasons.get('text/self')).to.include('(it leads to itself)');
+    expect(reasons.get('up')).to.include('leads back to');
+  });
+
+  it('names helpers that an index hides, and none of the modules that are its own', async () => {
+    const skipped: string[] = [];
+    const files = {
+      'text/index.mjs': plain,
+      'text/a.mjs': plain,
+      'text/more/b.mjs': plain,
+      'text/words.mjs': 'export const words = [];',
+      'text/_shared/c.mjs': plain,
+    };
+    const registry = await withFiles(files, (folder) =>
+      loadRegistry([folder], createVocabulary(), {
+        onSkipped: ({ file, reason }) => {
+          skipped.push(file.slice(folder.length + 1));
+          expect(reason).to.include(
+            `${join(folder, 'text/index.mjs')} makes all that lies beside it part of`,
+          );
+        },
+      }),
+    );
+    expect([...registry.keys()]).to.deep.equal(['text']);
+    expect(skipped).to.have.members(['text/a.mjs', 'text/more/b.mjs']);
+  });
 
   it('refuses a plugin that is not compiled once, not each of its own files', async () => {
     const files = { 'shout/index.tsx': '', 'shout/words.tsx': '', 'shout/more/lists.ts': '' };
@@ -139,7 +222,7 @@ describe('loadRegistry', () => {
       'typed.mjs': plain,
       'typed.mts': '',
       'typed.d.mts': '',
-      'own/index.mjs': plain,
+      'own/index.js': plain,
       'own/index.ts': '',
       'own/words.cjs': '',
       'own/words.ts': '',
@@ -181,6 +264,13 @@ describe('loadRegistry', () => {
   it('says only once that there is no declaration', async () => {
     const message = await withFiles({ 'a.mjs': 'export default "x";' }, (folder) => problemsOf(folder));
     expect(message).to.match(/must be a helper declaration, but is the string "x"; write "export default /);
+  });
+
+  it('says of a function what to write around it', async () => {
+    for (const code of ['export default function shout() {}', 'export default () => ({});']) {
+      const message = await withFiles({ 'a.mjs': code }, (folder) => problemsOf(folder));
+      expect(message).to.include('but is a function; write "export default { summary, input, handler }"');
+    }
   });
 
   it('tells every example that is refused', async () => {

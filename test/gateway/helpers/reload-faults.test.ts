@@ -22,7 +22,12 @@ describe('a reload of a plugin that cannot be loaded', () => {
     ['no handler', answering(0).replace('handler', 'handle'), /handler must be a function/],
     ['a schema', answering(0).replace("'object'", "'objekt'"), /input\.type/],
     ['an example', answering(0, 'examples: [{ input: { a: 1 } }]'), /example 1 is refused/],
-    ['what is no data', answering(0, 'examples: [{ input: { a: () => 1 } }]'), /must be data/],
+    [
+      'what is no data',
+      answering(0, 'examples: [{ input: { a: () => 1 } }]'),
+      /examples\.0\.input\.a is a function, but must be data/,
+    ],
+    ['a function alone', 'export default function shout() {}', /but is a function; write "export default/],
     ['an import', `import './nowhere.mjs';\n${answering(0)}`, /nowhere\.mjs/],
     ['its configuration', answering(0, "config: { k: { env: 'NOWHERE', required: true } }"), /NOWHERE/],
     [

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Reload, ReloadReport } from '../../../gateway/helpers/reload.js';
 import { createReloader } from '../../../gateway/helpers/reloader.js';
 
-const report: ReloadReport = { added: [], reloaded: [], removed: [], problems: [], ms: 0 };
+const report: ReloadReport = { added: [], reloaded: [], removed: [], problems: [], skipped: [], ms: 0 };
 
 /** A reload that ends when it is told to, or is given up. */
 function controlled() {

@@ -73,7 +73,7 @@ describe('a loop that never ends', function () {
   it('at an import is named by plugins check, beside all other faults', async () => {
     await writeFile(join(folder, 'bad.mjs'), 'export default 1;');
     await writeFile(join(folder, 'loop.mjs'), 'for (;;);');
-    const found = await checkFolder(folder, 100);
+    const found = await checkFolder(folder, { lookMs: 100 });
     expect(found).to.be.instanceOf(PluginError);
     const reasons = (found as PluginError).problems.map(({ file, reason }) => `${file}: ${reason}`);
     expect(reasons).to.have.length(2);

@@ -5,6 +5,9 @@ import { samplePicture } from './sample-files.js';
 import type { FolderReport, NotTested } from './test-folder.js';
 import type { Failure, HelperReport } from './test-helper.js';
 
+/** Characters of a command that a person reads in a terminal. */
+const longestLine = 2_000;
+
 /** What lines of a report name. */
 export interface Names {
   /** How the command line is called. */
@@ -42,7 +45,8 @@ function failureLines(id: string, { stage, reason, input, files }: Failure, name
   });
   const served = folder === undefined ? '' : `HELPER_PLUGINS=${quoteWord(folder)} `;
   const line = `${served}${callLine(id, input, command)}${samples.join('')}`;
-  return [`    ${stage}: ${reason}`, `      ${line}`];
+  const more = line.length > longestLine ? '… (all of it: --json)' : '';
+  return [`    ${stage}: ${reason}`, `      ${line.slice(0, longestLine)}${more}`];
 }
 
 function plural(count: number, noun: string): string {

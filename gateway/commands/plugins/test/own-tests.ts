@@ -5,7 +5,7 @@ import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const register = fileURLToPath(new URL('../../../testing/register.js', import.meta.url));
-const isTest = /\.test\.m?[jt]s$/;
+const isTest = /\.test\.(?:[cm]?js|m?ts)$/;
 const leftAlone = /^[._]|^node_modules$/;
 
 /** The tests that lie beside a folder's plugins. */

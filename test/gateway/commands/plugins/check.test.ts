@@ -47,6 +47,17 @@ describe('plugins check', () => {
     await rm(folder, { recursive: true });
   });
 
+  it('names what is skipped, and is content with the rest', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'plugins-'));
+    await cp(fixture('plugins/good'), folder, { recursive: true });
+    await symlink('nowhere', join(folder, 'team/gone'));
+    const [people, programs] = [await check(folder), await check(folder, '--json')];
+    await rm(folder, { recursive: true });
+    expect([people.code, programs.code]).to.deep.equal([0, 0]);
+    expect(people.stdout).to.include(`${join(folder, 'team/gone')} is skipped: the link to nowhere`);
+    expect(JSON.parse(programs.stdout).data.skipped).to.have.length(1);
+  });
+
   it('knows no twin in a folder that is served already', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'plugins-'));
     await cp(fixture('plugins/good'), folder, { recursive: true });

@@ -67,6 +67,14 @@ describe('plugins test', () => {
     expect(told).to.include(`HELPER_PLUGINS=${folder} npx helper-gateway call throws --text ''`);
   });
 
+  it('prints of a long call what a person reads, and says where all of it is', () => {
+    const report = { ...(reports.get('throws') as HelperReport) };
+    report.failures = [{ stage: 'generated', reason: 'x', input: { text: 'y'.repeat(10_000) }, files: [] }];
+    const [, , line = ''] = linesOf(report, { command: 'helper-gateway', folder, helpers: [] });
+    expect(line).to.match(/y… \(all of it: --json\)$/);
+    expect(line.length).to.be.below(2_100);
+  });
+
   it('finds an answer that is not as declared, and a call that does not end', () => {
     expect(failure('breaks')).to.deep.include({ stage: 'example', input: { text: 'four' } });
     expect(failure('breaks')?.reason).to.include('more');
