@@ -1,5 +1,5 @@
 import { bytes, integer, seconds } from './numbers.js';
-import { address, choice, plainText } from './texts.js';
+import { address, choice, origins, plainText } from './texts.js';
 import type { Variables } from './variable.js';
 
 /** The variables of work that need not be answered at once. */
@@ -41,6 +41,14 @@ export const jobVariables = {
     default: '10GB',
     description:
       "What the results of a tenant's jobs may hold, those kept included; past it a further job is `tenant_busy`, and items under way fail with `too_large`.",
+  },
+  webhookOrigins: {
+    name: 'HELPER_WEBHOOK_ORIGINS',
+    reader: 'jobs',
+    form: origins,
+    default: '',
+    description:
+      'Origins that webhooks may be sent to although they are not public. Any tenant may have one sent there: HELPER_SOURCE_ORIGINS, for downloads, does not count.',
   },
   resultsUrl: {
     name: 'HELPER_RESULTS_URL',

@@ -53,6 +53,7 @@ describe('loadConfig', () => {
       redisOutageShare: 0.5,
       keyCache: 100_000,
       usageDays: 400,
+      webhookOrigins: [],
       corsOrigins: [],
       docs: 'on',
       logLevel: 'info',

@@ -20,7 +20,7 @@ export interface Webhooks {
 }
 
 export interface WebhooksOptions {
-  config: Pick<Config, 'sourceOrigins' | 'sourceTimeoutMs'>;
+  config: Pick<Config, 'webhookOrigins' | 'sourceTimeoutMs'>;
   access: Access<SenderTables>;
   /** What webhooks are signed with: `SigningSecrets.webhooks`. */
   secrets: DerivedSecrets;
@@ -36,7 +36,7 @@ const mostMs = 15_000;
 /** Opens it by the configuration, sending from now on; what is opened is left to `closers`. */
 export function openWebhooks({ config, closers, ...options }: WebhooksOptions): Webhooks {
   const timeoutMs = Math.min(config.sourceTimeoutMs, mostMs);
-  const post = closers.own(createPost({ origins: config.sourceOrigins, timeoutMs }));
+  const post = closers.own(createPost({ origins: config.webhookOrigins, timeoutMs }));
   const { wake } = closers.own(createWebhookSender({ ...options, post }));
   return {
     check(raw, field) {

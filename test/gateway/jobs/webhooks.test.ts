@@ -4,6 +4,7 @@ import { until } from '../../until.js';
 import { startTestGateway, type TestGateway } from '../harness.js';
 import { type PostServer, startPostServer } from '../source/post-server.js';
 
+const sources = 'http://127.0.0.1:9100';
 const HELPER_OPERATOR_TOKEN = 'operator-token-for-tests-of-32-characters';
 
 describe('webhooks, end to end', () => {
@@ -11,11 +12,25 @@ describe('webhooks, end to end', () => {
   let world: TestGateway;
   before(async () => {
     receiver = await startPostServer();
-    world = await startTestGateway({ HELPER_SOURCE_ORIGINS: receiver.origin, HELPER_OPERATOR_TOKEN });
+    world = await startTestGateway({
+      HELPER_WEBHOOK_ORIGINS: receiver.origin,
+      HELPER_SOURCE_ORIGINS: sources,
+      HELPER_OPERATOR_TOKEN,
+    });
   });
   after(async () => {
     await world.close();
     await receiver.close();
+  });
+
+  it('go to no origin that is exempt for downloads alone, and downloads to none that is for webhooks', async () => {
+    const inputs = [{ text: 'a' }];
+    const job = { service: 'text/remove-stopwords', inputs, webhook: { url: `${sources}/hook` } };
+    const { status, json } = await world.call('/jobs', { body: job });
+    expect([status, json.error.code]).to.deep.equal([400, 'source_refused']);
+    const fetched = await world.call(`/media/convert?url=${receiver.origin}/hook`);
+    expect([fetched.status, fetched.json.error.code]).to.deep.equal([400, 'source_refused']);
+    expect(receiver.received).to.deep.equal([]);
   });
 
   it('tell that a job has ended, signed by the secret that the operator reads', async () => {

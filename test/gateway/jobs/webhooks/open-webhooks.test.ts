@@ -20,7 +20,7 @@ describe('jobs/webhooks/open-webhooks', () => {
   });
   const open = async (secrets = signing.webhooks) =>
     openWebhooks({
-      config: { sourceOrigins: ['http://127.0.0.1:9100'], sourceTimeoutMs: 1000 },
+      config: { webhookOrigins: ['http://127.0.0.1:9100'], sourceTimeoutMs: 1000 },
       access: (await database.connect()).access<SenderTables>(),
       secrets,
       logger: pino({ level: 'silent' }),
