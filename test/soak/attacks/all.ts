@@ -2,6 +2,7 @@ import type { Scenario } from '../scenario.js';
 import { bodyFuzz } from './body-fuzz.js';
 import { goodput } from './goodput.js';
 import { headFuzz } from './head-fuzz.js';
+import { fullDisk, unreadItems } from './job-results.js';
 import { jobs } from './jobs.js';
 import { manyKeys } from './many-keys.js';
 import { manyPictures } from './many-pictures.js';
@@ -34,5 +35,7 @@ export const rounds: readonly Part[] = [
   { scenario: quietTenant, calls: 0, seconds: 20 },
   { scenario: goodput(), calls: 0, seconds: 8 },
   { scenario: jobs, calls: 12, seconds: 0 },
+  { scenario: unreadItems, calls: 80, seconds: 5 },
+  { scenario: fullDisk, calls: 200, seconds: 0 },
   { scenario: manyPictures, calls: 40_000, seconds: 0, long: true },
 ];
