@@ -29,6 +29,8 @@ export interface JobsParts {
   requireDisk?: (bytes: number) => Promise<void>;
   /** Called when a tenant has a new job. */
   onCreated?: (tenantId: string) => void;
+  /** Called when a job was called off. */
+  onCancelled?: (tenantId: string, job: string) => void;
   /** Why no job can be made here, asked each time; any can by default. */
   refusal?: () => GatewayError | undefined;
   /** The same, found out anew; asked when all is there but the job. */
@@ -39,17 +41,7 @@ const id = /^job_[0-9A-Za-z]{1,40}$/;
 
 /** Jobs over their stores. Files are put before the job is made: what works on it finds them, whoever is killed in between. */
 export function createJobs(parts: JobsParts): Jobs {
-  const {
-    store,
-    results,
-    ttlSeconds,
-    most,
-    requireDisk,
-    onCreated,
-    refusal,
-    lastRefusal,
-    now = Date.now,
-  } = parts;
+  const { store, results, ttlSeconds, most, requireDisk, onCreated, onCancelled, now = Date.now } = parts;
   const view = (job: Job) => jobView(job, ttlSeconds);
 
   /** Jobs end at the second that they name, whenever their rows are removed. */
@@ -57,7 +49,7 @@ export function createJobs(parts: JobsParts): Jobs {
   const hasExpired = ({ finished_at }: Job) => finished_at !== null && finished_at <= endedAfter();
 
   function requireOpen(): void {
-    const error = refusal?.();
+    const error = parts.refusal?.();
     if (error) throw error;
   }
 
@@ -84,7 +76,7 @@ export function createJobs(parts: JobsParts): Jobs {
     requireRoom(await store.held(tenantId), bytes, most);
     await putFiles(job, request, results)
       .then(async () => {
-        const error = await lastRefusal?.();
+        const error = await parts.lastRefusal?.();
         if (error) throw error;
         await requireDisk?.(bytes);
       })
@@ -149,6 +141,7 @@ export function createJobs(parts: JobsParts): Jobs {
     async cancel(tenantId, job) {
       const cancelled = id.test(job) ? await store.cancel(tenantId, job) : undefined;
       if (!cancelled || hasExpired(cancelled)) throw noSuchJob();
+      onCancelled?.(tenantId, job);
       if (cancelled.finished_at !== null)
         await clearInputs({ store, results }, [cancelled]).catch(() => undefined);
       return view(cancelled);

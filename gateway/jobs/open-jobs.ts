@@ -111,6 +111,16 @@ export async function openJobs(options: JobsOptions): Promise<OpenedJobs> {
     webhooks.wake();
   }
 
+  /** Takes what was cancelled out of the queue. What stays is passed over when the tenant's next job is worked on. */
+  async function takeOut(tenant: string, job: string): Promise<void> {
+    try {
+      const items = await store.cancelled(job);
+      if (items.length > 0) await queue.remove(tenant, items);
+    } catch (error) {
+      logger.debug({ err: error, job }, 'cancelled items stay in the queue for now');
+    }
+  }
+
   async function stopAll(): Promise<void> {
     await runner?.close();
     patience.stop();
@@ -131,6 +141,7 @@ export async function openJobs(options: JobsOptions): Promise<OpenedJobs> {
       most: { inputs: config.maxOpenJobBytes, results: config.maxResultBytes },
       requireDisk: (bytes) => requireDisk(config, bytes),
       onCreated: () => chores?.wake(),
+      onCancelled: (tenant, job) => void takeOut(tenant, job),
       refusal,
       async lastRefusal() {
         await watch.look({ anew: true });

@@ -42,6 +42,7 @@ export function backendOptions(leaseMs: number) {
 export function createBullmqQueue(backend: BullmqBackend, prefix: string): JobQueue {
   const { root, leaseMs, lanes } = backend;
   const underWay = new Set<Promise<unknown>>();
+  const delays = new Set<NodeJS.Timeout>();
   let closed = false;
 
   const queueOf = (tenant: string): IQueueBackend => root.forQueue(tenant, prefix);
@@ -97,6 +98,30 @@ export function createBullmqQueue(backend: BullmqBackend, prefix: string): JobQu
     return lost.flat();
   }
 
+  async function giveBack(leases: readonly Lease[]): Promise<void> {
+    // Each goes before those that were put in front before it.
+    for (const lease of leases.toReversed()) {
+      await unlessLost(queueOf(lease.tenant).retryJob(idOf(lease), true, lease.token));
+    }
+  }
+
+  /**
+   * Holds items back under their leases and gives them back then. BullMQ's own delayed items come back behind all others, and when the
+   * wall clock says so. Where this process ends before, their leases run out.
+   */
+  async function delay(leases: readonly Lease[], delayMs: number): Promise<void> {
+    for (const [tenant, held] of byTenant(leases)) {
+      const tokens = held.map(({ token }) => token);
+      const lost = new Set(await queueOf(tenant).extendLocks(held.map(idOf), tokens, delayMs + leaseMs));
+      const kept = held.filter((lease) => !lost.has(idOf(lease)));
+      const timer = setTimeout(() => {
+        delays.delete(timer);
+        run(() => giveBack(kept)).catch(() => undefined);
+      }, delayMs).unref();
+      delays.add(timer);
+    }
+  }
+
   return {
     leaseMs,
 
@@ -119,25 +144,27 @@ export function createBullmqQueue(backend: BullmqBackend, prefix: string): JobQu
 
     release: (leases, delayMs = 0) =>
       run(async () => {
-        // Each goes before those that were put in front before it.
-        for (const lease of leases.toReversed()) {
-          const queue = queueOf(lease.tenant);
-          const { token } = lease;
-          await unlessLost(
-            delayMs > 0
-              ? queue.moveToDelayed(idOf(lease), Date.now(), delayMs, token, { skipAttempt: true })
-              : queue.retryJob(idOf(lease), true, token),
-          );
-        }
+        if (delayMs > 0) await delay(leases, delayMs);
+        else await giveBack(leases);
       }),
+
+    remove: (tenant, items) =>
+      run(() =>
+        inLanes(items, lanes, async (item) => void (await queueOf(tenant).remove(idOf(item), false))),
+      ),
 
     recover: (tenant) =>
       run(async () => {
-        await queueOf(tenant).moveStalledJobsToWait();
+        const queue = queueOf(tenant);
+        const found = (await queue.moveStalledJobsToWait()).map((id) => ({ id, ...refOf(id) }));
+        // On PostgreSQL they were put behind all others, and on Redis in no order.
+        found.sort((a, b) => (a.job === b.job ? b.index - a.index : a.job < b.job ? 1 : -1));
+        for (const { id } of found) await unlessLost(queue.changePriority(id, 0, true));
       }),
 
     async close() {
       closed = true;
+      for (const timer of delays) clearTimeout(timer);
       await Promise.allSettled(underWay);
       await backend.close();
     },

@@ -23,11 +23,16 @@ export interface JobQueue {
   extend(leases: readonly Lease[]): Promise<Lease[]>;
   /** Takes items out for good. A lease that was lost is passed over. */
   done(leases: readonly Lease[]): Promise<void>;
-  /** Gives items back, to be taken again before all others, or after `delayMs`. A lease that was lost is passed over. */
+  /**
+   * Gives items back, to be taken again before all others, at once or after `delayMs`; ten minutes are the most. A lease that was lost
+   * is passed over.
+   */
   release(leases: readonly Lease[], delayMs?: number): Promise<void>;
+  /** Takes out for good what waits of these items. What is leased stays, as does what was released for later. */
+  remove(tenant: string, items: readonly ItemRef[]): Promise<void>;
   /**
    * Puts back what processes held that are gone. To be called every few seconds, by any process, for tenants that have work: what
-   * was held comes back within `leaseMs` and two calls.
+   * was held comes back within `leaseMs` and two calls, in its old place.
    */
   recover(tenant: string): Promise<void>;
   /** Milliseconds that a lease lasts. */

@@ -16,3 +16,10 @@ export async function createQueueTable(db: Kysely<unknown>, kind: DatabaseKind):
   await sql`create unique index job_queue_items on job_queue (job_id, idx)`.execute(db);
   await sql`create index job_queue_next on job_queue (tenant_id, due_at, place)`.execute(db);
 }
+
+/** Finds a tenant's items in their order, by what no lease changes. */
+export async function orderQueueByPlace(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
+  if (kind === 'postgres') return;
+  await sql`create index job_queue_places on job_queue (tenant_id, place)`.execute(db);
+  await sql`drop index job_queue_next`.execute(db);
+}

@@ -10,14 +10,14 @@ import { defaultLeaseMs, type JobQueue, type Lease } from './job-queue.js';
 /** Items that wait or are leased, of all tenants. */
 export type QueueTables = {
   job_queue: {
-    /** The order in which they came. */
+    /** The order in which they came, which they keep. */
     place: number;
     tenant_id: string;
     job_id: string;
     idx: number;
-    /** When it may be taken, in ms since 1970; of a leased one the lease's end. */
+    /** Not before then may it be taken, in ms since 1970. Of a leased one no more than a number that changes with each extension. */
     due_at: number;
-    /** Of the last lease, if any. */
+    /** Of its lease; null while it waits. */
     token: string | null;
   };
 };
@@ -28,22 +28,47 @@ interface Row {
   place: number;
 }
 
-/** Before anything that has a time. */
-const atOnce = 0;
-/** What is due later than this was put in before the clock was set back: nothing is put off for as long. */
-const farMs = 600_000;
+/** An item that may not be taken, as a look has found it. */
+type Held = Pick<QueueTables['job_queue'], 'place' | 'due_at' | 'token'>;
+
+/** No item is released for longer. */
+const longestDelayMs = 600_000;
 
 /**
- * A queue in the embedded database, for the processes of one host: they have one clock. A lease is a time before which nobody may take
- * the item, so that what a killed process held comes back by itself.
+ * A queue in the embedded database, for the processes of one host. No lease ends by the wall clock, which may be set: one that nothing
+ * has changed for as long as a lease lasts, while this process looked on, is that of a process that is gone.
  */
 export function createSqliteQueue(
   access: Access<QueueTables>,
   { leaseMs = defaultLeaseMs }: { leaseMs?: number } = {},
 ): JobQueue {
+  /** Items of each tenant that could not be taken at the last look, with the time by this process's own clock when they may be. */
+  const seen = new Map<string, { at: number; held: Map<number, Held & { freeAt: number }> }>();
+
   function held(leases: readonly Lease[]): RawBuilder<unknown> {
     const rows = leases.map(({ job, index, token }) => [job, index, token]);
     return sql`(job_id, idx, token) in (select value ->> 0, value ->> 1, value ->> 2 from ${givenRows('sqlite', rows)})`;
+  }
+
+  /** Notes what a tenant's held items are; gives those that have been the same for long enough. */
+  function look(tenant: string, rows: readonly Held[], wall: number): Held[] {
+    const now = performance.now();
+    const before = seen.get(tenant)?.held;
+    const held = new Map<number, Held & { freeAt: number }>();
+    for (const row of rows) {
+      const same = before?.get(row.place);
+      const waitMs = row.token === null ? Math.min(row.due_at - wall, longestDelayMs) : leaseMs;
+      const isSame = same?.token === row.token && same.due_at === row.due_at;
+      held.set(row.place, isSame ? same : { ...row, freeAt: now + waitMs });
+    }
+    // Behind all others: what is in front has not been looked at for long, since its tenant has nothing open.
+    seen.delete(tenant);
+    if (held.size > 0) seen.set(tenant, { at: now, held });
+    for (const [other, { at }] of seen) {
+      if (at > now - longestDelayMs) break;
+      seen.delete(other);
+    }
+    return [...held.values()].filter(({ freeAt }) => freeAt <= now);
   }
 
   return {
@@ -52,11 +77,10 @@ export function createSqliteQueue(
     async add(tenant, items) {
       for (const part of slices(items, rowsAPiece)) {
         const rows = part.map(({ job, index }) => [job, index]);
-        const now = Date.now();
         await access.change((trx) =>
           sql`
             insert into job_queue (tenant_id, job_id, idx, due_at)
-            select ${tenant}, value ->> 0, value ->> 1, ${now} from ${givenRows('sqlite', rows)} where true
+            select ${tenant}, value ->> 0, value ->> 1, 0 from ${givenRows('sqlite', rows)} where true
             on conflict do nothing
           `.execute(trx),
         );
@@ -71,8 +95,8 @@ export function createSqliteQueue(
         sql<Row>`
           update job_queue set token = ${token}, due_at = ${now + leaseMs}
           where place in (
-            select place from job_queue where tenant_id = ${tenant} and due_at <= ${now}
-            order by due_at, place limit ${most}
+            select place from job_queue where tenant_id = ${tenant} and token is null and due_at <= ${now}
+            order by place limit ${most}
           )
           returning job_id, idx, place
         `.execute(trx),
@@ -87,9 +111,9 @@ export function createSqliteQueue(
       if (leases.length === 0) return [];
       const until = Date.now() + leaseMs;
       const extended = await access.change((trx) =>
-        sql<Row>`update job_queue set due_at = ${until} where ${held(leases)} returning job_id, idx`.execute(
-          trx,
-        ),
+        sql<Row>`
+          update job_queue set due_at = max(due_at + 1, ${until}) where ${held(leases)} returning job_id, idx
+        `.execute(trx),
       );
       const kept = new Set(extended.rows.map(({ job_id, idx }) => nameOf({ job: job_id, index: idx })));
       return leases.filter((lease) => !kept.has(nameOf(lease)));
@@ -102,24 +126,44 @@ export function createSqliteQueue(
 
     async release(leases, delayMs = 0) {
       if (leases.length === 0) return;
-      const dueAt = delayMs > 0 ? Date.now() + delayMs : atOnce;
+      const dueAt = delayMs > 0 ? Date.now() + Math.min(delayMs, longestDelayMs) : 0;
       await access.change((trx) =>
         sql`update job_queue set token = null, due_at = ${dueAt} where ${held(leases)}`.execute(trx),
       );
     },
 
-    // A lease that has run out is a time that has come, but where the clock was set back: it may not come for days.
+    async remove(tenant, items) {
+      for (const part of slices(items, rowsAPiece)) {
+        const rows = part.map(({ job, index }) => [job, index]);
+        await access.change((trx) =>
+          sql`
+            delete from job_queue where tenant_id = ${tenant} and token is null
+              and (job_id, idx) in (select value ->> 0, value ->> 1 from ${givenRows('sqlite', rows)})
+          `.execute(trx),
+        );
+      }
+    },
+
     async recover(tenant) {
-      const now = Date.now();
-      await access.change((trx) =>
-        trx
-          .updateTable('job_queue')
-          .set({ token: null, due_at: now })
+      const wall = Date.now();
+      const rows = await access.run((db) =>
+        db
+          .selectFrom('job_queue')
+          .select(['place', 'due_at', 'token'])
           .where('tenant_id', '=', tenant)
-          .where('due_at', '>', now + farMs)
+          .where(({ eb, or }) => or([eb('token', 'is not', null), eb('due_at', '>', wall)]))
           .execute(),
       );
+      const free = look(tenant, rows, wall).map(({ place, due_at, token }) => [place, due_at, token ?? '']);
+      if (free.length === 0) return;
+      await access.change((trx) =>
+        sql`
+          update job_queue set token = null, due_at = 0 where (place, due_at, coalesce(token, '')) in
+            (select value ->> 0, value ->> 1, value ->> 2 from ${givenRows('sqlite', free)})
+        `.execute(trx),
+      );
     },
+
     async close() {},
   };
 }

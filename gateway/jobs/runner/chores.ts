@@ -5,7 +5,7 @@ import type { Patience } from './patience.js';
 
 export interface ChoreParts {
   store: Pick<JobStore, 'unqueued' | 'queued' | 'openTenants'>;
-  queue: Pick<JobQueue, 'add' | 'recover'>;
+  queue: Pick<JobQueue, 'add' | 'remove' | 'recover'>;
   patience: Patience;
   logger: Pick<Logger, 'error'>;
   /** Whether this process sees the files of jobs, or did a moment ago: it takes none else. */
@@ -57,7 +57,8 @@ export function createChores(parts: ChoreParts): Chores {
       for (const { tenant, items } of groups) {
         if (items.length >= amounts.ahead / 2) refillUntil = performance.now() + refillForMs;
         await queue.add(tenant, items);
-        await store.queued(items);
+        const ended = await store.queued(items);
+        if (ended.length > 0) await queue.remove(tenant, ended);
         if (await seesFiles({ anew: true })) onOpen([tenant]);
       }
     }

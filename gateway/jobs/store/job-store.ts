@@ -108,8 +108,10 @@ export interface JobStore {
    * may have lost. They are given again and again until `queued` names them.
    */
   unqueued(options: HandOver & { idleMs: number }): Promise<{ tenant: string; items: ItemRef[] }[]>;
-  /** Says that the queue has them. */
-  queued(items: readonly ItemRef[]): Promise<void>;
+  /** Says that the queue has them; gives those that have ended meanwhile. */
+  queued(items: readonly ItemRef[]): Promise<ItemRef[]>;
+  /** Items of a job that were cancelled while they waited in the queue. */
+  cancelled(job: string): Promise<ItemRef[]>;
   /** Marks items as running and gives what is to be done; those that have ended, or whose job is gone, are left out. */
   start(items: readonly ItemRef[]): Promise<StartedItem[]>;
   /** Those of the items that have not ended. */

@@ -3,7 +3,7 @@ import type { Access } from '../../database/access.js';
 import type { ItemRef } from '../model.js';
 import type { HandOver } from './job-store.js';
 import { moveJob } from './move-job.js';
-import { amongRefs, byJob, lockOpen, lockOpenOf } from './open-items.js';
+import { amongRefs, byJob, itemName, lockOpen, lockOpenOf } from './open-items.js';
 import { refOf } from './rows.js';
 import type { JobTables } from './tables.js';
 
@@ -80,18 +80,36 @@ async function readOldest({ run }: Access<JobTables>, tenant: string, most: numb
   return items;
 }
 
-/** Notes in one transaction that the queue has items. */
+/** Notes in one transaction that the queue has items; gives those of them that have ended meanwhile. */
 export function markQueued(
   { change, kind }: Access<JobTables>,
   refs: readonly ItemRef[],
   now: number,
-): Promise<void> {
+): Promise<ItemRef[]> {
   return change(async (trx) => {
-    const items = (await lockOpen(trx, kind, refs)).filter(({ queued }) => queued === 0);
-    if (items.length === 0) return;
-    await trx.updateTable('job_items').set({ queued: 1 }).where(amongRefs(kind, items)).execute();
-    for (const [id, of] of byJob(items)) await moveJob(trx, id, { unqueued: -of.length }, now);
+    const open = await lockOpen(trx, kind, refs);
+    const items = open.filter(({ queued }) => queued === 0);
+    if (items.length > 0) {
+      await trx.updateTable('job_items').set({ queued: 1 }).where(amongRefs(kind, items)).execute();
+      for (const [id, of] of byJob(items)) await moveJob(trx, id, { unqueued: -of.length }, now);
+    }
+    const names = new Set(open.map(({ job_id, idx }) => itemName(job_id, idx)));
+    return refs.filter(({ job, index }) => !names.has(itemName(job, index)));
   });
+}
+
+/** Items of a job that were cancelled while they waited in the queue. */
+export async function readCancelled({ run }: Access<JobTables>, job: string): Promise<ItemRef[]> {
+  const rows = await run((db) =>
+    db
+      .selectFrom('job_items')
+      .select(['job_id', 'idx'])
+      .where('job_id', '=', job)
+      .where('state', '=', 'cancelled')
+      .where('queued', '=', 1)
+      .execute(),
+  );
+  return rows.map(refOf);
 }
 
 /**

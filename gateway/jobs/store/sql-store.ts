@@ -7,7 +7,7 @@ import { createJob, findMade } from './create.js';
 import { finishItems } from './finish.js';
 import type { JobStore } from './job-store.js';
 import { readOpen } from './open-items.js';
-import { forgetQueued, markQueued, readUnqueued } from './outbox.js';
+import { forgetQueued, markQueued, readCancelled, readUnqueued } from './outbox.js';
 import { createReads } from './reads.js';
 import { removeJob } from './remove.js';
 import type { JobTables } from './tables.js';
@@ -34,9 +34,8 @@ export function createJobStore(
       await forgetQueued(access, now() - idleMs, now());
       return readUnqueued(access, handOver);
     },
-    async queued(items) {
-      for (const slice of slices(items, rowsAPiece)) await markQueued(access, slice, now());
-    },
+    queued: (items) => inSlices(items, (slice) => markQueued(access, slice, now())),
+    cancelled: (job) => readCancelled(access, job),
     open: (items) => inSlices(items, (slice) => readOpen(access, slice)),
     start: (items) => inSlices(items, (slice) => startItems(access, slice, now())),
     async handBack(items, { counted } = { counted: false }) {

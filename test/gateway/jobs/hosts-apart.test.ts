@@ -49,7 +49,7 @@ describe('jobs on hosts that do not see each other’s files', () =>
       const opened: string[] = [];
       const chores = createChores({
         store,
-        queue: { add: async () => undefined, recover: async () => undefined },
+        queue: { add: async () => undefined, remove: async () => undefined, recover: async () => undefined },
         patience: createPatience({ logger }),
         logger,
         seesFiles(options) {

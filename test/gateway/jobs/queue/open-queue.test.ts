@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import pg from 'pg';
+import type { JobQueue } from '../../../../gateway/jobs/queue/job-queue.js';
 import { openJobQueue } from '../../../../gateway/jobs/queue/open-queue.js';
 import { refusePooler } from '../../../../gateway/jobs/queue/postgres-queue.js';
 import { createSqliteQueue } from '../../../../gateway/jobs/queue/sqlite-queue.js';
@@ -32,7 +33,38 @@ describe('the job queue of a gateway', () => {
     await place.drop();
   });
 
-  it('gives there what was put in before the clock was set back', async () => {
+  it('lets no lease run out there because the wall clock was set, and each when its process has gone', async () => {
+    const place = await createSqliteDatabase();
+    const database = await place.connect();
+    const [queue, gone, other] = [300, 300, 300].map((leaseMs) =>
+      createSqliteQueue(database.access(), { leaseMs }),
+    ) as [JobQueue, JobQueue, JobQueue];
+    await queue.add('acme', [item, { ...item, index: 1 }]);
+    const kept = await queue.take('acme', 1);
+    await gone.take('acme', 1);
+    const wall = Date.now;
+    const steps = [0, 3_600_000, -3_600_000];
+    const lost: unknown[] = [];
+    try {
+      let looks = 0;
+      const again = await until(async () => {
+        const step = steps[looks % 3] ?? 0;
+        looks += 1;
+        Date.now = () => wall() + step;
+        lost.push(...(await queue.extend(kept)));
+        await other.recover('acme');
+        const taken = await other.take('acme', 9);
+        return taken.length > 0 ? taken : undefined;
+      });
+      expect(again.map(({ index }) => index)).to.deep.equal([1]);
+      expect(lost).to.deep.equal([]);
+    } finally {
+      Date.now = wall;
+    }
+    await place.drop();
+  });
+
+  it('gives there what was put off before the clock was set back', async () => {
     const place = await createSqliteDatabase();
     const database = await place.connect();
     const queue = createSqliteQueue(database.access());
@@ -44,7 +76,15 @@ describe('the job queue of a gateway', () => {
         .execute(),
     );
     expect(await queue.take('acme', 1)).to.deep.equal([]);
+    const wall = performance.now;
     await queue.recover('acme');
+    expect(await queue.take('acme', 1)).to.deep.equal([]);
+    try {
+      performance.now = () => wall.call(performance) + 600_000;
+      await queue.recover('acme');
+    } finally {
+      performance.now = wall;
+    }
     expect(await queue.take('acme', 1)).to.have.length(1);
     await place.drop();
   });

@@ -93,6 +93,7 @@ async function rejects(queue: JobQueue): Promise<void> {
     queue.release([lease]),
     queue.release([lease], 10),
     queue.recover('acme'),
+    queue.remove('acme', [lease]),
   ];
   for (const answer of await Promise.allSettled(asked)) {
     expect(answer).to.have.nested.property('reason.code', 'storage_unavailable');

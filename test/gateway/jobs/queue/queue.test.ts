@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { JobQueue, Lease } from '../../../../gateway/jobs/queue/job-queue.js';
 import { until } from '../../../until.js';
@@ -85,6 +86,43 @@ function queueTests(create: () => Promise<QueuePlace>): void {
     expect(names(await until(() => taken(queue)))).to.deep.equal(['job_a/1']);
   });
 
+  it('gives what is released for later in its old place, before what was added behind it', async () => {
+    await queue.add('acme', items('job_a', 0, 1));
+    await queue.release(await queue.take('acme', 1), 30);
+    await queue.add('acme', many('job_b', 30));
+    await sleep(100);
+    const seen: string[] = [];
+    await until(async () => {
+      seen.push(...names(await queue.take('acme', 1)));
+      return seen.includes('job_a/0');
+    });
+    expect(seen.length).to.be.below(31);
+  });
+
+  it('gives what was lost in its old place', async () => {
+    const brief = await place.open({ leaseMs: 50 });
+    await queue.add('acme', items('job_a', 0, 1));
+    await brief.take('acme', 1);
+    await queue.add('acme', items('job_b', 0, 1));
+    await until(async () => {
+      await brief.recover('acme');
+      const leases = await queue.take('acme', 1);
+      await queue.release(leases);
+      return names(leases)[0] === 'job_a/0';
+    });
+    expect(names(await queue.take('acme', 9))).to.deep.equal(['job_a/0', 'job_a/1', 'job_b/0', 'job_b/1']);
+  });
+
+  it('takes out what waits of the items that it is given, and leaves what is leased', async () => {
+    await queue.add('acme', items('job_a', 0, 1, 2));
+    await queue.add('acme', items('job_b', 0));
+    const leases = await queue.take('acme', 1);
+    await queue.remove('acme', items('job_a', 0, 1, 2, 3));
+    expect(names(await queue.take('acme', 9))).to.deep.equal(['job_b/0']);
+    expect(await queue.extend(leases)).to.deep.equal([]);
+    await queue.done(leases);
+  });
+
   it('passes over leases that were lost', async () => {
     const brief = await place.open({ leaseMs: 50 });
     await queue.add('acme', items('job_a', 0));
@@ -115,7 +153,7 @@ function queueTests(create: () => Promise<QueuePlace>): void {
       const others: Lease[] = [];
       const lost: Lease[] = [];
       while (others.length === 0 || pulse.ms() < 500) {
-        lost.push(...(await brief.extend([kept])));
+        lost.push(...(await brief.extend([kept, ...others])));
         pulse.beat();
         others.push(...((await taken(queue, brief)) ?? []));
       }

@@ -65,6 +65,25 @@ for (const { name, require, create } of queuePlaces) {
       expect(taken).to.be.within(1, 500);
     });
 
+    it('takes out again what was cancelled while it was handed over', async () => {
+      const { id } = await storeJob(store, 30);
+      let cancelled = 0;
+      start({
+        queue: {
+          ...queue,
+          async add(tenant, items) {
+            cancelled = (await store.cancel('ten_1', id))?.cancelled ?? 0;
+            await queue.add(tenant, items);
+          },
+        },
+      });
+      await until(
+        async () => cancelled === 30 && (await store.unqueued({ most: 9, ahead: 9, idleMs: 1 })).length === 0,
+      );
+      await chores?.close();
+      expect(await queue.take('ten_1', 99)).to.deep.equal([]);
+    });
+
     it('gives it all of a large job in the end, as items are taken', async () => {
       const { items } = await storeJob(store, 1_200);
       start();

@@ -78,6 +78,16 @@ describe('jobs/store in the course of time', () =>
       expect(given).to.deep.equal([{ tenant: 'ten_1', items: [...older.items, ...younger.items] }]);
     });
 
+    it('says what was cancelled of what the queue has, and what of it had ended when it was handed over', async () => {
+      const { id, items } = await create(4);
+      expect(await store.queued(items.slice(0, 3))).to.deep.equal([]);
+      await store.start(items.slice(0, 1));
+      expect(await store.cancelled(id)).to.deep.equal([]);
+      await store.cancel('ten_1', id);
+      expect(await store.cancelled(id)).to.deep.equal(items.slice(1, 3));
+      expect(await store.queued(items)).to.deep.equal(items.slice(1));
+    });
+
     it('cancels what waits and lets what runs end, which ends the job', async () => {
       const { id, items } = await create(3, { webhook_url: 'https://a.example/' });
       const [running = { job: '', index: 0 }] = items;
