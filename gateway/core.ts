@@ -7,7 +7,7 @@ import { type BatchWriter, createBatchWriter, pruneWriters } from './database/ba
 import type { Database } from './database/database.js';
 import { openDatabase } from './database/open-database.js';
 import { pruneDaily } from './database/prune-daily.js';
-import { tellCutDeadlines } from './helpers/cut-deadlines.js';
+import { logCutLimits } from './helpers/cut-limits.js';
 import type { Environment } from './helpers/helper-config.js';
 import { createHelperReload, type DevMode } from './helpers/helper-reload.js';
 import { HelperShelf, type LiveRegistry } from './helpers/live-registry.js';
@@ -89,7 +89,6 @@ export async function openCore({
       onConnectionLost: (error) => logger.debug({ err: error }, 'database connection lost'),
     }).then((opened) => closers.own(opened)),
     loading.then(async (registry) => {
-      tellCutDeadlines(registry, config.taskTimeoutMs, logger);
       await Promise.all([...registry.values()].map(inline.helpers.prepare));
       await warmUp(registry, inline);
     }),
@@ -99,6 +98,7 @@ export async function openCore({
   const live = { config, env, shelf: registry, pool, engine, logger, dev };
   const reloader = closers.own(createHelperReload(live));
   if (dev) await reloader.reload();
+  logCutLimits(registry, config, logger);
   tellFallback(engine, logger);
   const store = createKeyStore(database.access());
   const signing = await openSigning(config);

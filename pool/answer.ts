@@ -14,9 +14,10 @@ const decoder = new TextDecoder();
 
 /**
  * Makes the answer of what a handler has returned, in the thread where the handler ran. Throws an `Error` that says what
- * it may not return, and one with the code `result_too_large` before more than `most` bytes are made.
+ * it may not return, or that its bytes are more than `mostBytes`, and one with the code `result_too_large` before more than `most` bytes
+ * of JSON or text are made.
  */
-export function makeAnswer(value: unknown, most: number): Answer {
+export function makeAnswer(value: unknown, most: number, mostBytes = Number.POSITIVE_INFINITY): Answer {
   // A Map, a Date, a stream or a bare Buffer would become JSON of a kind, and an empty success is harder to find than a fault.
   const isObject = Object.prototype.toString.call(value) === '[object Object]';
   if (!isObject || lostInJson(value) !== undefined) {
@@ -29,7 +30,7 @@ export function makeAnswer(value: unknown, most: number): Answer {
       'the handler returned a picture; encode it: return image.encode("png"), "jpg", "webp", "avif" or "same"',
     );
   }
-  const sent = makeBodyAnswer(value as object, most);
+  const sent = makeBodyAnswer(value as object, most, mostBytes);
   if (sent) return sent;
   if (jsonSize(value, most) > most) throw resultTooLarge('JSON', most);
   const text = JSON.stringify(value);

@@ -17,10 +17,10 @@ const encoder = new TextEncoder();
 
 /**
  * The answer of a result `{body, type, headers?}`: `body` is a Uint8Array, or a string together with a string `type`. Undefined where
- * the result is none of these and may be data. Throws an `Error` that says what cannot be sent, and one with the code
- * `result_too_large` for text of more than `most` bytes.
+ * the result is none of these and may be data. Throws an `Error` that says what cannot be sent, such as more than `mostBytes`, and one
+ * with the code `result_too_large` for text of more than `most` bytes.
  */
-export function makeBodyAnswer(result: object, most: number): BodyAnswer | undefined {
+export function makeBodyAnswer(result: object, most: number, mostBytes: number): BodyAnswer | undefined {
   const { body, type, headers } = result as { body?: unknown; type?: unknown; headers?: unknown };
   refuseOtherBodies(body);
   const isBytes = body instanceof Uint8Array;
@@ -32,6 +32,11 @@ export function makeBodyAnswer(result: object, most: number): BodyAnswer | undef
   }
   refuseOtherFields(result);
   const own = headers === undefined ? undefined : { headers: makeHeaders(headers) };
+  if (isBytes && body.byteLength > mostBytes) {
+    throw new Error(
+      `the handler returned a body of ${body.byteLength} bytes; one answer may have ${mostBytes}, a quarter of HELPER_OUTPUT_BYTES`,
+    );
+  }
   if (isBytes) return { kind: 'bytes', bytes: body, type, ...own };
   if (Buffer.byteLength(body) > most) throw resultTooLarge('text', most);
   return { kind: 'bytes', bytes: encoder.encode(body), type: withCharset(type), ...own };

@@ -13,6 +13,8 @@ export interface CallOptions {
   limits: ImageLimits;
   /** Bytes of JSON that a handler may answer with. */
   maxJsonBytes: number;
+  /** Bytes that one answer may have. */
+  maxBodyBytes?: number | undefined;
 }
 
 const noFiles: NonNullable<CallTask['files']> = {};
@@ -22,7 +24,7 @@ export async function callPlugin(
   { service, plugin, shipped, parts }: LoadedPlugin,
   { does, input, files = noFiles }: CallTask,
   scope: CallScope,
-  { engine, limits, maxJsonBytes }: CallOptions,
+  { engine, limits, maxJsonBytes, maxBodyBytes }: CallOptions,
 ): Promise<BytesAnswer> {
   const open = async ({ bytes }: FileBytes, name?: string): Promise<Image> =>
     (await engine).open(bytes, limits, name);
@@ -46,7 +48,7 @@ export async function callPlugin(
     return typeof called === 'function' ? called.call(plugin, input, context) : undefined;
   };
   const result = await (shipped ? handle() : guard({ name: service, hide: parts.redactor?.text }, handle));
-  const answer = toBytes(makeAnswer(result, maxJsonBytes));
+  const answer = toBytes(makeAnswer(result, maxJsonBytes, maxBodyBytes));
   return { ...answer, bytes: ownBytes(answer, shipped) };
 }
 

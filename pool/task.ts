@@ -103,6 +103,8 @@ export interface WorkerSettings {
   fonts: readonly string[];
   /** Bytes of JSON that a handler may answer with. */
   maxJsonBytes: number;
+  /** Bytes that one answer may have. */
+  maxBodyBytes?: number | undefined;
   /** Loads what pictures and long inputs need when the first comes; `engine` is known to be there then, and is not `auto`. */
   lean?: boolean;
   /** Wall clock of one task; native code is told to stop by then. */

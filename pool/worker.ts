@@ -59,6 +59,7 @@ const callOptions: CallOptions = {
   },
   limits: settings.limits,
   maxJsonBytes: settings.maxJsonBytes,
+  maxBodyBytes: settings.maxBodyBytes,
 };
 let link: WorkerLink;
 

@@ -18,6 +18,8 @@ export interface HelperPoolOptions {
   imageLimits: ImageLimits;
   /** Bytes of JSON that a handler may answer with. */
   maxJsonBytes: number;
+  /** Bytes that one answer may have. */
+  maxBodyBytes: number;
   /** Why no task of this tenant may start. */
   stopOf: (tenant: string) => Stop | undefined;
   logger: Logger;
@@ -48,6 +50,7 @@ export function createHelperPool(options: HelperPoolOptions): Pool {
       fonts: config.fonts,
       taskTimeoutMs: config.taskTimeoutMs,
       maxJsonBytes,
+      maxBodyBytes: options.maxBodyBytes,
       logLevel: logger.level,
       ...(helperModule ? { helperUrl: helperModule } : {}),
     },

@@ -59,6 +59,8 @@ export function openWork(options: WorkOptions): Work {
   const bodyLimits = { maxTextBytes: config.maxTextBytes, maxFileBytes: config.maxImageBytes };
   // An answer grows with its text: escaped, and in a diff said twice.
   const maxJsonBytes = 4 * config.maxTextBytes;
+  // So that the answers of several tenants fit into what may wait to be sent.
+  const maxBodyBytes = Math.floor(config.outputBytes / 4);
   const arrivals = closers.own(
     createArrivals({
       most: config.arriving,
@@ -90,6 +92,7 @@ export function openWork(options: WorkOptions): Work {
       loading,
       imageLimits,
       maxJsonBytes,
+      maxBodyBytes,
       stopOf,
       logger,
       env,
@@ -101,6 +104,7 @@ export function openWork(options: WorkOptions): Work {
   const inline: RunOptions = {
     timeoutMs: config.taskTimeoutMs,
     maxJsonBytes,
+    maxBodyBytes,
     logger,
     helpers,
     fetch: createFetchForCall(source, arrivals),

@@ -20,13 +20,16 @@ export interface RunOptions extends MainScopeParts {
   timeoutMs: number;
   /** Bytes of JSON that it may answer with. */
   maxJsonBytes: number;
+  /** Bytes that one answer may have. */
+  maxBodyBytes?: number | undefined;
   logger: Pick<Logger, 'error'>;
   /** What helpers keep on this thread. */
   helpers: MainHelpers;
 }
 
 /** How one helper's code is run on the main thread. */
-export interface RunHereOptions extends Pick<RunOptions, 'timeoutMs' | 'maxJsonBytes' | 'logger'> {
+export interface RunHereOptions
+  extends Pick<RunOptions, 'timeoutMs' | 'maxJsonBytes' | 'maxBodyBytes' | 'logger'> {
   /** Whether the code is the package's own, which settles and lets nothing escape. */
   shipped?: boolean | undefined;
 }
@@ -74,10 +77,10 @@ export function runShort(
 }
 
 /** Of what a handler returned, or will: whatever has a `then` is waited for, as `await` does. */
-function answerOf(returned: unknown, { maxJsonBytes }: RunHereOptions): Now<Answer> {
+function answerOf(returned: unknown, { maxJsonBytes, maxBodyBytes }: RunHereOptions): Now<Answer> {
   const isThenable = typeof (returned as PromiseLike<unknown> | null | undefined)?.then === 'function';
   return after<unknown, Answer>(isThenable ? Promise.resolve(returned) : returned, (result) =>
-    makeAnswer(result, maxJsonBytes),
+    makeAnswer(result, maxJsonBytes, maxBodyBytes),
   );
 }
 

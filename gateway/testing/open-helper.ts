@@ -37,6 +37,7 @@ export function openHelper(
   const imageLimits = { maxPixels: config.maxPixels, maxFrames: config.maxFrames };
   const bodyLimits = { maxTextBytes: config.maxTextBytes, maxFileBytes: config.maxImageBytes };
   const maxJsonBytes = 4 * config.maxTextBytes;
+  const maxBodyBytes = Math.floor(config.outputBytes / 4);
   const timeoutMs = config.taskTimeoutMs;
   const arrivals = createArrivals({
     most: config.arriving,
@@ -56,6 +57,7 @@ export function openHelper(
     },
     limits: imageLimits,
     maxJsonBytes,
+    maxBodyBytes,
     timeoutMs,
     onLog: write,
     onThrown,

@@ -52,15 +52,21 @@ export function inThisThread(options: ThisThreadOptions): Pick<Pool, 'turn'> {
       parts,
     );
     const loaded = { service: task.context.service, plugin, shipped: true, parts };
+    // A worker has loaded it before the call's time begins.
+    if (task.files) await options.engine;
+    const timeoutMs = task.timeoutMs ?? options.timeoutMs;
+    const began = performance.now();
+    // While the handler computes no timer runs here.
+    const isLate = () => !isInspected() && performance.now() - began > timeoutMs;
     const timers: NodeJS.Timeout[] = [];
     const over = new Promise<never>((_, reject) => {
       const expire = () => {
         scope.abort('deadline');
-        const late = () => reject(new PoolError('helper_timeout', 'the task ran past its time'));
+        const late = () => reject(lateError());
         timers.push(setTimeout(late, graceMs));
       };
       // Nobody's breakpoint is to end a call.
-      if (!isInspected()) timers.push(setTimeout(expire, task.timeoutMs ?? options.timeoutMs));
+      if (!isInspected()) timers.push(setTimeout(expire, timeoutMs));
       gone.listen(() => {
         scope.abort('gone');
         reject(new PoolError('shutting_down', 'the call was given up'));
@@ -68,7 +74,11 @@ export function inThisThread(options: ThisThreadOptions): Pick<Pool, 'turn'> {
     });
     try {
       const value = await Promise.race([callPlugin(loaded, task, scope, options), over]);
+      if (isLate()) throw lateError();
       return { ok: true, value, ms: 0 };
+    } catch (error) {
+      if (error instanceof PoolError || !isLate()) throw error;
+      throw lateError(error);
     } finally {
       for (const timer of timers) clearTimeout(timer);
       scope.end();
@@ -106,6 +116,10 @@ export function inThisThread(options: ThisThreadOptions): Pick<Pool, 'turn'> {
       };
     },
   };
+}
+
+function lateError(cause?: unknown): PoolError {
+  return new PoolError('helper_timeout', 'the task ran past its time', { cause });
 }
 
 const nobody = {

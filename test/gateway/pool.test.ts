@@ -15,6 +15,7 @@ describe('helpers in the pool', function () {
       HELPER_PLUGINS: `${fixture('plugins/pool')}:${fixture('plugins/good')}`,
       HELPER_POOL_THREADS: '2',
       HELPER_POOL_QUEUE: '2',
+      HELPER_OUTPUT_BYTES: '4MB',
       HELPER_OPERATOR_TOKEN: operatorToken,
       // Long enough for a thread that yields to all others to fill its memory on a busy machine.
       HELPER_TASK_TIMEOUT_MS: '600000',
@@ -95,9 +96,19 @@ describe('helpers in the pool', function () {
   ];
   for (const path of [
     ...faults,
-    ...['function', 'bigint', 'string', 'nothing', 'cycle', 'map', 'date', 'buffer', 'floats', 'untyped'].map(
-      (kind) => `/answer?kind=${kind}`,
-    ),
+    ...[
+      'function',
+      'bigint',
+      'string',
+      'nothing',
+      'cycle',
+      'map',
+      'date',
+      'buffer',
+      'floats',
+      'untyped',
+      'huge',
+    ].map((kind) => `/answer?kind=${kind}`),
   ]) {
     it(`cost their own request alone when they fail: ${path}`, async () => {
       const { status, json } = await api.call(path);
@@ -124,6 +135,11 @@ describe('helpers in the pool', function () {
   it('are logged whole when they fail', () => {
     const line = api.log.find(({ path, code }) => path === '/throw' && code === 'internal');
     expect(JSON.stringify(line)).to.include('secret detail').and.to.include('throw.mjs');
+  });
+
+  it('are told in the log of the bound of one answer, and of the variable that sets it', () => {
+    const line = api.log.find(({ err }) => JSON.stringify(err ?? '').includes('a body of'));
+    expect(JSON.stringify(line)).to.include('1048576').and.include('HELPER_OUTPUT_BYTES');
   });
 
   it('are stopped when they take too long, and run one at a time where they do so again', async () => {

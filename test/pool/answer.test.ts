@@ -113,7 +113,15 @@ describe('makeAnswer', () => {
       .with.property('code', 'result_too_large');
   });
 
-  it('bounds text and JSON by their bytes, and not a picture', () => {
+  it('refuses bytes of more than one answer may have, with the bound and where it is set', () => {
+    const ofSize = (length: number) => ({ body: new Uint8Array(length), type: 'image/png' });
+    expect(makeAnswer(ofSize(2000), most, 2000)).to.include({ kind: 'bytes' });
+    expect(() => makeAnswer(ofSize(2001), most, 2000)).to.throw(
+      'a body of 2001 bytes; one answer may have 2000, a quarter of HELPER_OUTPUT_BYTES',
+    );
+  });
+
+  it('bounds text and JSON by their bytes, and a picture by another bound', () => {
     for (const value of [{ text: 'ü'.repeat(500) }, { body: 'ü'.repeat(501), type: 'text/plain' }]) {
       expect(() => makeAnswer(value, most))
         .to.throw()

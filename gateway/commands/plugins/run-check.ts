@@ -1,4 +1,5 @@
 import { visible } from '../../../schemas/quote.js';
+import { loadConfig } from '../../config.js';
 import type { PluginProblem } from '../../helpers/discover.js';
 import { PluginError } from '../../helpers/plugin-error.js';
 import type { Helper } from '../../helpers/registry.js';
@@ -11,15 +12,21 @@ export async function runCheck(folder: string, terminal: Terminal, json: boolean
   const skipped: PluginProblem[] = [];
   const helpers = await loadable(folder, terminal, json, (each) => void skipped.push(each));
   if (!helpers) return;
-  await answer(terminal, json, async () => ({
-    data: {
-      plugins: helpers.map((helper) => describe(helper, process.env)),
-      ...(skipped.length > 0 ? { skipped } : {}),
-    },
-    result: [report(helpers, process.env), ...skipped.map(({ file, reason }) => `${file} ${reason}`)].join(
-      '\n',
-    ),
-  }));
+  await answer(terminal, json, async () => {
+    // Of the rest of a configuration nothing is asked here.
+    const { HELPER_TASK_TIMEOUT_MS, HELPER_MAX_IMAGE_BYTES } = process.env;
+    const most = loadConfig({ HELPER_TASK_TIMEOUT_MS, HELPER_MAX_IMAGE_BYTES });
+    return {
+      data: {
+        plugins: helpers.map((helper) => describe(helper, process.env, most)),
+        ...(skipped.length > 0 ? { skipped } : {}),
+      },
+      result: [
+        report(helpers, process.env, most),
+        ...skipped.map(({ file, reason }) => `${file} ${reason}`),
+      ].join('\n'),
+    };
+  });
 }
 
 /** The helpers of a folder; undefined where the start would stop, which has been told then. */

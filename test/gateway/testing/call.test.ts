@@ -112,6 +112,26 @@ describe('call of the test kit', () => {
     expect((await errorOf(call(never, {}))).code).to.equal('helper_timeout');
   });
 
+  it('fails one that computes for longer than it may, whether it answers or throws', async () => {
+    for (const end of [
+      () => ({}),
+      () => {
+        throw new Error('too late');
+      },
+    ]) {
+      const slow = defineHelper({
+        summary: 'Computes.',
+        timeoutMs: 20,
+        input: { type: 'object' },
+        handler: () => {
+          for (const until = performance.now() + 30; performance.now() < until; );
+          return end();
+        },
+      });
+      expect((await errorOf(call(slow, {}))).code).to.equal('helper_timeout');
+    }
+  });
+
   it('adds no listener to the process', async () => {
     const count = () =>
       process.eventNames().reduce((sum, name) => sum + getEventListeners(process, String(name)).length, 0);

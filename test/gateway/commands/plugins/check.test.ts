@@ -106,6 +106,26 @@ describe('plugins check', () => {
     expect(faulty.stderr).to.include('output.a');
   });
 
+  it('names what is cut, and by which variable', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'plugins-'));
+    const code = `export default { summary: 'x', input: { type: 'object' }, timeoutMs: 60000, handler: () => ({}),
+      files: { logo: { kind: 'image', maxBytes: 9000 } } };`;
+    await writeFile(join(folder, 'greedy.mjs'), code);
+    const env = { HELPER_TASK_TIMEOUT_MS: '2000', HELPER_MAX_IMAGE_BYTES: '5000' };
+    const { stdout } = await runCommand(['plugins', 'check', folder], env);
+    expect(stdout)
+      .to.include('time: 2000 ms')
+      .and.include('timeoutMs 60000 is cut to 2000 by HELPER_TASK_TIMEOUT_MS');
+    expect(stdout).to.include('files.logo.maxBytes 9000 is cut to 5000 by HELPER_MAX_IMAGE_BYTES');
+    const { data } = JSON.parse((await runCommand(['plugins', 'check', folder, '--json'], env)).stdout);
+    await rm(folder, { recursive: true });
+    expect(data.plugins[0].timeout_ms).to.equal(2000);
+    expect(data.plugins[0].files[0].maxBytes).to.equal(5000);
+    expect(data.plugins[0].cut.map(({ declared }: { declared: number }) => declared)).to.deep.equal([
+      60000, 9000,
+    ]);
+  });
+
   it('says of a folder that does not exist that it does not', async () => {
     const { code, stderr } = await check(fixture('plugins/nowhere'));
     expect(code).to.equal(1);
