@@ -1,8 +1,10 @@
 import {
+  closeSync,
   copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -151,6 +153,19 @@ describe('call', () => {
       );
     }
     expect(readdirSync(folder)).to.not.include('own.webp');
+  });
+
+  it('does not replace the file that standard input is read from', async () => {
+    const own = join(folder, 'read.jpg');
+    copyFileSync(picture, own);
+    const stdin = openSync(own, 'r');
+    const child = startChild(process.execPath, [bin, 'call', 'media/convert', '-', '--out', own], {
+      stdio: [stdin, 'pipe', 'pipe'],
+    });
+    expect(await child.ended).to.equal(1);
+    closeSync(stdin);
+    expect(child.stderr()).to.include('out must be another file: the result of standard input');
+    expect(readFileSync(own).equals(readFileSync(picture))).to.equal(true);
   });
 
   it('names results by the order of their files', async () => {
