@@ -52,8 +52,11 @@ export interface StartedSite {
 export async function startSite(start: SiteStart): Promise<StartedSite> {
   const { config, database, store, signing, registry, usage, metrics, logger } = start;
   let handle: ((request: IncomingMessage, response: ServerResponse) => unknown) | undefined;
-  const server: Server = createHttpServer(start.lifecycle, (request, response) =>
-    handle?.(request, response),
+  const server: Server = createHttpServer(
+    start.lifecycle,
+    (request, response) => handle?.(request, response),
+    // Forms are small, and read as they come.
+    { requestTimeout: 60_000 },
   );
   start.closers.add(() => closeServer(server, 5_000));
   const { connectHost: host, connectPort: port } = config;

@@ -84,6 +84,23 @@ describe('limits of the API', () => {
     await gate.close();
   });
 
+  it('let uploads wait that come all at once, and call none of them slow', async () => {
+    const { call } = await start({
+      HELPER_INPUT_BYTES: '4MB',
+      HELPER_MAX_IMAGE_BYTES: '1MB',
+      HELPER_MAX_JOB_BYTES: '1MB',
+      HELPER_POOL_QUEUE: '100',
+    });
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, () => {
+        const body = new FormData();
+        body.set('file', new Blob([new Uint8Array(900_000)]), 'none.png');
+        return call('/media/add-border', { body });
+      }),
+    );
+    expect([...new Set(answers.map(({ status }) => status))]).to.deep.equal([422]);
+  });
+
   it('say nothing where there is none', async () => {
     const { call } = await start({ HELPER_RATE: '0' });
     const { headers } = await call('/text/remove-stopwords?text=a');

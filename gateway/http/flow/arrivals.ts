@@ -1,6 +1,6 @@
 import { GatewayError } from '../../errors.js';
 import { Ending } from '../ending.js';
-import { monotonic, Pace, type PaceOptions } from './pace.js';
+import { monotonic, Pace, type PaceOptions, PeerClock } from './pace.js';
 import { goRound } from './rounds.js';
 import { TenantSums } from './tenant-sums.js';
 
@@ -37,6 +37,11 @@ export interface Arrivals {
    * rate counts only from its first bytes (a download, whose server may have to think) has `slow: 'source_timeout'`.
    */
   enter(tenant: string, slow: Slow): Arrival;
+  /**
+   * Takes on a body of a known length, or an infinite one, as soon as the tenant's part has room for all of it beside those that are being
+   * read: to read more of them at once would end most of them half-way. After 20 seconds it is read all the same. Throws as `enter` does.
+   */
+  enterBody(tenant: string, bytes: number): Arrival | Promise<Arrival>;
   /** Counts bytes that are here already as held for a tenant's calls, whatever room there is, until what it gives is called, once. */
   hold(tenant: string, bytes: number): () => void;
   /** Has one told, from now on, of each input that is no longer on its way, however that ended: the milliseconds that it was. */
@@ -46,27 +51,46 @@ export interface Arrivals {
   close(): void;
 }
 
-/** Slow enough for any link that could bring a picture within the minute that a request may take. */
+/** Slow enough for any link that could bring a picture within the minute that a body may take. */
 const pace: PaceOptions = { bytesPerSecond: 1024, patienceMs: 5000 };
+
+/** Bodies up to this length, and those that do not announce theirs, wait for no room. */
+const smallBytes = 64 * 1024;
+
+/** How long a body waits for room before it is read all the same: the ones before it may come slowly. */
+const longestWaitMs = 20_000;
+
+/** A body is given up after this, however well it comes: a picture arrives within a minute on any link. */
+const longestBodyMs = 60_000;
 
 /** An input that has lost this much of its patience gives way where there is no room: it stalls while others come. */
 const stalledMs = 250;
 
 const messages: Record<Slow, string> = {
   request_timeout:
-    'The request body came too slowly: at least 1 KB a second is wanted, and no rest of 5 seconds.',
+    'The request body came too slowly: at least 1 KB a second is wanted, no rest of 5 seconds, and all of it within a minute.',
   source_timeout: 'The server behind the url sent too slowly: at least 1 KB a second is wanted.',
 };
 
 /** How often it is looked for what comes too slowly. */
 const tickMs = 50;
 
+/** A body that is not read yet. */
+interface Waiter {
+  bytes: number;
+  since: number;
+  begin: (arrival: Arrival | Promise<never>) => void;
+}
+
 interface Entry {
   tenant: string;
+  announced: number;
   bytes: number;
   pace: Pace;
   slow: Slow;
   since: number;
+  /** When it is given up, by the peer's clock. */
+  until: number;
   /** Whether its rate is judged yet. */
   begun: boolean;
   ending: Ending;
@@ -75,23 +99,64 @@ interface Entry {
 /**
  * What arrives slowly holds memory and a connection, and nothing else: no place in the pool, and none that somebody's
  * input needs that comes well. Where number or bytes are used up, the input that has stalled for longest is ended in favour
- * of one that comes; only where none stalls is the newcomer refused, or an input many times its size.
+ * of one that comes; only where none stalls is the newcomer refused, or an input many times its size. What is ended for want of room is
+ * told that there is none: too slow is only what falls below the rate, by the time in which this thread could have read it.
  */
-export function createArrivals({ most, bytes, largest, now = monotonic }: ArrivalsOptions): Arrivals {
+export function createArrivals({ most, bytes, largest, now: given }: ArrivalsOptions): Arrivals {
+  const clock = new PeerClock();
+  const now = given ?? clock.now;
+  const wall = given ?? monotonic;
   const arriving = new Set<Entry>();
   const entries = new Map<string, Set<Entry>>();
   const counts = new TenantSums();
   const held = new TenantSums();
+  const waiting = new Map<string, Waiter[]>();
   let onLeave: ((slow: Slow, ms: number) => void) | undefined;
   const tenantBytes = Math.max(bytes / 2, largest);
   const allBytes = Math.max(bytes, tenantBytes);
   const endSlow = goRound(arriving, {
-    isOver: ({ begun, pace }, time) => begun && pace.left(time) <= 0,
-    end: (entry) => end(entry),
+    isOver: ({ begun, pace, until }, time) => begun && (pace.left(time) <= 0 || time >= until),
+    end: (entry) => end(entry, new GatewayError(entry.slow, { message: messages[entry.slow] })),
   });
-  const ticks = setInterval(() => endSlow(now()), tickMs).unref();
+  const ticks = setInterval(() => {
+    clock.turn();
+    endSlow(now());
+    for (const tenant of waiting.keys()) beginWaiting(tenant);
+  }, tickMs).unref();
 
-  function end(entry: Entry, error = new GatewayError(entry.slow, { message: messages[entry.slow] })): void {
+  /** What the bodies of a tenant still have to bring that come well. */
+  function dueOf(tenant: string): number {
+    const time = now();
+    let due = 0;
+    for (const { announced, bytes, pace: own } of entries.get(tenant) ?? []) {
+      if (own.left(time) >= pace.patienceMs - stalledMs) due += Math.max(0, announced - bytes);
+    }
+    return due;
+  }
+
+  function hasRoom(tenant: string, bytes: number): boolean {
+    const used = held.of(tenant) + dueOf(tenant);
+    return used === 0 || used + bytes <= tenantBytes;
+  }
+
+  /** Begins the tenant's bodies that there is room for, in the order in which they came. */
+  function beginWaiting(tenant: string): void {
+    const line = waiting.get(tenant) ?? [];
+    for (;;) {
+      const [first] = line;
+      if (!first) break;
+      if (!hasRoom(tenant, first.bytes) && wall() - first.since < longestWaitMs) return;
+      line.shift();
+      try {
+        first.begin(enter(tenant, 'request_timeout', first.bytes));
+      } catch (error) {
+        first.begin(Promise.reject(error));
+      }
+    }
+    waiting.delete(tenant);
+  }
+
+  function end(entry: Entry, error: GatewayError): void {
     leave(entry);
     drop(entry);
     entry.ending.end(error);
@@ -101,7 +166,7 @@ export function createArrivals({ most, bytes, largest, now = monotonic }: Arriva
   function leave(entry: Entry): void {
     if (!arriving.delete(entry)) return;
     counts.add(entry.tenant, -1);
-    onLeave?.(entry.slow, now() - entry.since);
+    onLeave?.(entry.slow, wall() - entry.since);
     const of = entries.get(entry.tenant);
     of?.delete(entry);
     if (of?.size === 0) entries.delete(entry.tenant);
@@ -144,50 +209,68 @@ export function createArrivals({ most, bytes, largest, now = monotonic }: Arriva
     while (sums.of(tenant) > own || sums.total > all) {
       const mine = sums.of(tenant) > own;
       const victim = slowest(mine ? tenant : (sums.largest() ?? tenant), except);
-      if (!victim) return mine ? 'tenant_busy' : 'busy';
-      end(victim);
+      const full = mine ? 'tenant_busy' : 'busy';
+      if (!victim) return full;
+      end(victim, new GatewayError(full));
     }
     return undefined;
   }
 
+  function enter(tenant: string, slow: Slow, announced = 0): Arrival {
+    const refusal = makeRoom(counts, tenant, { own: most / 2 - 1, all: most - 1 });
+    if (refusal) throw new GatewayError(refusal);
+    const ending = new Ending();
+    const time = now();
+    const entry: Entry = {
+      tenant,
+      announced,
+      bytes: 0,
+      pace: new Pace(pace, time),
+      slow,
+      since: wall(),
+      // A download has a deadline of its own.
+      until: slow === 'request_timeout' ? time + longestBodyMs : Number.POSITIVE_INFINITY,
+      begun: slow === 'request_timeout',
+      ending,
+    };
+    const of = entries.get(tenant) ?? new Set();
+    entries.set(tenant, of.add(entry));
+    arriving.add(entry);
+    counts.add(tenant, 1);
+    return {
+      ending,
+      add(received) {
+        if (ending.ended) return;
+        const time = now();
+        if (!entry.begun) entry.pace = new Pace(pace, time);
+        entry.begun = true;
+        entry.pace.add(received, time);
+        entry.bytes += received;
+        held.add(tenant, received);
+        const full = makeRoom(held, tenant, { own: tenantBytes, all: allBytes, except: entry });
+        if (full) end(largerThan(entry) ?? entry, new GatewayError(full));
+      },
+      complete: () => leave(entry),
+      release() {
+        leave(entry);
+        drop(entry);
+      },
+    };
+  }
+
   return {
-    enter(tenant, slow) {
-      const refusal = makeRoom(counts, tenant, { own: most / 2 - 1, all: most - 1 });
-      if (refusal) throw new GatewayError(refusal);
-      const ending = new Ending();
-      const since = now();
-      const entry: Entry = {
-        tenant,
-        bytes: 0,
-        pace: new Pace(pace, since),
-        slow,
-        since,
-        begun: slow === 'request_timeout',
-        ending,
-      };
-      const of = entries.get(tenant) ?? new Set();
-      entries.set(tenant, of.add(entry));
-      arriving.add(entry);
-      counts.add(tenant, 1);
-      return {
-        ending,
-        add(received) {
-          if (ending.ended) return;
-          const time = now();
-          if (!entry.begun) entry.pace = new Pace(pace, time);
-          entry.begun = true;
-          entry.pace.add(received, time);
-          entry.bytes += received;
-          held.add(tenant, received);
-          const full = makeRoom(held, tenant, { own: tenantBytes, all: allBytes, except: entry });
-          if (full) end(largerThan(entry) ?? entry, new GatewayError(full));
-        },
-        complete: () => leave(entry),
-        release() {
-          leave(entry);
-          drop(entry);
-        },
-      };
+    enter: (tenant, slow) => enter(tenant, slow),
+    enterBody(tenant, bytes) {
+      const announced = Number.isFinite(bytes) ? bytes : 0;
+      const line = waiting.get(tenant);
+      if (announced <= smallBytes || (!line && hasRoom(tenant, announced))) {
+        return enter(tenant, 'request_timeout', announced);
+      }
+      return new Promise((begin) => {
+        const waiter = { bytes: announced, since: wall(), begin };
+        if (line) line.push(waiter);
+        else waiting.set(tenant, [waiter]);
+      });
     },
     hold(tenant, bytes) {
       held.add(tenant, bytes);

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { monotonic, Pace, type PaceOptions } from './pace.js';
+import { Pace, type PaceOptions, PeerClock } from './pace.js';
 import { goRound } from './rounds.js';
 import { TenantSums } from './tenant-sums.js';
 
@@ -65,7 +65,9 @@ const untracked: Departure = { sent: () => undefined, waits: () => undefined };
  * its tenant and against the whole. Past either, the tenant's next tasks wait in the line until answers have been taken,
  * or given up for their slowness; nothing that was accepted is refused for it.
  */
-export function createDepartures({ bytes: most, onRoom, now = monotonic }: DeparturesOptions): Departures {
+export function createDepartures({ bytes: most, onRoom, now: given }: DeparturesOptions): Departures {
+  const clock = new PeerClock();
+  const now = given ?? clock.now;
   const unsent = new TenantSums();
   const open = new Set<Entry>();
   const giveUp = goRound(open, {
@@ -76,7 +78,10 @@ export function createDepartures({ bytes: most, onRoom, now = monotonic }: Depar
     },
     end: ({ response }) => void response.destroy(),
   });
-  const ticks = setInterval(() => giveUp(now()), tickMs).unref();
+  const ticks = setInterval(() => {
+    clock.turn();
+    giveUp(now());
+  }, tickMs).unref();
 
   function backlog(tenant: string): Backlog | undefined {
     const own = unsent.of(tenant);

@@ -3,6 +3,32 @@ import { performance } from 'node:perf_hooks';
 /** Milliseconds of a clock that nobody sets. */
 export const monotonic = () => performance.now();
 
+/** The most that a turn of the event loop counts for on a `PeerClock`. */
+const mostOfTurnMs = 100;
+
+/**
+ * The time that the other side of a transfer has had. Of a turn of the event loop in which this thread was too busy to read or write it
+ * counts no more than 100 ms: each turn reads all that has come, so a peer that sends is heard in each, however long they are.
+ */
+export class PeerClock {
+  readonly #now: () => number;
+  #time = 0;
+  #last: number;
+
+  constructor(now = monotonic) {
+    this.#now = now;
+    this.#last = now();
+  }
+
+  readonly now = (): number => this.#time + Math.min(this.#now() - this.#last, mostOfTurnMs);
+
+  /** To be called in the event loop's timers, several times in 100 ms. */
+  turn(): void {
+    this.#time = this.now();
+    this.#last = this.#now();
+  }
+}
+
 export interface PaceOptions {
   /** What a transfer has to keep up over time. */
   bytesPerSecond: number;

@@ -7,7 +7,8 @@ import { createDiscard } from './discard.js';
 /** What a client may go on sending after its answer, in all; and how long it may pause. */
 const most = { bytes: 64 * 1024 * 1024, ms: 30_000, pauseMs: 5_000 };
 
-interface Call {
+/** What was asked on a connection, and its answer. */
+export interface Call {
   request: IncomingMessage;
   response: ServerResponse;
 }

@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ErrorCode, GatewayError } from '../../errors.js';
 import { envelopeType, failure, plainMeta } from '../envelope.js';
-import type { Linger } from './linger.js';
+import type { Call, Linger } from './linger.js';
 import { createTurns } from './take-turns.js';
 
 /** What a request is answered that never gets to the pipeline; the connection ends with it. */
@@ -67,12 +67,28 @@ export function createFaultAnswer(linger: Linger): (error: NodeJS.ErrnoException
     }
   }
 
+  function stateOf(socket: Socket): { call: Call | undefined; whole: boolean } {
+    const call = linger.lastCall(socket);
+    return { call, whole: call?.request.complete ?? true };
+  }
+
+  /** Node looks at its clock before it reads: by now it has read what came while this thread was busy. */
+  function answerLate(
+    error: NodeJS.ErrnoException,
+    socket: Socket,
+    before: ReturnType<typeof stateOf>,
+  ): void {
+    const { call, whole } = stateOf(socket);
+    if (call !== before.call || whole !== before.whole) faulty.delete(socket);
+    // All whose time is over are reported in one go.
+    else inTurn(() => answer(error, socket));
+  }
+
   return function answerFault(error, socket) {
     if (error.code === 'ECONNRESET') return void socket.destroy();
     if (faulty.has(socket)) return;
     faulty.add(socket);
-    // Node tells of all whose time is over in one go.
-    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') inTurn(() => answer(error, socket));
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') setImmediate(answerLate, error, socket, stateOf(socket));
     else answer(error, socket);
   };
 }

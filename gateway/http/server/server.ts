@@ -9,14 +9,23 @@ import { originForm } from './request-target.js';
 import { takeTurns } from './take-turns.js';
 import { closeUnusedConnections } from './unused-connections.js';
 
+export interface HttpServerOptions {
+  /** Milliseconds for a whole request to arrive; 0 where bodies are bounded as they are read, and may wait for that. */
+  requestTimeout: number;
+}
+
 /**
  * An HTTP server with bounds that suit short calls, and whose parser's refusals are JSON like every other answer.
  * Node's own bounds (a minute for headers, five for a request) let few clients hold many connections.
  */
-export function createHttpServer(lifecycle: Lifecycle, listener: RequestListener): Server {
+export function createHttpServer(
+  lifecycle: Lifecycle,
+  listener: RequestListener,
+  { requestTimeout }: HttpServerOptions = { requestTimeout: 0 },
+): Server {
   const server = createServer({
     headersTimeout: 10_000,
-    requestTimeout: 60_000,
+    requestTimeout,
     // Longer than the balancers in front, which keep idle connections for a minute: whoever closes first must be the one
     // that sends, or a request may cross with the close.
     keepAliveTimeout: 75_000,
@@ -44,8 +53,6 @@ export function createHttpServer(lifecycle: Lifecycle, listener: RequestListener
   });
   server.on('request', answer);
   boundConnections(server, 10_000);
-  // A client that takes nothing of its answer for two minutes is gone.
-  server.setTimeout(120_000);
   // An Expect header that is not understood is no reason to answer without a body.
   server.on('checkExpectation', answer);
   // A client that waits with a body is told to go on when it is wanted (read-input), not before the key has been looked at.

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type Arrivals, createArrivals } from '../../../../gateway/http/flow/arrivals.js';
+import { type Arrival, type Arrivals, createArrivals } from '../../../../gateway/http/flow/arrivals.js';
 import { until } from '../../../until.js';
 
 describe('arrivals', () => {
@@ -79,7 +79,7 @@ describe('arrivals', () => {
     for (const [at, one] of all.entries()) if (at !== 2) one.add(2000);
     arrivals.enter('a', 'request_timeout');
     expect(all.map(({ ending }) => ending.ended)).to.deep.equal([false, false, true, false]);
-    expect(all[2]?.ending.signal.reason.code).to.equal('request_timeout');
+    expect(all[2]?.ending.signal.reason.code, 'it was not below the rate').to.equal('tenant_busy');
   });
 
   it('give way where bytes are used up, and only if none stalls is the one refused that grows', () => {
@@ -120,10 +120,57 @@ describe('arrivals', () => {
     expect([whole.ending.signal.aborted, next.ending.signal.aborted]).to.deep.equal([false, true]);
   });
 
+  it('that announce more than there is room for wait for it, in their order, and small ones do not', async () => {
+    make({ bytes: 1_000_000 });
+    const first = await arrivals.enterBody('a', 400_000);
+    const begun: string[] = [];
+    const wait = async (name: string) => {
+      const arrival = await arrivals.enterBody('a', 400_000);
+      begun.push(name);
+      return arrival;
+    };
+    const [second, third] = [wait('second'), wait('third')];
+    expect(arrivals.enterBody('a', 1000)).to.have.property('ending');
+    expect(arrivals.enterBody('b', 400_000), 'another tenant').to.have.property('ending');
+    first.add(400_000);
+    first.complete();
+    await new Promise((resolve) => setTimeout(resolve, 120));
+    expect(begun, 'what has come whole is still held').to.deep.equal([]);
+    first.release();
+    (await second).add(400_000);
+    (await second).release();
+    await third;
+    expect(begun).to.deep.equal(['second', 'third']);
+  });
+
+  it('wait for none that stall, and for no longer than 20 seconds', async () => {
+    make({ bytes: 1_000_000 });
+    const stalled = await arrivals.enterBody('a', 400_000);
+    now = 1000;
+    const steady = arrivals.enterBody('a', 400_000) as Arrival;
+    expect(steady).to.have.property('ending');
+    const late = arrivals.enterBody('a', 400_000);
+    for (; now < 20_000; now += 1000) for (const one of [stalled, steady]) one.add(5000);
+    now = 21_001;
+    await late;
+    expect(steady.ending.ended).to.equal(false);
+  });
+
   it('take one input of the largest size, however small the budget', () => {
     const one = make({ bytes: 10, largest: 100 }).enter('a', 'request_timeout');
     one.add(100);
     expect(one.ending.signal.aborted).to.equal(false);
+  });
+
+  it('are ended after a minute, however well they come; a download has a deadline of its own', async () => {
+    make({ bytes: 1e9, largest: 1e9 });
+    const body = arrivals.enter('a', 'request_timeout');
+    const download = arrivals.enter('a', 'source_timeout');
+    for (now = 0; now < 60_000; now += 4000) for (const one of [body, download]) one.add(1e5);
+    await until(() => body.ending.ended);
+    expect(body.ending.signal.reason?.code).to.equal('request_timeout');
+    download.add(1);
+    expect(download.ending.ended).to.equal(false);
   });
 
   it('end with 408 or 504 where they come too slowly; a download not before its server has answered', async () => {

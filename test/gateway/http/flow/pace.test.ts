@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { Pace } from '../../../../gateway/http/flow/pace.js';
+import { Pace, PeerClock } from '../../../../gateway/http/flow/pace.js';
 
 const options = { bytesPerSecond: 1000, patienceMs: 5000 };
 
@@ -34,5 +34,21 @@ describe('Pace', () => {
         }
       }),
     );
+  });
+});
+
+describe('the clock of a peer', () => {
+  it('counts of a turn of the event loop no more than 100 ms', () => {
+    let time = 0;
+    const clock = new PeerClock(() => time);
+    time = 60;
+    expect(clock.now()).to.equal(60);
+    clock.turn();
+    // This thread is busy for so long.
+    time = 6000;
+    expect(clock.now()).to.equal(160);
+    clock.turn();
+    time = 6050;
+    expect(clock.now()).to.equal(210);
   });
 });
