@@ -1,5 +1,5 @@
 import { inputError } from '../errors.js';
-import { signUrl } from '../signing/sign-url.js';
+import { endProblem, signUrl } from '../signing/sign-url.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
 import { findKey, refuseDead, subject } from './key-changes.js';
 import { scopeAllows } from './scopes.js';
@@ -18,7 +18,7 @@ export interface SigningChanges {
   /** Gives it another; what was signed before opens nothing any more. The key itself stays. */
   rotateSigning(id: string, actor: string): Promise<SigningSecret>;
   /**
-   * Signs a url of a helper (whole, or from its path on) for a key until `exp`, whole seconds since 1970. Nothing is noted, for whoever
+   * Signs a url of a helper (whole, or from its path on) for a key until `exp`, whole seconds since 1970, at most 366 days on. Nothing is noted, for whoever
    * has the secret signs without the gateway. A url that cannot be signed is `invalid_input`, and so is a key that is dead or may not
    * call `service`.
    */
@@ -62,6 +62,8 @@ export function createSigningChanges(
       signing.requireMaster();
       const key = await findKey(store, id);
       refuseDead(key, now());
+      const tooLong = endProblem(exp, now());
+      if (tooLong !== undefined) throw inputError([{ field: 'expires_at', problem: tooLong }]);
       if (!scopeAllows(key.scopes, service)) {
         const problem = `names ${service}, which ${id} may not call; it may call ${key.scopes?.join(', ')}`;
         throw inputError([{ field: 'url', problem }]);

@@ -14,6 +14,17 @@ export interface SignOptions {
   exp: number;
 }
 
+/** Days that a signed url may work: what is signed by mistake, or for a page that is forgotten, ends. Verifying knows no such bound. */
+const longestDays = 366;
+
+/** What is wrong with a url that is signed at `now` (ms) and works until `exp`, in seconds since 1970; undefined where nothing is. */
+export function endProblem(exp: number, now: number): string | undefined {
+  if (exp <= Math.ceil(now / 1000) + longestDays * 86_400) return undefined;
+  const end = new Date(exp * 1000);
+  const until = Number.isNaN(end.getTime()) ? exp : end.toISOString();
+  return `would have the url work until ${until}; it may work for ${longestDays} days at most`;
+}
+
 /** Parameters that a url must not have before it is signed. */
 const ownNames = ['ak', ...signatureParameters];
 

@@ -4,7 +4,7 @@ import { GatewayError, inputError } from '../errors.js';
 import { noHelperAt } from '../helpers/no-helper-at.js';
 import { helperAt } from '../helpers/paths-of.js';
 import { canonicalQuery } from '../signing/canonical.js';
-import { readUnsigned, type Unsigned } from '../signing/sign-url.js';
+import { endProblem, readUnsigned, type Unsigned } from '../signing/sign-url.js';
 import type { Service } from './options.js';
 
 /** How long a signed url is to work, as the form offers it. */
@@ -116,6 +116,8 @@ function readExpiry(choice: string, until: string, now: number): number {
   const time = parseTime(until);
   if (time === undefined || time % 1000 !== 0) throw wrong('until', 'must be a day such as 2030-01-31');
   if (time <= now) throw wrong('until', `is ${until}, which has passed; it must lie in the future`);
+  const tooLong = endProblem(time / 1000, now);
+  if (tooLong !== undefined) throw wrong('until', tooLong);
   return time;
 }
 

@@ -22,7 +22,7 @@ export function SignForm({ href, state, example }: { href: string; state: FormSt
         type="date"
         state={state}
         placeholder="2030-01-31"
-        hint="It stops working when this day begins in UTC."
+        hint="It stops working when this day begins in UTC, 366 days from now at most."
       />
       <button type="submit">Sign address</button>
     </Form>

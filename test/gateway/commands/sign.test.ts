@@ -55,11 +55,11 @@ describe('commands/sign', () => {
 
   it('ends when it is told, moved up to a window where one is given', async () => {
     expect((await endOf('--expires', '90s')) - now()).to.be.within(0, 91);
-    expect(await endOf('--expires', '2099-01-31T18:00:30Z')).to.equal(
-      Date.UTC(2099, 0, 31, 18, 0, 30) / 1000,
-    );
-    const hour = await endOf('--expires', '2099-01-31T18:00:30Z', '--window', '1h');
-    expect(hour).to.equal(Date.UTC(2099, 0, 31, 19) / 1000);
+    const soon = Math.floor(now() / 3600) * 3600 + 30 * day + 30;
+    const time = new Date(soon * 1000).toISOString();
+    expect(await endOf('--expires', time)).to.equal(soon);
+    expect(await endOf('--expires', time, '--window', '1h')).to.equal(soon + 3570);
+    expect((await endOf('--expires', '366d')) - now()).to.be.within(366 * day - 60, 366 * day + 1);
     expect((await endOf('--window', '30d')) % (30 * day)).to.equal(0);
   });
 
@@ -79,6 +79,8 @@ describe('commands/sign', () => {
       [['/media/add-border?sig=x'], '<url> must not have the parameter sig'],
       [['/media/add-border', '--expires', '2001-01-01'], '--expires is "2001-01-01", which has passed'],
       [['/media/add-border', '--expires', 'now'], '--expires must be'],
+      [['/media/add-border', '--expires', '367d'], '--expires would have the url work until 20'],
+      [['/media/add-border', '--expires', '2099-01-31', '--window', '1d'], '366 days at most'],
       [['/media/add-border', '--key', 'key_none'], 'There is no key with the id "key_none".'],
     ] as const) {
       const ran = await sign(args[0], ...args.slice(1));

@@ -82,11 +82,23 @@ describe('keys/admin, of signing', () =>
 
     it('signs what the key may call, and notes nothing', async () => {
       const { id } = await admin.issueKey('acme', { scopes: ['text/*'] }, 'ann');
-      const url = await admin.signUrl(id, { url: '/text/a?b=c', service: 'text/a', exp: 2_000_000_000 });
-      expect(url).to.match(new RegExp(`^/text/a\\?b=c&kid=${id}&exp=2000000000&sig=[\\w-]{43}$`));
-      const refused = await rejection(admin.signUrl(id, { url: '/media/b', service: 'media/b', exp: 2e9 }));
+      const url = await admin.signUrl(id, { url: '/text/a?b=c', service: 'text/a', exp: 1_900_000_000 });
+      expect(url).to.match(new RegExp(`^/text/a\\?b=c&kid=${id}&exp=1900000000&sig=[\\w-]{43}$`));
+      const refused = await rejection(admin.signUrl(id, { url: '/media/b', service: 'media/b', exp: 1.9e9 }));
       expect(refused).to.have.nested.property('details[0].problem').that.includes('may call text/*');
       expect((await admin.audit({ key: id })).entries).to.have.length(1);
+    });
+
+    it('signs for a year at most', async () => {
+      const { id } = await admin.issueKey('acme', {}, 'ann');
+      const year = now / 1000 + 366 * 86_400;
+      const sign = (exp: number) => admin.signUrl(id, { url: '/text/a', service: 'text/a', exp });
+      expect(await sign(year)).to.include(`exp=${year}`);
+      for (const exp of [year + 1, 4e9, 9e15]) {
+        const refused = await rejection(sign(exp));
+        expect(refused).to.have.nested.property('details[0].field', 'expires_at');
+        expect(refused).to.have.nested.property('details[0].problem').that.includes('366 days at most');
+      }
     });
 
     it('issues keys without a master too, and names the variable for all else', async () => {

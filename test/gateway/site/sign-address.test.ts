@@ -74,8 +74,8 @@ describe('site/sign-address', () => {
   });
 
   it('takes a day of one’s own, which begins in UTC', async () => {
-    const { expires, url } = await sign({ expires: 'day', until: '2030-01-31' });
-    expect(expires).to.equal(Date.parse('2030-01-31T00:00:00Z'));
+    const { expires, url } = await sign({ expires: 'day', until: '2027-01-31' });
+    expect(expires).to.equal(Date.parse('2027-01-31T00:00:00Z'));
     expect(holds(url)).to.equal(true);
   });
 
@@ -92,6 +92,10 @@ describe('site/sign-address', () => {
     });
     for (const until of ['', 'soon', '2030-02-31', '31.1.2030'])
       expect(await problemsOf({ expires: 'day', until }), until).to.have.keys('until');
+    expect(await problemsOf({ expires: 'day', until: '2027-11-24' })).to.deep.equal({
+      until: 'would have the url work until 2027-11-24T00:00:00.000Z; it may work for 366 days at most',
+    });
+    expect(await problemsOf({ expires: 'day', until: '2027-11-23' })).to.deep.equal({});
     expect((await problemsOf({ expires: '7', until: '2030-01-31' })).until).to.include('another choice');
   });
 
