@@ -106,10 +106,10 @@ describe('migrations', () =>
           .execute();
       });
       const store = createJobStore((await openWith(migrations)).access());
-      expect(await store.held('ten_1')).to.deep.equal({ inputs: 7, results: 3_000_000_004 });
-      expect(await store.held('ten_2')).to.deep.equal({ inputs: 7, results: 0 });
+      expect(await store.held('ten_1')).to.include({ inputs: 7, results: 3_000_000_004 });
+      expect(await store.held('ten_2')).to.include({ inputs: 7, results: 0 });
       await store.remove('job_a');
-      expect(await store.held('ten_1')).to.deep.equal({ inputs: 7, results: 0 });
+      expect(await store.held('ten_1')).to.include({ inputs: 7, results: 0 });
     });
 
     it('of a newer version are told as what they are', async () => {

@@ -1,6 +1,6 @@
 import type { UsageRecord } from '../../usage/tally.js';
 import type { Item, ItemEnd, ItemInput, ItemRef, Job } from '../model.js';
-import type { JobBytes } from './room.js';
+import type { HeldBytes, JobBytes } from './room.js';
 
 /** A job that is to be made. Its id is of `createJobId`: the newest jobs are found by it. */
 export interface NewJob extends Pick<Job, 'id' | 'tenant_id' | 'key_id' | 'service' | 'webhook_url'> {
@@ -96,7 +96,7 @@ export interface JobStore {
   cancel(tenant: string, id: string): Promise<Job | undefined>;
 
   /** What a tenant's jobs hold. */
-  held(tenant: string): Promise<JobBytes>;
+  held(tenant: string): Promise<HeldBytes>;
   /** Says that the files that were inputs of these jobs, which have ended, are removed. */
   cleared(jobs: readonly string[]): Promise<void>;
   /** Jobs that have ended and whose files are still to be removed. */

@@ -10,7 +10,16 @@ export interface JobBytes {
   results: number;
 }
 
-export async function readHeld(db: Kysely<JobTables>, tenant: string): Promise<JobBytes> {
+/** What a tenant's jobs hold, and what is likely to come. */
+export interface HeldBytes extends JobBytes {
+  /** What one of its latest results holds, on average. */
+  aResult: number;
+}
+
+/** Jobs whose results are taken for what the next ones will be like. */
+const latest = 100;
+
+export async function readHeld(db: Kysely<JobTables>, tenant: string): Promise<HeldBytes> {
   const inputs = await db
     .selectFrom('jobs')
     .select(sql<number>`cast(coalesce(sum(bytes), 0) as bigint)`.as('bytes'))
@@ -23,13 +32,33 @@ export async function readHeld(db: Kysely<JobTables>, tenant: string): Promise<J
     .select('result_bytes')
     .where('tenant_id', '=', tenant)
     .executeTakeFirst();
-  return { inputs: inputs.bytes, results: results?.result_bytes ?? 0 };
+  const held = { inputs: inputs.bytes, results: results?.result_bytes ?? 0 };
+  return { ...held, aResult: held.results > 0 ? await readTypical(db, tenant) : 0 };
+}
+
+async function readTypical(db: Kysely<JobTables>, tenant: string): Promise<number> {
+  const jobs = await db
+    .selectFrom('jobs')
+    .select(['result_bytes', 'done'])
+    .where('tenant_id', '=', tenant)
+    .orderBy('id', 'desc')
+    .limit(latest)
+    .execute();
+  const bytes = jobs.reduce((sum, { result_bytes }) => sum + result_bytes, 0);
+  return (
+    bytes /
+    Math.max(
+      1,
+      jobs.reduce((sum, { done }) => sum + done, 0),
+    )
+  );
 }
 
 /** Throws `tenant_busy` where a tenant that holds so much may not have a job with so many bytes of inputs. */
-export function requireRoom(held: JobBytes, bytes: number, most: JobBytes): void {
-  if (held.results >= most.results) {
-    const message = `The results of your jobs hold ${held.results} bytes; ${most.results} are kept. Delete jobs that have ended, or wait until they expire.`;
+export function requireRoom(held: HeldBytes, bytes: number, most: JobBytes): void {
+  // Where the next result has no room, its item would fail.
+  if (held.results >= most.results || held.results + held.aResult > most.results) {
+    const message = `The results of your jobs hold ${held.results} bytes, and may hold ${most.results}. Delete jobs that have ended, or wait until they expire.`;
     throw new GatewayError('tenant_busy', { message, retryAfter: 60 });
   }
   if (held.inputs === 0 || held.inputs + bytes <= most.inputs) return;

@@ -63,6 +63,11 @@ describe('jobs/api: what a tenant’s open jobs may hold', () => {
     const { status, json } = await make('results');
     expect([status, json.error.code]).to.deep.equal([429, 'tenant_busy']);
     expect(json.error.message).to.include('100 bytes');
+    // One that leaves no room for another of its kind.
+    const { id: large } = (await make('large-results')).json.data;
+    const end = { state: 'done', result: { ...result, bytes: 60 } } as const;
+    await api.store.finish([{ job: large, index: 0, end }]);
+    expect((await make('large-results')).status).to.equal(429);
     expect((await make('other')).status).to.equal(202);
     await api.call(`/jobs/${id}`, { method: 'DELETE', key: 'results' });
     expect((await make('results')).status).to.equal(202);

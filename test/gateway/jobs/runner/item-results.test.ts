@@ -39,7 +39,7 @@ describe('jobs/runner/item-results', () => {
       store: {
         async held() {
           reads += 1;
-          return { inputs: 0, results: held };
+          return { inputs: 0, results: held, aResult: 0 };
         },
       },
       patience,

@@ -84,7 +84,7 @@ export function createMemoryJobs(): MemoryJobs {
           return [{ ...item, attempt }];
         });
       },
-      held: async () => ({ inputs: 0, results: world.resultBytes }),
+      held: async () => ({ inputs: 0, results: world.resultBytes, aResult: 0 }),
       async open(refs) {
         requireThere();
         return refs.filter(({ job, index }) => !isEnded(job, index));

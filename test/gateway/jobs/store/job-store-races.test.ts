@@ -115,7 +115,7 @@ describe('jobs/store of several processes', () =>
         await Promise.all(made.slice(1).map(({ id }) => store.remove(id)));
         return store.create(newJob({ tenant_id, bytes: 1 }), inputs(1), { inputs: 1e9, results: 1e9 });
       });
-      expect(await store.held(tenant_id)).to.deep.equal({ inputs: stores.length, results: 6 });
+      expect(await store.held(tenant_id)).to.include({ inputs: stores.length, results: 6 });
     });
 
     it('hands items of several jobs to the queue and ends them, in whichever order', async () => {

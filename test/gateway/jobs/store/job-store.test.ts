@@ -31,10 +31,10 @@ describe('jobs/store', () =>
         const tenant_id = 'ten_holds';
         const [one, two] = [newJob({ tenant_id, bytes: 3_000_000_000 }), newJob({ tenant_id, bytes: 7 })];
         for (const job of [one, two]) await store.create(job, inputs(1));
-        expect(await store.held(tenant_id)).to.deep.equal({ inputs: 3_000_000_007, results: 0 });
+        expect(await store.held(tenant_id)).to.include({ inputs: 3_000_000_007, results: 0 });
         await store.cancel(tenant_id, one.id);
-        expect(await store.held(tenant_id)).to.deep.equal({ inputs: 7, results: 0 });
-        expect(await store.held('ten_none')).to.deep.equal({ inputs: 0, results: 0 });
+        expect(await store.held(tenant_id)).to.include({ inputs: 7, results: 0 });
+        expect(await store.held('ten_none')).to.include({ inputs: 0, results: 0 });
       });
 
       it('counts a job’s files until it is said that they are removed', async () => {
