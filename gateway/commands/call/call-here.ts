@@ -9,6 +9,7 @@ import { PluginError } from '../../helpers/plugin-error.js';
 import type { LocalHelpers } from '../../local/local-helpers.js';
 import { openLocalHelpers } from '../../local/open-local.js';
 import { endSoon } from '../end-soon.js';
+import { openStderrLog } from '../open-log.js';
 import { problemLines } from '../reload-lines.js';
 import { reserveStdout } from '../reserve-stdout.js';
 import { runCall } from './call.js';
@@ -77,5 +78,5 @@ async function logOnStderr(level: string): Promise<Logger> {
     const { readableLog } = await import('../readable-log.js');
     return pino({ level }, readableLog(process.stderr));
   }
-  return pino({ level }, pino.destination({ dest: 2, sync: true }));
+  return openStderrLog(level);
 }
