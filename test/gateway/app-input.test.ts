@@ -217,6 +217,17 @@ describe('input of the API', () => {
     expect(status).to.equal(400);
   });
 
+  it('of another boundary than its Content-Type names is told that no part was found', async () => {
+    const headers = { 'content-type': 'multipart/form-data; boundary=other' };
+    const form = new FormData();
+    form.set('file', new Blob(['x'.repeat(2500)]), 'x.png');
+    const body = await new Response(form).arrayBuffer();
+    const answer = await api.call('/team/size', { method: 'POST', body, headers });
+    expect(answer.status).to.equal(400);
+    expect(problems(answer)).to.have.length(1);
+    expect(problems(answer)[0]).to.match(/^body .*no part was found/);
+  });
+
   it('may hold one file, called file, where the helper wants one', async () => {
     const upload = (...names: string[]) => {
       const form = new FormData();

@@ -3,6 +3,7 @@ import { fixture } from '../fixtures.js';
 import { until } from '../until.js';
 import { createGate } from './gate.js';
 import { type Answer, startTestGateway, type TestGateway } from './harness.js';
+import { open } from './raw-client.js';
 
 describe('limits of the API', () => {
   let api: TestGateway | undefined;
@@ -99,6 +100,24 @@ describe('limits of the API', () => {
       }),
     );
     expect([...new Set(answers.map(({ status }) => status))]).to.deep.equal([422]);
+  });
+
+  it('take a small body byte by byte, and no large one', async () => {
+    const { url, key } = await start({});
+    async function send(length: number): Promise<string> {
+      const socket = open(url);
+      const head = `POST /text/remove-stopwords?ak=${key} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+      const body = JSON.stringify({ text: 'a'.repeat(length) });
+      socket.write(`${head}${[...body].map((byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`);
+      socket.on('error', () => undefined);
+      let answer = '';
+      for await (const data of socket) answer += data;
+      return answer;
+    }
+    expect(await send(60_000)).to.match(/^HTTP\/1.1 200 /);
+    expect(await send(200_000))
+      .to.match(/^HTTP\/1.1 400 /)
+      .and.include('must come in larger chunks');
   });
 
   it('say nothing where there is none', async () => {

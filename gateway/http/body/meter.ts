@@ -9,8 +9,8 @@ export interface Watch {
   ending: Ending;
 }
 
-/** A body may come in small pieces for a while, and small ones among large ones: each costs as much as a large one. */
-const freePieces = 4096;
+/** A small body may come as its client makes it, byte by byte; of a larger one each small piece costs as much as a large one. */
+const freeBytes = 64 * 1024;
 const leastPiece = 32;
 
 /**
@@ -39,7 +39,7 @@ export function meter<T>(
     const count = (piece: Uint8Array) => {
       pieces += 1;
       bytes += piece.length;
-      if (pieces > freePieces && bytes < pieces * leastPiece) end(tooFine());
+      if (bytes > freeBytes && bytes < pieces * leastPiece) end(tooFine());
       else onBytes(piece.length);
     };
     reading.then(resolve, reject).finally(stop);

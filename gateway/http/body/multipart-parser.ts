@@ -18,6 +18,8 @@ export interface MultipartParser {
 }
 
 const maxHeaderBytes = 8 * 1024;
+/** What may stand before the first boundary; a body whose boundary is another one has nothing else. */
+const maxPreambleBytes = 64 * 1024;
 const headerEnd = Buffer.from('\r\n\r\n');
 const lineEnd = Buffer.from('\r\n');
 const nothing = Buffer.alloc(0);
@@ -33,6 +35,7 @@ export function createMultipartParser(boundary: string, listener: PartListener):
   // What follows a boundary: padding and a line end, header lines, an empty line; or two dashes, which end the body.
   const header = Buffer.allocUnsafe(maxHeaderBytes + headerEnd.length);
   let headerLength = 0;
+  let preambleLength = 0;
   let state: 'preamble' | 'header' | 'content' | 'epilogue' = 'preamble';
   // The first boundary begins the body, without a line end before it.
   let held = lineEnd;
@@ -41,7 +44,7 @@ export function createMultipartParser(boundary: string, listener: PartListener):
   function readContent(data: Buffer, at: number): number {
     const found = data.indexOf(delimiter, at);
     const end = found < 0 ? startOfDelimiter(data, at) : found;
-    if (state === 'preamble') listener.onFraming(end - at);
+    if (state === 'preamble') skipPreamble(end - at);
     else if (end > at) listener.onContent(data.subarray(at, end));
     if (found < 0) {
       // A copy: the chunk's memory is not this parser's to keep.
@@ -51,9 +54,14 @@ export function createMultipartParser(boundary: string, listener: PartListener):
     return startPart(found);
   }
 
+  function skipPreamble(bytes: number): void {
+    preambleLength += bytes;
+    if (preambleLength > maxPreambleBytes) throw noPart();
+  }
+
   /** Goes past the delimiter that begins at `found`; the line end before the first is not of the body. */
   function startPart(found: number): number {
-    listener.onFraming(delimiter.length - (state === 'preamble' ? lineEnd.length : 0));
+    listener.onFraming(delimiter.length + (state === 'preamble' ? preambleLength - lineEnd.length : 0));
     state = 'header';
     headerLength = 0;
     return found + delimiter.length;
@@ -114,7 +122,14 @@ export function createMultipartParser(boundary: string, listener: PartListener):
       if (at < data.length) listener.onFraming(data.length - at);
     },
     end() {
+      if (state === 'preamble') throw noPart();
       if (state !== 'epilogue') throw malformedMultipart('it breaks off before its closing boundary');
     },
   };
+}
+
+function noPart() {
+  return malformedMultipart(
+    'no part was found in it: a part begins with a line of two dashes and the boundary that the Content-Type names',
+  );
 }
