@@ -6,7 +6,7 @@ import { createFontSet } from '../../pool/image/text/fonts.js';
 import { readThrown } from '../../pool/thrown.js';
 import { createVocabulary } from '../../schemas/vocabulary/vocabulary.js';
 import type { Environment } from './helper-config.js';
-import { loadRegistry } from './load-registry.js';
+import { type LoadRegistryOptions, loadRegistry } from './load-registry.js';
 import { withVersions } from './plugin-versions.js';
 import type { Registry } from './registry.js';
 
@@ -20,6 +20,8 @@ export interface LoadHelpersOptions {
   logger: Pick<Logger, 'error' | 'warn'>;
   /** Where what plugins cannot do without is to be set; without it, that is asked of each helper when it is called. */
   env?: Environment;
+  /** Called with each faulty file, which is left out then; without it they stop the start. */
+  onProblem?: LoadRegistryOptions['onProblem'];
 }
 
 /** Loads every helper for a gateway that serves them. Throws a `PluginError`, or for a font that cannot be read. */
@@ -29,11 +31,13 @@ export async function loadHelpers({
   engine,
   logger,
   env,
+  onProblem,
 }: LoadHelpersOptions): Promise<Registry> {
   const makeVocabulary = await vocabularyMaker(fonts, engine);
   const load = () =>
     loadRegistry(folders, makeVocabulary(), {
       env,
+      onProblem,
       onSkipped: ({ file, reason }) => logger.warn({ file, reason }, 'plugin file skipped'),
       onLate: (service, error) =>
         logger.error({ err: readThrown(error), service }, 'plugin failed after it was loaded'),

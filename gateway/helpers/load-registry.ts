@@ -20,6 +20,8 @@ export interface LoadRegistryOptions {
   lookMs?: number | undefined;
   /** Called with each file that is left out without stopping the start. */
   onSkipped?: ((skipped: PluginProblem) => void) | undefined;
+  /** Called with each faulty file, which is left out then; without it they stop the start. */
+  onProblem?: ((problem: PluginProblem) => void) | undefined;
 }
 
 /**
@@ -31,7 +33,7 @@ export interface LoadRegistryOptions {
 export async function loadRegistry(
   folders: string[],
   ajv: Ajv,
-  { onLate, env, lookMs, onSkipped }: LoadRegistryOptions = {},
+  { onLate, env, lookMs, onSkipped, onProblem }: LoadRegistryOptions = {},
 ): Promise<Registry> {
   const url = helperUrl(folders);
   if (url) hookPlugins(url);
@@ -59,7 +61,8 @@ export async function loadRegistry(
       problems.push({ file: plugin.file, reason: (error as Error).message });
     }
   }
-  if (problems.length > 0) throw new PluginError(problems);
+  if (problems.length > 0 && !onProblem) throw new PluginError(problems);
+  if (onProblem) problems.forEach(onProblem);
   return registry;
 }
 

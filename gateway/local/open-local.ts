@@ -7,7 +7,7 @@ import { lazyPool } from './lazy-pool.js';
 import { createLocalHelpers, type LocalHelpers } from './local-helpers.js';
 import { openWork, type WorkOptions } from './work.js';
 
-export interface LocalOptions extends Pick<WorkOptions, 'guardSource'> {
+export interface LocalOptions extends Pick<WorkOptions, 'guardSource' | 'onProblem'> {
   /** Has whatever a plugin does done by worker threads, where its deadline can end it. They take longer to start than most calls. */
   allInWorkers?: boolean;
 }
@@ -20,12 +20,12 @@ export async function openLocalHelpers(
   config: Config,
   logger: Logger,
   env: Environment = process.env,
-  { guardSource, allInWorkers = false }: LocalOptions = {},
+  { guardSource, onProblem, allInWorkers = false }: LocalOptions = {},
 ): Promise<LocalHelpers> {
   return openTogether(async (closers) => {
     // Nobody is to find here what an earlier call has brought: who tests a helper has it work each time.
     const local = { ...config, cacheBytes: 0 };
-    const work = openWork({ config: local, logger, closers, env, guardSource, onDemand: true });
+    const work = openWork({ config: local, logger, closers, env, guardSource, onProblem, onDemand: true });
     return createLocalHelpers({
       ...work,
       registry: allInWorkers ? inWorkers(await work.loading) : await work.loading,

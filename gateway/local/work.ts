@@ -9,7 +9,7 @@ import type { Config } from '../config.js';
 import type { Environment } from '../helpers/helper-config.js';
 import { createHelperLog } from '../helpers/helper-log.js';
 import { createHelperPool } from '../helpers/helper-pool.js';
-import { loadHelpers } from '../helpers/load-helpers.js';
+import { type LoadHelpersOptions, loadHelpers } from '../helpers/load-helpers.js';
 import { createMainHelpers } from '../helpers/main-helpers.js';
 import { builtinPlugins } from '../helpers/package-paths.js';
 import type { Registry } from '../helpers/registry.js';
@@ -44,6 +44,8 @@ export interface WorkOptions {
   env: Environment;
   /** Asks of a helper what it needs, and loads it, when it is first called; by default at the start. */
   onDemand?: boolean;
+  /** Called with each plugin's file that cannot be loaded, which is left out then; without it the start ends. */
+  onProblem?: LoadHelpersOptions['onProblem'];
   /** Stands before the network; whatever is public is fetched by default. */
   guardSource?: ((source: Source) => Source) | undefined;
   /** Why no task of this tenant may start; any may by default. */
@@ -52,7 +54,7 @@ export interface WorkOptions {
 
 /** Makes it by the configuration: the helpers of its folders begin to load, and what is opened is left to `closers`. */
 export function openWork(options: WorkOptions): Work {
-  const { config, logger, closers, env, onDemand = false, stopOf = () => undefined } = options;
+  const { config, logger, closers, env, onDemand = false, onProblem, stopOf = () => undefined } = options;
   const cache = createCache(config.cacheBytes);
   const folders = [builtinPlugins, ...config.pluginDirs];
   const imageLimits = { maxPixels: config.maxPixels, maxFrames: config.maxFrames };
@@ -83,7 +85,8 @@ export function openWork(options: WorkOptions): Work {
   const files = createSourceFiles({ source, arrivals, count: shelf.count });
   // Threads that start when they are needed may not have by then, and be needed for nothing else.
   const engine = () => pool.first.threads.engine() ?? (onDemand ? engineToBe(config.imageEngine) : undefined);
-  const loading = loadHelpers({ folders, fonts: config.fonts, engine, logger, ...(onDemand ? {} : { env }) });
+  const { fonts } = config;
+  const loading = loadHelpers({ folders, fonts, engine, logger, onProblem, ...(onDemand ? {} : { env }) });
   const onSlowSetup = createSlowSetupNotice(logger);
   const pool = closers.own(
     createHelperPool({

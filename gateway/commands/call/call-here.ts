@@ -5,7 +5,6 @@ import { type Logger, pino } from 'pino';
 import { type Config, loadConfig } from '../../config.js';
 import { discoverPlugins } from '../../helpers/discover.js';
 import { builtinPlugins, usualFolder } from '../../helpers/package-paths.js';
-import { PluginError } from '../../helpers/plugin-error.js';
 import type { LocalHelpers } from '../../local/local-helpers.js';
 import { openLocalHelpers } from '../../local/open-local.js';
 import { endSoon } from '../end-soon.js';
@@ -48,7 +47,8 @@ export async function callHere(words: string[]): Promise<void> {
 
 /**
  * Opens the helpers of the configuration's folders. Where none are named, `./helpers` is looked into, as by `dev`, but only for what does
- * not come with the gateway: in any other project a folder of that name holds no plugins, and its modules need not run.
+ * not come with the gateway: in any other project a folder of that name holds no plugins, and its modules need not run. What cannot
+ * be loaded is named and left out.
  */
 async function openHelpers(config: Config, words: readonly string[], logger: Logger): Promise<LocalHelpers> {
   const folder = resolve(usualFolder);
@@ -57,13 +57,9 @@ async function openHelpers(config: Config, words: readonly string[], logger: Log
   const shipped = new Set((await discoverPlugins(builtinPlugins)).plugins.map(({ id }) => id));
   if (shipped.has(words[serviceAt(words, (word) => shipped.has(word))] ?? ''))
     return openLocalHelpers(config, logger);
-  try {
-    return await openLocalHelpers({ ...config, pluginDirs: [folder] }, logger);
-  } catch (error) {
-    if (!(error instanceof PluginError)) throw error;
-    for (const each of problemLines(error.problems)) process.stderr.write(`${each}\n`);
-    return openLocalHelpers(config, logger);
-  }
+  return openLocalHelpers({ ...config, pluginDirs: [folder] }, logger, process.env, {
+    onProblem: (problem) => process.stderr.write(`${problemLines([problem])}\n`),
+  });
 }
 
 /** Resolves when all that was written has been read, or its reader has gone. */
