@@ -117,6 +117,18 @@ describe('the chart', () => {
     expect(containers(objects).map(({ args }) => args)).to.deep.equal([['serve'], ['work']]);
   });
 
+  it('takes an image by its digest where one is given', () => {
+    const digest = `sha256:${'0a'.repeat(32)}`;
+    const images = (values: object) =>
+      containers(kinds(render(values), 'Deployment')).map(({ image }) => image);
+    expect(images({ image: { tag: '3' } })).to.deep.equal(['helper-gateway:3', 'helper-gateway:3']);
+    expect(images({ image: { tag: '3', digest } })).to.deep.equal([
+      `helper-gateway@${digest}`,
+      `helper-gateway@${digest}`,
+    ]);
+    expect(lint({ image: { digest: 'sha256:1' } }).status).not.to.equal(0);
+  });
+
   it('gives a stop longer than it may take, whatever the times', () => {
     for (const [drain, task, source] of [
       [0, 1, 1],

@@ -26,6 +26,7 @@ export interface KubeObject {
 
 export interface Container {
   name: string;
+  image: string;
   args: string[];
   env: { name: string; value?: string; valueFrom?: object }[];
   resources: object;

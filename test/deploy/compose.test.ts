@@ -1,8 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { variables } from '../../schemas/config.js';
+import { startChild } from '../gateway/child.js';
 import { skipWithout } from '../needs.js';
 import { readText, root } from '../readme.js';
 
@@ -11,7 +14,9 @@ const file = join(root, '.build', 'compose.yaml');
 const secrets = ['POSTGRES_PASSWORD', 'REDIS_PASSWORD', 'HELPER_SIGNING_SECRET', 'HELPER_OPERATOR_TOKEN'];
 
 interface Service {
-  command: string[];
+  image: string;
+  user?: string;
+  command?: string[];
   environment: Record<string, string>;
   healthcheck?: object;
   depends_on?: Record<string, { condition: string }>;
@@ -53,12 +58,52 @@ describe('the compose file', () => {
     expect(readFileSync(file, 'utf8')).not.to.match(/password: *\w/i);
   });
 
-  it('runs gateway and worker read-only, without a privilege, with time enough to stop', () => {
+  it('runs everything read-only and without a privilege, and what comes from elsewhere by its digest', () => {
+    for (const [name, service] of Object.entries(services)) {
+      expect(service, name).to.include({ read_only: true });
+      expect(service.cap_drop, name).to.deep.equal(['ALL']);
+      expect(service.security_opt, name).to.deep.equal(['no-new-privileges:true']);
+      if (service.image === 'helper-gateway:local') continue;
+      // As root these images begin with what takes capabilities.
+      expect(service.user, name).to.be.oneOf(['postgres', 'redis']);
+      expect(service.image, name).to.match(/^\w+:\d+\.[\d.]+@sha256:[0-9a-f]{64}$/);
+    }
+  });
+
+  it('has no secret in the arguments of a process', () => {
+    for (const [name, { command = [], healthcheck = {} }] of Object.entries(services)) {
+      const run = JSON.stringify([command, healthcheck]);
+      for (const secret of Object.values(env)) expect(run, name).not.to.include(secret);
+    }
+  });
+
+  it('starts Redis with the password all the same, and as the process that gets the signals', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'redis-'));
+    const socket = join(folder, 'socket');
+    const [shell = '', flag = '', script = ''] = services.redis?.command ?? [];
+    // Compose writes a $ that is to stay one as two.
+    const own = script.replaceAll('$$', '$').replace(' - ', ` - --port 0 --unixsocket ${socket} `);
+    const REDISCLI_AUTH = env.REDIS_PASSWORD as string;
+    const options = { cwd: folder, env: { PATH: process.env.PATH, REDISCLI_AUTH } };
+    const redis = startChild(shell, [flag, own], options);
+    const ask = (auth: string, ...command: string[]) =>
+      spawnSync('redis-cli', ['-s', socket, '-e', ...command], {
+        env: { ...options.env, REDISCLI_AUTH: auth },
+        encoding: 'utf8',
+      });
+    await redis.until(() => /ready to accept connections/i.test(redis.stdout()));
+    expect(ask('', 'ping').stderr).to.include('NOAUTH');
+    for (const [name, value] of Object.entries({ appendonly: 'yes', 'maxmemory-policy': 'noeviction' }))
+      expect(ask(REDISCLI_AUTH, 'config', 'get', name).stdout).to.include(value);
+    redis.process.kill('SIGTERM');
+    expect(await redis.ended).to.equal(0);
+    expect(redis.stdout()).to.include('ready to exit');
+    await rm(folder, { recursive: true });
+  });
+
+  it('runs gateway and worker with time enough to stop', () => {
     for (const name of ['gateway', 'worker']) {
       const service = services[name] as Service;
-      expect(service).to.include({ read_only: true });
-      expect(service.cap_drop).to.deep.equal(['ALL']);
-      expect(service.security_opt).to.deep.equal(['no-new-privileges:true']);
       expect(Number.parseInt(service.stop_grace_period ?? '', 10)).to.be.at.least(22);
       for (const needed of ['postgres', 'redis']) {
         expect(service.depends_on?.[needed]?.condition).to.equal('service_healthy');
