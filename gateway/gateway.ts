@@ -100,6 +100,7 @@ async function compose(
   closers.add(shareChanges(store, keys, member));
 
   const lifecycle = createLifecycle();
+  let isStarting = true;
   // Known once the site listens, which it does after the API.
   let siteUrl = member?.siteUrl;
   const keySite = (host: string) => config.connectUrl ?? (isLoopbackHost(host) ? siteUrl : undefined);
@@ -121,7 +122,7 @@ async function compose(
     reuse,
     corsOrigins: config.corsOrigins,
     knownAs: config,
-    readiness: createReadiness({ phase: lifecycle.phase, engine, keys, pool }),
+    readiness: createReadiness({ phase: lifecycle.phase, isStarting: () => isStarting, engine, keys, pool }),
     phase: lifecycle.phase,
   });
   const server = createHttpServer(lifecycle, app.callback());
@@ -154,6 +155,7 @@ async function compose(
   logger.debug({ url, ms: Math.round(performance.now() - started) }, 'listening');
   void loadForFirstCalls({ pool, logger });
   jobs.start(metrics);
+  isStarting = false;
 
   return {
     url,

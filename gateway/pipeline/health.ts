@@ -24,15 +24,24 @@ export interface Readiness {
 /** What readiness is read off. */
 export interface ReadinessParts {
   phase: () => Phase;
+  /** Whether a part of the gateway does not serve yet; none by default. */
+  isStarting?: () => boolean;
   engine: WorkerReport;
   keys: Pick<KeyVerifier, 'available'>;
   pool: Pick<Pool, 'stats' | 'missing' | 'slowed'>;
 }
 
 /** How ready the gateway is at the moment; undefined once it is to end. */
-export function createReadiness({ phase, engine, keys, pool }: ReadinessParts): () => Readiness | undefined {
+export function createReadiness({
+  phase,
+  isStarting,
+  engine,
+  keys,
+  pool,
+}: ReadinessParts): () => Readiness | undefined {
   return function readiness() {
     if (phase() !== 'open') return undefined;
+    if (isStarting?.()) throw new GatewayError('busy', { message: 'The gateway is starting.' });
     return {
       engine: engine.engine,
       // Anybody may ask: the loader's own words, which name folders of this host, are for the log.
@@ -55,7 +64,7 @@ export function alive(): CallMiddleware {
 }
 
 /**
- * `GET /readyz`: the gateway may take traffic; 503 `busy` while no thread is ready, `shutting_down` once it is to end. A client for which
+ * `GET /readyz`: the gateway may take traffic, on both ports; 503 `busy` while it starts or no thread is ready, `shutting_down` once it is to end. A client for which
  * `mayKnow` is false gets numbers in place of the helpers' names.
  */
 export function ready(

@@ -48,13 +48,19 @@ export interface StartedSite {
   firstOperator: Credentials | undefined;
 }
 
+type Handle = (request: IncomingMessage, response: ServerResponse) => unknown;
+
 /** Starts the key-management site on its own port. It shares the stores with the API, and nothing else. */
 export async function startSite(start: SiteStart): Promise<StartedSite> {
   const { config, database, store, signing, registry, usage, metrics, logger } = start;
-  let handle: ((request: IncomingMessage, response: ServerResponse) => unknown) | undefined;
+  let open: (handle: Handle) => void = () => undefined;
+  // The address has to be known before the application is made of it: what is asked meanwhile waits.
+  const opened = new Promise<Handle>((resolve) => {
+    open = resolve;
+  });
   const server: Server = createHttpServer(
     start.lifecycle,
-    (request, response) => handle?.(request, response),
+    async (request, response) => (await opened)(request, response),
     // Forms are small, and read as they come.
     { requestTimeout: 60_000 },
   );
@@ -88,7 +94,7 @@ export async function startSite(start: SiteStart): Promise<StartedSite> {
     oidc: oidcOf(config),
     proxies: config.connectProxies,
   });
-  handle = app.callback();
+  open(app.callback());
   return { url, firstOperator: await createFirstOperator(siteDatabase) };
 }
 

@@ -6,6 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { fixture } from '../fixtures.js';
 import { runCommand, startGatewayProcess } from './gateway-process.js';
+import { freePorts } from './haproxy.js';
+import { startTestGateway } from './harness.js';
 
 describe('what a process loads', () => {
   let folder: string;
@@ -75,5 +77,42 @@ describe('what a process loads', () => {
     for (const part of ['/node_modules/ajv/', '/node_modules/fontkitten/', '/text/overlay.js']) {
       expect(firstOf(worker(), part), part).to.be.greaterThan(plugins);
     }
+  });
+});
+
+describe('a start', () => {
+  /** The first answer that comes, as soon as anything listens. */
+  async function firstAnswer(url: string): Promise<Response> {
+    for (;;) {
+      try {
+        return await fetch(url);
+      } catch {
+        await sleep(1);
+      }
+    }
+  }
+
+  it('answers what is asked of the key site before the site is made, and is ready only when both ports serve', async () => {
+    const [port = 0, connectPort = 0] = await freePorts(2);
+    const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined))?.status;
+    const siteAnswer = firstAnswer(`http://127.0.0.1:${connectPort}/sign-in`);
+    let beforeSite: number | undefined;
+    let hasStarted = false;
+    const starting = startTestGateway({ PORT: String(port), CONNECT_PORT: String(connectPort) }).then(
+      (api) => {
+        hasStarted = true;
+        return api;
+      },
+    );
+    while (beforeSite === undefined) {
+      await sleep(1);
+      beforeSite = await ready();
+    }
+    expect(hasStarted).to.equal(false);
+    expect(beforeSite).to.equal(503);
+    expect((await siteAnswer).status).to.equal(200);
+    const api = await starting;
+    expect(await ready()).to.equal(200);
+    await api.close();
   });
 });
