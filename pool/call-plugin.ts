@@ -5,6 +5,7 @@ import { HandlerContext } from './context/handler-context.js';
 import { guard } from './fault-guard.js';
 import type { Image, ImageEngine, ImageLimits } from './image/engine.js';
 import { freshBytes } from './image/operation.js';
+import { restoreObjectPrototype } from './object-prototype.js';
 import type { LoadedPlugin } from './plugin-module.js';
 import type { CallTask, FileBytes } from './task.js';
 
@@ -47,7 +48,11 @@ export async function callPlugin(
     const called = plugin[does];
     return typeof called === 'function' ? called.call(plugin, input, context) : undefined;
   };
-  const result = await (shipped ? handle() : guard({ name: service, hide: parts.redactor?.text }, handle));
+  const guarded = () =>
+    guard({ name: service, hide: parts.redactor?.text }, handle).finally(() =>
+      restoreObjectPrototype(service),
+    );
+  const result = await (shipped ? handle() : guarded());
   const answer = toBytes(makeAnswer(result, maxJsonBytes, maxBodyBytes));
   return { ...answer, bytes: ownBytes(answer, shipped) };
 }

@@ -1,9 +1,49 @@
 import { Session } from 'node:inspector';
 import type { Worker } from 'node:worker_threads';
 
+/** Bytes of the SharedArrayBuffers that a thread has made and still holds: V8 counts them for no thread. */
+export type SharedBytes = Float64Array;
+
+export function createSharedBytes(): SharedBytes {
+  return new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
+}
+
+/** Has this thread count each SharedArrayBuffer that is made from now on, until it is collected. */
+export function countSharedBuffers(total: SharedBytes): void {
+  const add = (bytes: number) => {
+    total[0] = (total[0] ?? 0) + bytes;
+  };
+  const sizes = new WeakMap<object, { bytes: number }>();
+  const collected = new FinalizationRegistry<{ bytes: number }>(({ bytes }) => add(-bytes));
+  const own = SharedArrayBuffer;
+  const counting: typeof SharedArrayBuffer = new Proxy(own, {
+    construct(target, given, newTarget) {
+      const made = Reflect.construct(target, given, newTarget === counting ? target : newTarget);
+      const size = { bytes: made.byteLength };
+      sizes.set(made, size);
+      collected.register(made, size);
+      add(size.bytes);
+      return made;
+    },
+  });
+  const { prototype } = own as { prototype: SharedArrayBuffer & { grow?: (length: number) => void } };
+  const { grow } = prototype;
+  if (grow) {
+    prototype.grow = function growAndCount(length) {
+      grow.call(this, length);
+      const size = sizes.get(this);
+      if (!size) return;
+      add(this.byteLength - size.bytes);
+      size.bytes = this.byteLength;
+    };
+  }
+  prototype.constructor = counting;
+  globalThis.SharedArrayBuffer = counting;
+}
+
 /**
  * Tells the bytes that a thread holds outside its JavaScript heap: Buffers, other ArrayBuffers, WebAssembly's memory; not
- * what a native library or a SharedArrayBuffer takes. The thread may be in the middle of an endless loop: V8 interrupts it
+ * what a native library takes, nor SharedArrayBuffers, which the thread counts itself. The thread may be in the middle of an endless loop: V8 interrupts it
  * to ask. Inside a native call it answers when that returns. Never settles for a thread that has ended.
  */
 export type MemoryProbe = (worker: Worker) => Promise<number>;

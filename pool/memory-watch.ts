@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads';
-import { createMemoryProbe } from './external-memory.js';
+import { createMemoryProbe, type SharedBytes } from './external-memory.js';
 import type { ImageLimits } from './image/engine.js';
 import type { WorkerReport } from './task.js';
 
@@ -23,13 +23,21 @@ export interface MemoryWatch {
   stop(): void;
 }
 
+export interface MemoryWatchOptions {
+  bound: number;
+  busy: () => boolean;
+  onOver: () => void;
+  /** What the thread counts itself. */
+  shared: SharedBytes;
+}
+
 /**
  * Watches a thread for memory that no limit of V8's holds. It looks every 50 ms, which a thread can outrun by what it
  * fills in that time, about a hundred megabytes; it looks once more after a task, for what tasks leave behind.
  */
 export function watchMemory(
   worker: Worker,
-  { bound, busy, onOver }: { bound: number; busy: () => boolean; onOver: () => void },
+  { bound, busy, onOver, shared }: MemoryWatchOptions,
 ): MemoryWatch {
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
@@ -39,7 +47,7 @@ export function watchMemory(
   }
 
   async function look(): Promise<void> {
-    const bytes = await probe(worker);
+    const bytes = (await probe(worker)) + (shared[0] ?? 0);
     timer = undefined;
     if (stopped) return;
     if (bytes > bound) onOver();

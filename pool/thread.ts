@@ -3,6 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { Piscina } from 'piscina';
 import type { TaskCall } from './context/task-host.js';
 import { createThreadLink } from './context/thread-link.js';
+import { createSharedBytes } from './external-memory.js';
 import { LoadError } from './load-error.js';
 import { type MemoryWatch, memoryBound, watchMemory } from './memory-watch.js';
 import { ownBuffers } from './own-buffers.js';
@@ -56,9 +57,10 @@ const noLimits: Pick<CallTask, 'timeoutMs'> = {};
  */
 export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }: ThreadOptions): Thread {
   const { plugins = [], hooks = {}, ...workerData } = settings;
+  const shared = createSharedBytes();
   const piscina = new Piscina({
     filename: new URL('./worker.js', import.meta.url).href,
-    workerData,
+    workerData: { ...workerData, shared },
     // The first task starts the thread; of a minimum Piscina would start the next one itself.
     minThreads: 0,
     maxThreads: 1,
@@ -142,6 +144,7 @@ export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }:
       bound: memoryBound(report.engine, settings.limits),
       busy: () => running !== undefined,
       onOver: endForMemory,
+      shared,
     });
     return report;
   }

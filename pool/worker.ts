@@ -11,6 +11,8 @@ import { type CallOptions, callPlugin } from './call-plugin.js';
 import { refusalIn } from './context/fetch-error.js';
 import { createRedactor } from './context/secrets.js';
 import { createWorkerLink, type WorkerLink } from './context/worker-link.js';
+import { countSharedBuffers, type SharedBytes } from './external-memory.js';
+import { sealObjectPrototype } from './object-prototype.js';
 import { once } from './once.js';
 import { hookPlugins } from './plugin-hooks.js';
 import { importPlugin, type LoadedPlugin, type Plugin, type PluginModule } from './plugin-module.js';
@@ -28,7 +30,9 @@ import type {
 } from './task.js';
 import { describeThrown, readThrown } from './thrown.js';
 
-const settings = workerData as WorkerSettings;
+const settings = workerData as WorkerSettings & { shared: SharedBytes };
+countSharedBuffers(settings.shared);
+sealObjectPrototype();
 if (settings.helperUrl) hookPlugins(settings.helperUrl);
 
 const fontSet = once(async () => (await import('./image/text/fonts.js')).createFontSet(settings.fonts));

@@ -28,8 +28,10 @@ export async function runUntilTold<Running extends Pick<Gateway, 'drain' | 'clos
   // Only here and below: help, and each other command, is there before these are loaded.
   const { loadConfig } = await import('../config.js');
   const { openJsonLog, openLog } = await import('./open-log.js');
+  const { sealObjectPrototype } = await import('../../pool/object-prototype.js');
   const { joinProcesses } = await import('../processes/member.js');
   const member = joinProcesses();
+  sealObjectPrototype();
   const given = loadConfig(process.env);
   const config = member?.settle(given) ?? given;
   const { logLevel, processes } = config;

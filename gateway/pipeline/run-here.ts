@@ -5,6 +5,7 @@ import type { CallScope } from '../../pool/context/call-scope.js';
 import { refusalIn } from '../../pool/context/fetch-error.js';
 import { guard } from '../../pool/fault-guard.js';
 import { nameOf } from '../../pool/json-data.js';
+import { restoreObjectPrototype } from '../../pool/object-prototype.js';
 import { isInspected } from '../../pool/task-deadline.js';
 import { readThrown } from '../../pool/thrown.js';
 import { after, type Now, onSettled } from '../after.js';
@@ -115,7 +116,10 @@ function guarded<T>(
       async () => work(),
     )
       .catch(fail)
-      .finally(() => scope.end());
+      .finally(() => {
+        restoreObjectPrototype(service);
+        scope.end();
+      });
   }
   try {
     const value = work();

@@ -80,6 +80,17 @@ describe('helpers in the pool', function () {
     }
   });
 
+  it('leave nothing in the prototype of all objects for the calls of others', async () => {
+    const polluted = async (json: string) =>
+      (await api.call('/pollute', { body: { json: json.replace('proto', '"__proto__"') } })).json;
+    expect((await polluted('{proto:{"admin":true}}')).error.code).to.equal('internal');
+    await polluted('{proto:{"toString":"x"}}');
+    // On each of the two threads.
+    for (const { data } of await Promise.all(['{}', '{}', '{}', '{}'].map(polluted))) {
+      expect(data).to.deep.equal({ admin: null, sound: true });
+    }
+  });
+
   it('may rehearse asynchronously, and fail at it without harm', async () => {
     expect((await api.call('/rehearse?dryrun=1')).json.data).to.deep.equal({ rehearsed: true });
     const { status, json } = await api.call('/rehearse?dryrun=1&fail=1');

@@ -26,7 +26,7 @@ describe('memory outside the heap', function () {
     return turn.run(callTask(plugin, input)).finally(turn.leave);
   };
 
-  for (const how of ['sync', 'async']) {
+  for (const how of ['sync', 'async', 'shared']) {
     it(`ends the thread that fills it, and its call alone: ${how}`, async () => {
       const error = await run('buffers', { how }).catch((thrown) => thrown);
       expect(error).to.include({ code: 'internal' });
