@@ -134,7 +134,8 @@ function createRouter(
       .through(validate(helper))
       .through(fetchSource(helper, parts.files, parts.imageLimits))
       .to(reuse(helper, parts.reuse, traceLast(tracing, runHelper(helper, parts.inline))));
-    router.register(pathsOf(helper.id), ['GET', 'POST'], route(helper, answer), { name: helper.id });
+    const methods = helper.declaration.effects ? ['POST'] : ['GET', 'POST'];
+    router.register(pathsOf(helper.id), methods, route(helper, answer), { name: helper.id });
   }
   router.all(toolsPath, agents);
   for (const { path, method, handle } of jobs) router.register(path, [method], handle);

@@ -19,6 +19,8 @@ export const declarationSchema = {
     inline: { callable: true },
     timeoutMs: { type: 'integer', minimum: 1, maximum: 3_600_000 },
     cache: { type: 'boolean' },
+    effects: { type: 'boolean' },
+    idempotent: { type: 'boolean' },
     source: { type: 'string', enum: ['image'] },
     files: {
       type: 'object',
@@ -98,7 +100,13 @@ export function checkDeclaration(value: unknown): string[] {
     for (const { field, problem } of toProblems(validate.errors ?? []))
       reasons.push(reasonFor(value, field, problem));
   }
-  return [...reasons, ...placeReasons(value), ...configReasons(value), ...parameterReasons(value)];
+  return [
+    ...reasons,
+    ...placeReasons(value),
+    ...effectReasons(value),
+    ...configReasons(value),
+    ...parameterReasons(value),
+  ];
 }
 
 /** Where a handler may run: a picture is work for a worker, and a file has to come before it is asked. */
@@ -123,6 +131,21 @@ function placeReasons({ source, files, runs, inline, dryrun }: Record<string, un
     );
   }
   return reasons;
+}
+
+/** What a helper with effects cannot promise, and what only such a helper has to say. */
+function effectReasons({ effects, idempotent, cache, dryrun }: Record<string, unknown>): string[] {
+  if (effects !== true) {
+    return idempotent === undefined
+      ? []
+      : ['idempotent is for a helper where effects is true: every other may be called again'];
+  }
+  return [
+    ...(cache === true ? ['cache cannot be true where effects is true: each call is made'] : []),
+    ...(dryrun === 'run'
+      ? ['dryrun must be a function where effects is true: a dry run changes nothing']
+      : []),
+  ];
 }
 
 /** The gateway's own variables are not for plugins: among them are its database and its operator's token. */

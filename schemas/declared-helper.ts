@@ -64,6 +64,10 @@ export interface DeclaredHelper {
   timeoutMs?: number;
   /** Whether the picture that it makes of an input may be used again for the same input. */
   cache: boolean;
+  /** Whether a call changes something elsewhere. */
+  effects: boolean;
+  /** Whether the same call may be made again without changing more. */
+  repeatable: boolean;
   /** What a dry run answers: the name of the operation, what a real run does, or what the plugin's own function says. */
   dryrun: 'operation' | 'run' | 'own';
   /** Whether there is something to be made before the first call. */
@@ -88,6 +92,8 @@ export function describeDeclaration(value: unknown): DeclaredHelper {
     runs,
     timeoutMs,
     cache,
+    effects,
+    idempotent,
     dryrun,
   } = declaration;
   return {
@@ -100,7 +106,9 @@ export function describeDeclaration(value: unknown): DeclaredHelper {
     config: Object.entries(asSchema(config)).map(configOf),
     runs: runs === 'inline' ? 'inline' : 'pool',
     ...(typeof timeoutMs === 'number' ? { timeoutMs } : {}),
-    cache: cache !== false,
+    cache: cache !== false && effects !== true,
+    effects: effects === true,
+    repeatable: effects !== true || idempotent === true,
     dryrun: dryrun === undefined ? 'operation' : dryrun === 'run' ? 'run' : 'own',
     setup: declaration.setup !== undefined,
   };

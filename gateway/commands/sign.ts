@@ -1,7 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { importTimeoutMs } from '../../pool/plugin-module.js';
+import { asSchema } from '../../schemas/json-schema.js';
 import { inputError } from '../errors.js';
 import { helperAt } from '../helpers/paths-of.js';
-import { readUnsigned } from '../signing/sign-url.js';
+import { readUnsigned, takesNoSignature } from '../signing/sign-url.js';
 import { parseDuration } from './duration.js';
 import { type OpenKeys, withKeys } from './open.js';
 import { type JsonOption, jsonOption, type Terminal, usageErrors } from './output.js';
@@ -27,6 +29,7 @@ export function registerSign(program: Command, open: OpenKeys, terminal: Termina
       withKeys(open, terminal, { ...flags, signs: true }, async (admin, _actor, services) => {
         const { path, values } = readUnsigned(url);
         const service = await serviceAt(path, services);
+        await refuseEffects(service);
         const exp = signedEnd(flags, admin.inputs, Date.now());
         const signed = await admin.signUrl(flags.key, { url, service, exp });
         const { expires_at } = await admin.key(flags.key);
@@ -47,6 +50,24 @@ async function serviceAt(path: string, services: readonly string[]): Promise<str
   // Not before it is needed: what finds the nearest path is nothing that help should wait for.
   const { noHelperAt } = await import('../helpers/no-helper-at.js');
   throw inputError([{ field: 'url', problem: noHelperAt(path, services) }]);
+}
+
+/** A plugin is looked at in a thread that is thrown away; one that cannot be loaded is signed for: nothing serves it. */
+async function refuseEffects(service: string): Promise<void> {
+  const [{ loadConfig }, { findRoutes }, { inspectPlugins }, { helperUrl }] = await Promise.all([
+    import('../config.js'),
+    import('../helpers/find-plugins.js'),
+    import('../helpers/inspect-plugins.js'),
+    import('../helpers/package-paths.js'),
+  ]);
+  const folders = [...loadConfig(process.env).pluginDirs];
+  const { plugins } = await findRoutes(folders);
+  const plugin = plugins.find(({ id }) => id === service);
+  if (plugin === undefined) return;
+  const data = { helperUrl: helperUrl(folders), timeoutMs: importTimeoutMs };
+  const looked = (await inspectPlugins([plugin], data, new AbortController().signal)).get(plugin);
+  const { effects } = looked?.ok ? asSchema(looked.exported.data) : {};
+  if (effects === true) throw inputError([{ field: 'url', problem: takesNoSignature(service) }]);
 }
 
 /** In seconds; a longer one would be no window, but another end. */

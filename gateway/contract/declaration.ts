@@ -53,6 +53,13 @@ export interface Declaration<Input, Output, Source, Files, Config, State, Result
    * handler has fetched something.
    */
   cache?: boolean;
+  /**
+   * `true`: a call changes something elsewhere (it sends a message, books, deletes). Such a helper is called by POST alone, its
+   * answers are never cached, agents are not told that it only reads, and a job runs an item of it at most once, unless `idempotent`.
+   */
+  effects?: boolean;
+  /** Beside `effects`: the same call made twice has the effect of one, so that a job may run an item of it again. */
+  idempotent?: boolean;
   /** `image`: one required picture, from the parameter `url` or the multipart field `file`, is `context.image`. */
   source?: Source;
   /** Files by their names: each a multipart field, or a parameter that holds a url (`parameter`); they are `context.files`. */
@@ -86,6 +93,8 @@ export interface HelperDeclaration {
   inline?(input: unknown): boolean;
   timeoutMs?: number;
   cache?: boolean;
+  effects?: boolean;
+  idempotent?: boolean;
   source?: 'image' | undefined;
   files?: FileFields;
   config?: ConfigFields;

@@ -32,11 +32,9 @@ function define(helper: Helper, name: string, folder: string | undefined): Tool 
     ...(declaration.output ? { outputSchema: outputSchema(helper) as Tool['outputSchema'] } : {}),
     annotations: {
       title,
-      // A helper answers and keeps nothing.
-      readOnlyHint: true,
-      destructiveHint: false,
-      idempotentHint: true,
-      openWorldHint: declaration.files.length > 0 || declaration.config.length > 0,
+      // Any other helper answers and keeps nothing. What is left out counts as the worse for agents.
+      ...(declaration.effects ? {} : { readOnlyHint: true, destructiveHint: false, idempotentHint: true }),
+      openWorldHint: declaration.effects || declaration.files.length > 0 || declaration.config.length > 0,
     },
   };
 }

@@ -50,6 +50,11 @@ export function authenticateSigned(
 
 /** What a signed url is not: a way to send more than its parameters, or one of two ways to say who calls. */
 function refuseOthers(ctx: CallContext, { values }: QueryText): void {
+  if (ctx.state.helper?.declaration.effects) {
+    const problem =
+      'must not be sent: a signed url is for GET and HEAD, and this helper takes POST alone; send a key';
+    throw inputError([{ field: 'sig', problem }]);
+  }
   if (ctx.method === 'POST') {
     const message = 'A signed url is for GET and HEAD. Send a key with POST, and leave out sig.';
     throw new GatewayError('method_not_allowed', { message, headers: { allow: 'GET, HEAD' } });

@@ -1,6 +1,7 @@
 import type { RouterContext } from '@koa/router';
 import type { Answer } from '../../pool/answer.js';
 import { after, type Now } from '../after.js';
+import { GatewayError } from '../errors.js';
 import type { LiveRegistry } from '../helpers/live-registry.js';
 import { pathsOf } from '../helpers/paths-of.js';
 import type { Helper } from '../helpers/registry.js';
@@ -66,6 +67,14 @@ export function unrouted(
     const name = ctx.matched?.[0]?.name;
     const helper = name ? registry.get(name) : undefined;
     if (helper) ctx.state.helper = helper;
+    if (helper?.declaration.effects && (ctx.method === 'GET' || ctx.method === 'HEAD'))
+      throw onlyPost(helper.id);
     answerUnrouted(ctx, ctx.matched?.length ? [] : await knownPaths(ctx));
   };
+}
+
+/** A link, a prefetch or a crawler must not change anything, and a signed url is a link. */
+function onlyPost(id: string): GatewayError {
+  const message = `${id} changes something elsewhere, so it takes POST alone, with a key: neither GET and HEAD nor a signed url.`;
+  return new GatewayError('method_not_allowed', { message, headers: { allow: 'POST, OPTIONS' } });
 }

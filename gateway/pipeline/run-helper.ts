@@ -57,6 +57,7 @@ export function runHelper(helper: Helper, forAll: RunOptions): LastStage<Complet
       const its = callHere(call);
       return runHere(its, () => rehearsesHere(input, its.context), here);
     }
+    if (declaration.effects) state.mayHaveActed = true;
     if (handlesHere) {
       const its = callHere(call);
       return runHere(its, () => handlesHere.handler(input, its.context), here);

@@ -32,6 +32,8 @@ export interface CallState {
   fetched?: true;
   /** Set where the client has the answer already, and is told so without it. */
   unchanged?: true;
+  /** Set where a handler that changes something elsewhere may have begun. */
+  mayHaveActed?: true;
   /** Milliseconds spent on the call's tasks: in a worker, or here where they were short. */
   taskMs: number;
   /** Set where the body of the answer is one that everybody gets: a page or one of its files. */

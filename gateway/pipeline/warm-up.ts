@@ -28,7 +28,7 @@ export async function warmUp(registry: Registry, options: RunOptions): Promise<v
   for (const helper of registry.values()) {
     const { id: service, file, declaration, functions, parameters, shipped } = helper;
     const parts = options.helpers.partsOf(helper);
-    if (!mayBeShort(functions)) continue;
+    if (!mayBeShort(functions) || declaration.effects) continue;
     for (const { input: example } of declaration.examples) {
       const { input, problems } = parameters.check(example, { dryrun: false });
       // Only an example of a dry run may lack what a call needs.

@@ -79,3 +79,8 @@ function reason(name: string): string {
 function wrong(problem: string) {
   return inputError([{ field: 'url', problem }]);
 }
+
+/** What is wrong with the url of a helper that changes something elsewhere; it reads on from the name of what holds the url. */
+export function takesNoSignature(service: string): string {
+  return `names ${service}, which changes something elsewhere and takes POST alone; a signed url is for GET`;
+}

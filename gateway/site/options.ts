@@ -33,6 +33,8 @@ export interface Service {
   summary: string;
   /** Whether it may answer with a picture: it does not declare data. */
   picture: boolean;
+  /** Whether it changes something elsewhere: it takes POST alone then, and no signed url. */
+  effects?: boolean;
 }
 
 /** What the site is made of: the stores that it shares with the API, and nothing else of it. */

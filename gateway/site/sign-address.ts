@@ -4,7 +4,7 @@ import { GatewayError, inputError } from '../errors.js';
 import { noHelperAt } from '../helpers/no-helper-at.js';
 import { helperAt } from '../helpers/paths-of.js';
 import { canonicalQuery } from '../signing/canonical.js';
-import { endProblem, readUnsigned, type Unsigned } from '../signing/sign-url.js';
+import { endProblem, readUnsigned, takesNoSignature, type Unsigned } from '../signing/sign-url.js';
 import type { Service } from './options.js';
 
 /** How long a signed url is to work, as the form offers it. */
@@ -99,6 +99,7 @@ function findService({ path }: Unsigned, services: readonly Service[]): Service 
   const id = helperAt(path, ids);
   const service = services.find((each) => each.id === id);
   if (!service) throw wrong('url', noHelperAt(path, ids));
+  if (service.effects) throw wrong('url', takesNoSignature(service.id));
   return service;
 }
 

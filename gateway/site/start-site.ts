@@ -81,10 +81,11 @@ export async function startSite(start: SiteStart): Promise<StartedSite> {
     baseUrl,
     apiUrl: new URL(config.apiUrl ?? start.apiUrl).origin,
     services: () =>
-      [...registry.values()].map(({ id, declaration: { summary, output } }) => ({
+      [...registry.values()].map(({ id, declaration: { summary, output, effects } }) => ({
         id,
         summary,
         picture: output === undefined,
+        effects,
       })),
     metrics: () => metrics.text(),
     health: () => healthFacts(start),

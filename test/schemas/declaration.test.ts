@@ -50,6 +50,21 @@ describe('checkDeclaration', () => {
       { ...good, summary: ' ' },
       'summary must be a sentence that says what the helper does',
     ],
+    [
+      'a claim of a helper without effects',
+      { ...good, idempotent: true },
+      'idempotent is for a helper where effects is true: every other may be called again',
+    ],
+    [
+      'a cache of what has effects',
+      { ...good, effects: true, cache: true },
+      'cache cannot be true where effects is true: each call is made',
+    ],
+    [
+      'a dry run that has effects',
+      { ...good, effects: true, dryrun: 'run' },
+      'dryrun must be a function where effects is true: a dry run changes nothing',
+    ],
     ['no input', { ...good, input: undefined }, 'input is required: an object'],
     [
       'input of another type',

@@ -6,13 +6,15 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What a helper is and needs, for programs. Of its configuration the variables' names, never a value. */
 export function describe({ id, file, declaration }: Helper, env: Environment, most: MostAllowed): object {
-  const { summary, runs, timeoutMs, files, config, setup, output, examples } = declaration;
+  const { summary, runs, timeoutMs, files, config, setup, output, examples, effects, repeatable } =
+    declaration;
   return {
     id,
     file,
     summary,
     runs,
     ...(timeoutMs === undefined ? {} : { timeout_ms: Math.min(timeoutMs, most.taskTimeoutMs) }),
+    ...(effects ? { effects, idempotent: repeatable } : {}),
     files: files.map((each) =>
       each.maxBytes === undefined ? each : { ...each, maxBytes: Math.min(each.maxBytes, most.maxImageBytes) },
     ),
@@ -43,7 +45,7 @@ export function report(helpers: readonly Helper[], env: Environment, most: MostA
 }
 
 function needsOf(declaration: DeclaredHelper, env: Environment, most: MostAllowed): string[] {
-  const { files, config, timeoutMs, setup } = declaration;
+  const { files, config, timeoutMs, setup, effects, repeatable } = declaration;
   const cuts = cutLimits(declaration, most).map(
     ({ field, declared, most: allowed, variable }) =>
       `${field} ${declared} is cut to ${allowed} by ${variable}`,
@@ -58,7 +60,9 @@ function needsOf(declaration: DeclaredHelper, env: Environment, most: MostAllowe
     if (preset !== undefined) return `${variable} (not set: ${JSON.stringify(preset)})`;
     return `${variable} (${required ? 'required, not set' : 'not set'})`;
   });
+  const again = repeatable ? 'may be run again' : 'an item of a job runs at most once';
   return [
+    ...(effects ? [`effects: POST only, ${again}`] : []),
     ...(taken.length > 0 ? [`files: ${taken.join(', ')}`] : []),
     ...(variables.length > 0 ? [`config: ${variables.join(', ')}`] : []),
     ...(setup ? ['setup: once in each thread'] : []),

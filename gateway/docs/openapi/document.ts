@@ -71,6 +71,14 @@ function pathItem(
   const success = successResponse(helper, components, successWith);
   const about = { summary, ...(description === undefined ? {} : { description }), tags: [groupOf(id)] };
   const responses = { 200: success, ...unchangedResponse(helper), ...failuresOf() };
+  const post = {
+    operationId: operationId('post', id),
+    ...about,
+    requestBody: requestBody(helper, input),
+    responses,
+  };
+  if (declaration.effects)
+    return { post: { ...post, 'x-effects': true, 'x-idempotent': declaration.repeatable } };
   return {
     get: {
       operationId: operationId('get', id),
@@ -79,12 +87,7 @@ function pathItem(
       parameters: [...queryParameters(helper, input), ...conditions(helper)],
       responses,
     },
-    post: {
-      operationId: operationId('post', id),
-      ...about,
-      requestBody: requestBody(helper, input),
-      responses,
-    },
+    post,
   };
 }
 

@@ -41,6 +41,8 @@ export function createItemWork({ registry, wayOf, results }: WorkItemParts) {
       throw new GatewayError('not_found', { message: `There is no helper ${item.of.service} any more.` });
     }
     state.helper = helper;
+    // What ran before may have changed something already.
+    if (helper.declaration.repeatable === false && item.attempt > 1) throw notAgain(helper.id);
     return underWay(helper, () => wayOf(helper)(call));
   }
 
@@ -65,17 +67,28 @@ export function createItemWork({ registry, wayOf, results }: WorkItemParts) {
       };
     } catch (thrown) {
       release?.(false);
-      const error = toGatewayError(thrown);
+      const { helper } = state;
+      const mayRepeat = helper?.declaration.repeatable !== false;
+      const hasActed = !mayRepeat && state.mayHaveActed === true;
       // It was given up here, and is another's to do.
-      if (state.gone.ended) return { again: { counted: false, delayMs: 0 }, spent: spent() };
+      if (state.gone.ended && !hasActed) return { again: { counted: false, delayMs: 0 }, spent: spent() };
+      const error = state.gone.ended && helper ? notAgain(helper.id) : toGatewayError(thrown);
       state.code = error.code;
       if (error.isFault) state.fault = error.cause ?? error;
-      const again = error instanceof StoreGivenUp ? undefined : retryOf(error, item.attempt);
+      const retry = hasActed || error instanceof StoreGivenUp ? undefined : retryOf(error, item.attempt);
+      // A counted start of what may run only once would be taken for one that was lost.
+      const again = retry?.counted && !mayRepeat ? undefined : retry;
       if (again) return { again, spent: spent() };
       const failed = { state: 'failed', error: toItemError(error) } as const;
       return { ended: ended(call, failed, { status: error.status, bytesOut: 0 }), spent: spent() };
     }
   };
+}
+
+/** What has become of the first start is unknown, so whoever made the job has to look. */
+function notAgain(id: string): GatewayError {
+  const message = `The process that worked on this has ended. ${id} changes something elsewhere and may have done so; it is not run again.`;
+  return new GatewayError('internal', { message });
 }
 
 function ended(

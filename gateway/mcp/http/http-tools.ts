@@ -90,7 +90,11 @@ export function createHttpTools(
     try {
       const given = { state, caller, bodyBytes: 0, query, text, uploads: noUploads, shown };
       const answer = await underWay(helper, () => run(given));
-      const whole = () => linkTo(callUrl(apiUrl ?? `http://${ctx.get('host')}`, helper.id, input));
+      // A link is a GET, which a helper with effects does not take.
+      const whole = () =>
+        helper.declaration.effects
+          ? linkTo(undefined)
+          : linkTo(callUrl(apiUrl ?? `http://${ctx.get('host')}`, helper.id, input));
       return await toolResult({ answer, helper, whole, preview: shown.preview });
     } catch (thrown) {
       const error = tell(prepareErrorAnswer(ctx, thrown), ctx.req);

@@ -86,7 +86,10 @@ async function call(
     return makeCalls({
       ...each,
       most: 1,
-      call: async (job) => serverReply(await client.send(`/${helper.id}`, toRequest(await job.load()))),
+      call: async (job) =>
+        serverReply(
+          await client.send(`/${helper.id}`, { ...toRequest(await job.load()), once: helper.once }),
+        ),
     });
   }
   let run: ServerJobs | undefined;

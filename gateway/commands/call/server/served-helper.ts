@@ -11,11 +11,14 @@ export interface ServedHelper {
   parameters: { name: string; description: string; isBoolean: boolean }[];
   files: Pick<FileField, 'field' | 'parameter' | 'types'>[];
   form: AnswerForm;
+  /** Whether a call may not be sent again after its connection broke: it may have changed something. */
+  once: boolean;
 }
 
 interface Schema {
   type?: unknown;
   default?: unknown;
+  description?: string;
   format?: string;
   contentMediaType?: string;
   properties?: Record<string, Schema>;
@@ -26,6 +29,8 @@ interface Operation {
   summary?: string;
   parameters?: { name?: string; in?: string; description?: string; schema?: Schema }[];
   requestBody?: { content?: Record<string, { schema?: Schema }> };
+  'x-effects'?: boolean;
+  'x-idempotent'?: boolean;
   responses?: Record<string, { content?: Record<string, unknown> } | undefined>;
 }
 
@@ -60,12 +65,12 @@ export async function readServedHelpers(client: ServerClient): Promise<ServedHel
   } catch {
     throw noDocument(status);
   }
-  const found = new Map<string, { get: Operation; post: Operation }>();
+  const found = new Map<string, { get: Operation | undefined; post: Operation }>();
   for (const [path, { get, post } = {}] of Object.entries(document.paths ?? {})) {
-    if (get && post && !ownPath.test(path)) found.set(path.slice(1), { get, post });
+    if ((get || post?.['x-effects']) && post && !ownPath.test(path)) found.set(path.slice(1), { get, post });
   }
   return {
-    list: [...found].map(([id, { get }]) => ({ id, summary: get.summary ?? '' })),
+    list: [...found].map(([id, { post }]) => ({ id, summary: post.summary ?? '' })),
     find(id) {
       const operations = found.get(id);
       return operations && read(id, operations.get, operations.post);
@@ -73,8 +78,21 @@ export async function readServedHelpers(client: ServerClient): Promise<ServedHel
   };
 }
 
-function read(id: string, get: Operation, post: Operation): ServedHelper {
-  const parameters = (get.parameters ?? []).flatMap(({ name, in: place, description = '', schema }) =>
+/** Parameters as of GET, or of the form of a helper that takes POST alone. */
+function parametersOf(get: Operation | undefined, post: Operation): NonNullable<Operation['parameters']> {
+  if (get) return get.parameters ?? [];
+  const form = post.requestBody?.content?.['application/x-www-form-urlencoded']?.schema;
+  return propertiesOf(form).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    schema,
+    description: schema.description ?? '',
+  }));
+}
+
+function read(id: string, get: Operation | undefined, post: Operation): ServedHelper {
+  const declared = parametersOf(get, post);
+  const parameters = declared.flatMap(({ name, in: place, description = '', schema }) =>
     name !== undefined && place === 'query' && !notItsOwn.has(name)
       ? [{ name, description, isBoolean: schema?.type === 'boolean' }]
       : [],
@@ -91,9 +109,10 @@ function read(id: string, get: Operation, post: Operation): ServedHelper {
   const form = {
     onlyData: types.length > 0 && types.every((type) => type === 'application/json'),
     pictures: types.some((type) => type.startsWith('image/')),
-    defaultFormat: (get.parameters ?? []).find(({ name }) => name === 'format')?.schema?.default,
+    defaultFormat: declared.find(({ name }) => name === 'format')?.schema?.default,
   };
-  return { id, summary: get.summary ?? '', parameters, files, form };
+  const once = post['x-effects'] === true && post['x-idempotent'] !== true;
+  return { id, summary: post.summary ?? '', parameters, files, form, once };
 }
 
 function propertiesOf({ properties = {}, allOf = [] }: Schema = {}): [string, Schema][] {
@@ -103,7 +122,7 @@ function propertiesOf({ properties = {}, allOf = [] }: Schema = {}): [string, Sc
 function undescribed(id: string): ServedHelper {
   // Nothing is known of its answers, so a format that is named is believed.
   const form = { onlyData: false, pictures: true };
-  return { id, summary: '', parameters: [], files: [{ field: 'file', parameter: 'url' }], form };
+  return { id, summary: '', parameters: [], files: [{ field: 'file', parameter: 'url' }], form, once: false };
 }
 
 function noDocument(status: number): GatewayError {

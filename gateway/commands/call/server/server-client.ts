@@ -24,6 +24,8 @@ export interface ServerClient {
       body?: () => BodyInit;
       /** Whether an answer is still waited for a moment when all is given up: it names what is to be called off. */
       lingers?: boolean;
+      /** Not to be sent again where the connection breaks: it may have arrived. */
+      once?: boolean;
     },
   ): Promise<ServerAnswer>;
   /** The same for a JSON answer: its data. Throws the error that the envelope holds. */
@@ -77,7 +79,7 @@ export function createServerClient({ url, key, signal }: ServerClientOptions): S
       const answer = await once(path, request).catch((error) => {
         if (signal.aborted) throw signal.reason;
         // An address where nobody has answered yet is a mistake, and no outage.
-        if (tried === mostTries || !hasAnswered) throw unreachable(base, error);
+        if (tried === mostTries || !hasAnswered || request.once) throw unreachable(base, error);
         return undefined;
       });
       hasAnswered ||= answer !== undefined;

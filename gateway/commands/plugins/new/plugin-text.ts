@@ -17,6 +17,8 @@ export default defineHelper({
   // One sentence, for people and agents who choose a helper.
   summary: 'Repeats a text.',
 
+  // Where a call changes something elsewhere (it sends, books, deletes): effects: true. It is called by POST alone then, and never cached.
+
   // A JSON Schema: each property is a parameter. What does not fit is refused, with the field's name, before the handler is asked.
   // Beside JSON Schema's keywords there are color, choice, fraction, measure, drawable, encodable and onlyWith.
   input: {

@@ -9,6 +9,7 @@ interface Options {
   runs: number;
   seed?: number;
   network?: boolean;
+  effects?: boolean;
   json?: boolean;
 }
 
@@ -20,12 +21,16 @@ export function registerPluginTest(plugins: Command, terminal: Terminal): void {
     .option('--runs <n>', 'generated inputs for each plugin', wholeNumber, 200)
     .option('--seed <n>', 'generate the same inputs again as a run that printed this number', wholeNumber)
     .option('--network', 'let examples fetch; generated inputs never do')
+    .option('--effects', 'also call helpers that change something elsewhere')
     .option(...jsonOption)
     .action(
-      async (dir: string, { network = false, json = false, seed = randomInt(2 ** 31), runs }: Options) => {
+      async (
+        dir: string,
+        { network = false, effects = false, json = false, seed = randomInt(2 ** 31), runs }: Options,
+      ) => {
         const quiet = { ...terminal, stdout: reserveStdout() };
         const { runTest } = await import('./run-test.js');
-        await runTest(resolve(dir), quiet, { runs, seed, online: network, json });
+        await runTest(resolve(dir), quiet, { runs, seed, online: network, effects, json });
         endSoon();
       },
     );

@@ -16,7 +16,7 @@ export interface RunTestOptions extends Omit<TestOptions, 'network'> {
 
 /** Does what `plugins test` does; the exit code is 1 where anything failed. */
 export async function runTest(folder: string, terminal: Terminal, options: RunTestOptions): Promise<void> {
-  const { json, runs, seed, online } = options;
+  const { json, runs, seed, online, effects } = options;
   const helpers = await loadable(folder, terminal, json);
   if (!helpers) return;
   await answer(terminal, json, async () => {
@@ -30,6 +30,7 @@ export async function runTest(folder: string, terminal: Terminal, options: RunTe
       runs,
       seed,
       online,
+      effects,
       onReport: (each) => {
         if (!json) terminal.stdout.write(`${visible(linesOf(each, names).join('\n'))}\n`);
       },

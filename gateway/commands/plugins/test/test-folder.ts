@@ -41,7 +41,10 @@ export async function testFolder(helpers: readonly Helper[], options: FolderOpti
   try {
     for (const { id } of helpers) {
       const helper = local.registry.get(id) as Helper;
-      const missing = configProblems(helper, env)[0]?.reason;
+      const acts = helper.declaration.effects && !options.effects;
+      const missing = acts
+        ? 'it changes something elsewhere: --effects calls it'
+        : configProblems(helper, env)[0]?.reason;
       const { output } = helper.declaration;
       const judgeOutput = output && compileOutput(ajv, output);
       const report =

@@ -30,6 +30,8 @@ export interface TestOptions {
   network: Network;
   /** Lets examples fetch. */
   online: boolean;
+  /** Calls helpers that change something elsewhere. */
+  effects: boolean;
 }
 
 /** Runs a helper's examples, then as many generated inputs. Never throws for what the helper does. */

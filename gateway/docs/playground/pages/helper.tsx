@@ -35,6 +35,11 @@ export function HelperPage({ helper, assets, limits, keySite, apiUrl }: HelperPa
         <code>{id}</code>
       </h1>
       <p class="lead">{declaration.summary}</p>
+      {declaration.effects && (
+        <p class="notice warn">
+          Each call that is no dry run changes something elsewhere. It is called by POST alone.
+        </p>
+      )}
       <noscript>
         <div class="notice warn plain-call">
           <p>

@@ -55,6 +55,8 @@ export function createRunnerWorld({
   const helpers = new Map([
     ['work', helper('work')],
     ['fetch', helper('fetch', files)],
+    ['act', helper('act', [], { effects: true, repeatable: false })],
+    ['act-again', helper('act-again', [], { effects: true, repeatable: true })],
   ]);
   let closed = false;
   const pool = {
@@ -144,12 +146,12 @@ export function createRunnerWorld({
   return { jobs, runner, running, results, log, helpers };
 }
 
-function helper(id: string, files: object[] = []): Helper {
+function helper(id: string, files: object[] = [], more: object = {}): Helper {
   return {
     id,
     file: `${id}.mjs`,
     url: `file:///${id}.mjs`,
-    declaration: { runs: 'pool', files, config: [], input: {}, cache: false } as never,
+    declaration: { runs: 'pool', files, config: [], input: {}, cache: false, ...more } as never,
     parameters: {
       coerce: (_: string, value: string) => value,
       check: (input: Record<string, unknown>) => ({

@@ -92,6 +92,43 @@ describe('jobs/runner', () => {
     expect(world.jobs.ended[0]?.end).to.have.nested.property('result.attempt', 2);
   });
 
+  it('runs what changes something elsewhere once, and again where that changes no more', async () => {
+    world = createRunnerWorld({ threads: 4 });
+    const fault = () => new PoolError('internal', 'died');
+    world.jobs.add('a', 1, { once: true }, 'act');
+    world.jobs.add('b', 1, {}, 'act-again');
+    world.runner.open(['a', 'b']);
+    await until(() => world.running.length === 2);
+    for (const task of [...world.running]) task.fail(fault());
+    await until(() => world.jobs.released.length === 1 && world.jobs.ended.length === 1);
+    expect(world.jobs.ended.map(({ job }) => job)).to.deep.equal(['a']);
+    expect(ended(world)).to.deep.equal(['internal']);
+    expect(world.jobs.released.map(({ lease }) => lease.job)).to.deep.equal(['b']);
+  });
+
+  it('does not run what changes something elsewhere again after its process was lost, and says so', async () => {
+    world = createRunnerWorld();
+    world.jobs.add('a', 1, {}, 'act');
+    world.jobs.attempts.set('a 0', 1);
+    world.runner.open(['a']);
+    await until(() => world.jobs.ended.length === 1);
+    expect(world.running).to.have.length(0);
+    expect(JSON.stringify(world.jobs.ended[0]?.end)).to.include('may have done so; it is not run again');
+  });
+
+  it('keeps a result that cannot be put from running what changes something elsewhere again', async () => {
+    world = createRunnerWorld({
+      put() {
+        throw new PoolError('busy', 'the store is busy');
+      },
+    });
+    world.jobs.add('a', 1, {}, 'act');
+    world.runner.open(['a']);
+    await serve(world, 1);
+    expect(ended(world)).to.deep.equal(['busy']);
+    expect([world.jobs.attempts.get('a 0'), world.jobs.released]).to.deep.equal([1, []]);
+  });
+
   it('takes no more than can soon run, however much waits', async () => {
     world = createRunnerWorld({ threads: 2 });
     world.jobs.add('a', 10_000);
