@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs';
 import { readdir, readFile, readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import { leadsBack } from './is-touched.js';
@@ -56,13 +57,13 @@ export async function discoverPlugins(folder: string): Promise<DiscoveredPlugins
     const listed: { name: string; folder: boolean }[] = [];
     for (const entry of entries) {
       const { name } = entry;
-      if (!entry.isSymbolicLink()) {
-        listed.push({ name, folder: entry.isDirectory() });
-        continue;
+      const file = join(path, name);
+      const kind = entry.isSymbolicLink() ? await readLink(file, inside) : kindOf(entry);
+      if ('folder' in kind) listed.push({ name, folder: kind.folder });
+      // A socket that a plugin listens on, say, is nothing to report.
+      else if (entry.isSymbolicLink() || modulesAmong([name]).length > 0) {
+        skipped.push({ file, reason: kind.reason });
       }
-      const link = await readLink(join(path, name), inside);
-      if ('reason' in link) skipped.push({ file: join(path, name), reason: link.reason });
-      else listed.push({ name, folder: link.folder });
     }
     return listed;
   }
@@ -86,6 +87,12 @@ export async function discoverPlugins(folder: string): Promise<DiscoveredPlugins
   return found;
 }
 
+/** To read a pipe or a socket would keep a start waiting. */
+function kindOf(entry: Pick<Stats, 'isDirectory' | 'isFile'>): { folder: boolean } | { reason: string } {
+  const folder = entry.isDirectory();
+  return folder || entry.isFile() ? { folder } : { reason: 'is skipped: it is no regular file' };
+}
+
 /** What a link below the folders `inside` points to, or why it is skipped. */
 async function readLink(
   path: string,
@@ -93,10 +100,10 @@ async function readLink(
 ): Promise<{ folder: boolean } | { reason: string }> {
   try {
     const target = await realpath(path);
-    const folder = (await stat(target)).isDirectory();
-    return folder && leadsBack(target, inside)
+    const kind = kindOf(await stat(target));
+    return 'folder' in kind && kind.folder && leadsBack(target, inside)
       ? { reason: `is skipped: the link leads back to ${target}, in which it lies` }
-      : { folder };
+      : kind;
   } catch (error) {
     const target = await readlink(path).catch(() => 'nothing');
     return { reason: `is skipped: the link to ${target} cannot be followed (${reasonOf(error)})` };
@@ -116,7 +123,8 @@ export async function hiddenBy({ id, file }: FoundPlugin): Promise<PluginProblem
   const hidden: PluginProblem[] = [];
   for (const name of own.filter((each) => modulesAmong([each]).length > 0).slice(0, mostHidden)) {
     const path = join(dirname(file), name);
-    const text = await readFile(path, 'utf8').catch(() => '');
+    const isFile = (await stat(path).catch(() => undefined))?.isFile();
+    const text = isFile ? await readFile(path, 'utf8').catch(() => '') : '';
     if (!helperParts.every((part) => part.test(text))) continue;
     const reason = `is not served: ${file} makes all that lies beside it part of the helper /${id}; put that index into a folder of its own`;
     hidden.push({ file: path, reason });

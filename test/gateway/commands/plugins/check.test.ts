@@ -1,4 +1,5 @@
-import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -51,11 +52,22 @@ describe('plugins check', () => {
     const folder = await mkdtemp(join(tmpdir(), 'plugins-'));
     await cp(fixture('plugins/good'), folder, { recursive: true });
     await symlink('nowhere', join(folder, 'team/gone'));
+    // To read one would wait for a writer for ever; beside an index it is read for what it hides.
+    execFileSync('mkfifo', [join(folder, 'team/pipe.mjs'), join(folder, 'team/other')]);
+    await symlink('pipe.mjs', join(folder, 'team/linked.mjs'));
+    await mkdir(join(folder, 'team/piped'));
+    await writeFile(
+      join(folder, 'team/piped/index.mjs'),
+      "export default { summary: 'a', input: { type: 'object', properties: {} }, handler: () => ({}) };",
+    );
+    execFileSync('mkfifo', [join(folder, 'team/piped/pipe.mjs')]);
     const [people, programs] = [await check(folder), await check(folder, '--json')];
     await rm(folder, { recursive: true });
     expect([people.code, programs.code]).to.deep.equal([0, 0]);
     expect(people.stdout).to.include(`${join(folder, 'team/gone')} is skipped: the link to nowhere`);
-    expect(JSON.parse(programs.stdout).data.skipped).to.have.length(1);
+    expect(people.stdout).to.include(`${join(folder, 'team/pipe.mjs')} is skipped: it is no regular file`);
+    expect(people.stdout).to.include(`${join(folder, 'team/linked.mjs')} is skipped: it is no regular file`);
+    expect(JSON.parse(programs.stdout).data.skipped).to.have.length(4);
   });
 
   it('knows no twin in a folder that is served already', async () => {
