@@ -23,23 +23,36 @@ export interface ReloaderOptions {
 /** Files that have changed, or everything. */
 type Wish = ReadonlySet<string> | 'all';
 
-/** Makes a reloader. Of two reloads one after the other only the first gives way, or files that change all the time would stop them all. */
+/** A reload gives way so often at most before all are done together: files that change all the time must not stop the rest. */
+const mostGivings = 10;
+
+/**
+ * Makes a reloader. One that takes long gives way to a newer wish, which is met alone, and is done after it: a slow `setup` of one helper
+ * holds up no other.
+ */
 export function createReloader(options: ReloaderOptions): Reloader {
   const { reload, onReport, onFailure, patienceMs = 1_000 } = options;
   const closing = new AbortController();
   let wish: Wish | undefined;
-  /** What was not done when it was tried. */
+  /** What failed when it was tried; it is tried again with the next wish. */
   let missed: Wish | undefined;
+  /** What gave way; it is tried again when no newer wish is left. */
+  let postponed: Wish | undefined;
   let working: Promise<void> | undefined;
   let onNewer: (() => void) | undefined;
 
   async function work(): Promise<void> {
-    let mayGiveWay = true;
-    while (wish !== undefined && !closing.signal.aborted) {
-      const wanted = both(wish, missed);
+    let givings = 0;
+    for (;;) {
+      const newest = givings < mostGivings ? wish : wish && both(wish, postponed);
+      const wanted = newest ?? postponed;
+      if (wanted === undefined || closing.signal.aborted) break;
+      postponed = newest && without(postponed, newest);
+      const all = both(wanted, missed);
       [wish, missed] = [undefined, undefined];
-      const gaveWay = await attempt(wanted, mayGiveWay);
-      mayGiveWay = !gaveWay;
+      const gaveWay = await attempt(all, givings < mostGivings);
+      if (gaveWay) givings += 1;
+      else if (postponed === undefined) givings = 0;
     }
     working = undefined;
   }
@@ -59,9 +72,13 @@ export function createReloader(options: ReloaderOptions): Reloader {
       onReport(await reload(wanted === 'all' ? undefined : wanted, signal));
       return false;
     } catch (error) {
+      if (control.signal.aborted) {
+        postponed = both(wanted, postponed);
+        return true;
+      }
       missed = wanted;
       if (!signal.aborted) onFailure(error);
-      return control.signal.aborted;
+      return false;
     } finally {
       onNewer = undefined;
       clearTimeout(timer);
@@ -81,6 +98,14 @@ export function createReloader(options: ReloaderOptions): Reloader {
       await working;
     },
   };
+}
+
+/** What is left of a wish when another has been met. */
+function without(wish: Wish | undefined, met: Wish): Wish | undefined {
+  if (wish === undefined || met === 'all') return undefined;
+  if (wish === 'all') return wish;
+  const left = [...wish].filter((file) => !met.has(file));
+  return left.length > 0 ? new Set(left) : undefined;
 }
 
 function both(one: Wish, other: Wish | undefined): Wish {

@@ -73,21 +73,37 @@ describe('a reloader', () => {
     await second;
   });
 
-  it('has one that takes too long give way to a newer wish, but not the next one too', async () => {
+  it('has one that takes long give way to a newer wish, and does it after that', async () => {
     const { asked, end, failures, reloader } = make(0);
-    const first = reloader.reload(['loops']);
-    void reloader.reload(['mended']);
+    const first = reloader.reload(['slow', 'both']);
+    void reloader.reload(['quick', 'both']);
     while (asked.length < 2) await turn();
-    expect(asked).to.deep.equal([['loops'], ['mended', 'loops']]);
-    void reloader.reload(['again']);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    expect(asked).to.have.length(2);
+    // Of the one that was given up nothing is waited for.
     end();
     end();
-    await turn();
+    while (asked.length < 3) await turn();
+    expect(asked).to.deep.equal([['slow', 'both'], ['quick', 'both'], ['slow']]);
     end();
     await first;
     expect(failures).to.deep.equal([]);
+  });
+
+  it('has none give way for ever', async () => {
+    const { asked, end, reloader } = make(0);
+    const first = reloader.reload(['slow']);
+    for (let times = 1; times <= 10; times += 1) {
+      void reloader.reload([`quick-${times}`]);
+      while (asked.length < times + 1) await turn();
+    }
+    void reloader.reload(['last']);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(asked).to.have.length(11);
+    expect(asked.at(-1)).to.include.members(['slow', 'quick-1', 'quick-10']);
+    for (let times = 0; times < 11; times += 1) end();
+    while (asked.length < 12) await turn();
+    expect(asked.at(-1)).to.deep.equal(['last']);
+    end();
+    await first;
   });
 
   it('gives up what is under way when it closes, and takes no more wishes', async () => {
