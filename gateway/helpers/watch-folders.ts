@@ -1,8 +1,9 @@
-import type { Stats } from 'node:fs';
+import { realpathSync, type Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FSWatcher, watch } from 'chokidar';
+import { leadsBack } from './is-touched.js';
 import { untoldIn } from './untold-files.js';
 
 export interface WatchOptions {
@@ -32,7 +33,9 @@ export async function watchFolders(
   const changed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let latest = 0;
-  const ignored = (path: string) => !folders.includes(path) && passing.test(basename(path));
+  const ignored = (path: string, stats?: Stats) =>
+    !folders.includes(path) &&
+    (passing.test(basename(path)) || (stats?.isDirectory() === true && isLoop(path, folders)));
   let closed = false;
 
   async function tell(): Promise<void> {
@@ -115,6 +118,21 @@ export async function watchFolders(
 function isSame(before: Stats, now: Stats, isPolled: boolean): boolean {
   const isBorn = now.birthtimeMs === before.birthtimeMs || now.birthtimeMs === now.ctimeMs;
   return isBorn && (isPolled || (now.dev === before.dev && now.ino === before.ino));
+}
+
+/** Whether a folder is one that it lies in, by a link: all below it would be watched up to forty times. */
+function isLoop(path: string, folders: readonly string[]): boolean {
+  try {
+    const inside: string[] = [];
+    for (let above = path; !folders.includes(above) && above !== dirname(above); ) {
+      above = dirname(above);
+      inside.push(realpathSync(above));
+    }
+    return leadsBack(realpathSync(path), inside);
+  } catch {
+    // It has gone meanwhile.
+    return false;
+  }
 }
 
 /** Waits for a file that is empty to get its text, but not for long. */

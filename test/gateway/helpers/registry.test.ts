@@ -266,6 +266,14 @@ describe('loadRegistry', () => {
     expect(message).to.match(/must be a helper declaration, but is the string "x"; write "export default /);
   });
 
+  it('says where in a file a fault is, also where a link leads to its folder', async () => {
+    const message = await withFiles({ 'real/a.mjs': "\nthrow new Error('no database');" }, async (folder) => {
+      await symlink('real', join(folder, '_linked'));
+      return problemsOf(join(folder, '_linked'));
+    });
+    expect(message).to.match(/Error: no database \(.*\/real\/a\.mjs:2:7\)/);
+  });
+
   it('says of a function what to write around it', async () => {
     for (const code of ['export default function shout() {}', 'export default () => ({});']) {
       const message = await withFiles({ 'a.mjs': code }, (folder) => problemsOf(folder));

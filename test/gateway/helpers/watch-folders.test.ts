@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,6 +22,7 @@ for (const [how, pollMs] of [
       await mkdir(join(folder, 'text/_shared'), { recursive: true });
       await mkdir(join(folder, 'node_modules/x'), { recursive: true });
       await writeFile(join(folder, 'text/old.mjs'), '1');
+      await symlink('..', join(folder, 'text/loop'));
       watcher = await watchFolders([folder], {
         pollMs,
         onError: (error) => expect.fail(error.message),
@@ -46,6 +47,12 @@ for (const [how, pollMs] of [
     }
 
     const write = (name: string, text = '12345') => writeFile(join(folder, name), text);
+
+    it('tells of a file once, though a link leads back to where it lies', async () => {
+      await write('text/old.mjs');
+      await until('text/old.mjs');
+      expect([...told]).to.deep.equal(['text/old.mjs']);
+    });
 
     /** What is written before somebody watches again is told as a change of the whole folder. */
     async function untilWatched(name: string): Promise<void> {
