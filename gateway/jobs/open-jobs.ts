@@ -34,7 +34,7 @@ export interface JobsOptions {
   database: Database;
   registry: Pick<LiveRegistry, 'get'>;
   /** What items are worked on with. */
-  work: Pick<ItemParts, 'files' | 'bodyLimits' | 'imageLimits' | 'inline'> & {
+  work: Pick<ItemParts, 'files' | 'arrivals' | 'bodyLimits' | 'imageLimits' | 'inline'> & {
     pool: Pick<Pool, 'turn' | 'handBack'>;
   };
   keys: ItemParts['keys'];

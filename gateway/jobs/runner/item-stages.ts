@@ -4,6 +4,7 @@ import type { Pool } from '../../../pool/pool.js';
 import type { Now } from '../../after.js';
 import type { Helper } from '../../helpers/registry.js';
 import type { MultipartLimits } from '../../http/body/multipart.js';
+import type { Arrivals } from '../../http/flow/arrivals.js';
 import type { TenantLimits } from '../../keys/model.js';
 import type { KeyVerifier } from '../../keys/verifier.js';
 import type { Limiter } from '../../limits/limiter.js';
@@ -20,7 +21,7 @@ import type { SourceFiles } from '../../source/source-files.js';
 import type { Tracing } from '../../tracing/tracing.js';
 import type { ResultStore } from '../results/result-store.js';
 import type { ItemCall } from './item-call.js';
-import { readItem } from './read-item.js';
+import { createFileRoom, readItem } from './read-item.js';
 import { requireKey } from './require-key.js';
 import { turnBehind } from './turn-behind.js';
 
@@ -34,6 +35,9 @@ export interface ItemParts {
   results: Pick<ResultStore, 'get'>;
   files: SourceFiles;
   bodyLimits: MultipartLimits;
+  arrivals: Pick<Arrivals, 'hold'>;
+  /** The inbound budget. */
+  inbound: { bytes: number };
   imageLimits: ImageLimits;
   inline: RunOptions;
   reuse: ReuseParts;
@@ -41,12 +45,16 @@ export interface ItemParts {
   tracing?: Tracing | undefined;
 }
 
+/** The part of it that files of items may take, which were uploaded before. */
+const itemsPart = 1 / 4;
+
 /** Runs an item through the stages of its helper. */
 export type ItemWay = (call: ItemCall) => Now<Answer>;
 
 /** The stages of the items of each helper: a call's, but for what HTTP brings. Made once a version of the helper. */
 export function createItemWays(parts: ItemParts): (helper: Helper) => ItemWay {
   const limitsOf = withoutRate(createLimitsOf(parts.limits));
+  const room = createFileRoom(parts.inbound.bytes * itemsPart, parts.arrivals);
   const ways = new WeakMap<Helper, ItemWay>();
 
   function wayOf(helper: Helper): ItemWay {
@@ -54,7 +62,7 @@ export function createItemWays(parts: ItemParts): (helper: Helper) => ItemWay {
       .through(requireKey(parts.keys))
       .through(limit(helper, parts.limiter, limitsOf))
       .through(turnBehind(helper, parts.pool))
-      .through(watched(readItem(helper, parts.results, parts.bodyLimits)))
+      .through(watched(readItem(helper, parts.results, { limits: parts.bodyLimits, room })))
       .through(validate(helper))
       .through(watched(fetchSource(helper, parts.files, parts.imageLimits)))
       .to(reuse(helper, parts.reuse, traceLast(parts.tracing, runHelper(helper, parts.inline))));

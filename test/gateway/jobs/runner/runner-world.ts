@@ -105,6 +105,7 @@ export function createRunnerWorld({
     mostResultBytes,
     registry: helpers,
     threads,
+    arrivals: { hold: () => () => undefined },
     inbound: { most: 1_000, bytes: 256e6 },
     patience: createPatience({ logger, firstMs: 1, longestMs: 5 }),
     logger,
