@@ -11,6 +11,8 @@ import { keyState, secretEnded } from './views.js';
 
 export interface ActiveKey {
   state: 'active';
+  /** When the key expires, in milliseconds since 1970; absent where it does not. */
+  until?: number;
   tenant: Pick<Tenant, 'id' | 'name' | 'limits' | 'weight'>;
   key: Pick<Key, 'id' | 'label' | 'scopes'>;
 }
@@ -107,6 +109,7 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
       state: 'active',
       tenant: { id, name, limits, weight },
       key: { id: key.id, label: key.label, scopes: key.scopes },
+      ...(key.expires_at === null ? {} : { until: key.expires_at }),
     };
   }
 

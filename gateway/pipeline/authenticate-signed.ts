@@ -9,7 +9,7 @@ import { readSigned } from '../signing/signed-query.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
 import type { CallContext } from './state.js';
 
-/** Whom a signed url is of, and until when. */
+/** Whom a signed url is of, and until when: its own end or its key's, in seconds since 1970. */
 export interface SignedVerdict {
   verdict: KeyVerdict;
   signedUntil: number;
@@ -43,7 +43,8 @@ export function authenticateSigned(
       if (verdict.state === 'unknown' || verdict.state === 'malformed')
         throw new GatewayError('signature_invalid');
       for (const name of signatureParameters) query.values.delete(name);
-      return { verdict, signedUntil: exp };
+      const until = verdict.state === 'active' ? verdict.until : undefined;
+      return { verdict, signedUntil: until === undefined ? exp : Math.min(exp, until / 1000) };
     });
   };
 }

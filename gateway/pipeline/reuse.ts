@@ -28,7 +28,7 @@ export interface ReuseParts {
 
 /** A call that is ready to be worked on; `ctx` where it came by HTTP, which has conditions and headers. */
 export interface CompleteCall extends AdmittedCall, SourceFound {
-  readonly ctx?: Pick<CallContext, 'get'>;
+  readonly ctx?: Pick<CallContext, 'get' | 'method'>;
   readonly input: Record<string, unknown>;
   readonly caller: Caller;
 }
@@ -102,9 +102,10 @@ export function mayReuse({ files, cache }: Pick<Helper['declaration'], 'files' |
   return cache && files.some(({ kind }) => kind === 'image');
 }
 
-/** A client may ask by any method: a helper's POST changes nothing either. */
+/** 304 is for GET and HEAD alone (RFC 9110, 13.1.2); a POST, whose answer no cache has, is answered whole. */
 function hasClient({ ctx }: CompleteCall, etag: string | undefined): boolean {
-  return ctx !== undefined && etag !== undefined && isNamed(ctx.get('if-none-match'), etag);
+  if (ctx === undefined || etag === undefined || ctx.method === 'POST') return false;
+  return isNamed(ctx.get('if-none-match'), etag);
 }
 
 function unchanged({ state }: CompleteCall): BodyAnswer {

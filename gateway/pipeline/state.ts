@@ -60,7 +60,7 @@ export interface Caller {
   keyId: string;
   /** What the key may call; null is everything. */
   scopes: readonly string[] | null;
-  /** Where the call came by a signed url: when that ends, in seconds since 1970. */
+  /** Where the call came by a signed url: when that or its key ends, in seconds since 1970. */
   signedUntil?: number;
 }
 

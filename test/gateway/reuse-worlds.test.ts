@@ -52,15 +52,26 @@ describe('results of one gateway and another', () => {
   });
 
   it('are shared and told where none are kept', async () => {
-    const api = await start({ HELPER_CACHE_BYTES: '0', HELPER_PLUGINS: fixture('plugins/reuse') });
+    const images = createServer((_, response) => void response.end(noise)).listen(0, '127.0.0.1');
+    await new Promise((resolve) => images.once('listening', resolve));
+    open.push(async () => void images.close());
+    const origin = `http://127.0.0.1:${(images.address() as AddressInfo).port}`;
+    const api = await start({
+      HELPER_CACHE_BYTES: '0',
+      HELPER_PLUGINS: fixture('plugins/reuse'),
+      HELPER_SOURCE_ORIGINS: origin,
+    });
     await writeFile(join(folder, 'open'), '');
-    const ask = (headers = {}) => api.call('/gated', { body: upload({ folder }), headers });
+    const ask = () => api.call('/gated', { body: upload({ folder }) });
     const [first, again] = [await ask(), await ask()];
     expect([wordsOf(first), wordsOf(again)]).to.deep.equal([
       [200, 'miss'],
       [200, 'miss'],
     ]);
-    expect(wordsOf(await ask({ 'if-none-match': first.headers.get('etag') }))).to.deep.equal([304, 'hit']);
+    const known = await api.call(`/gated?${new URLSearchParams({ folder, url: `${origin}/` })}`, {
+      headers: { 'if-none-match': first.headers.get('etag') ?? '' },
+    });
+    expect(wordsOf(known)).to.deep.equal([304, 'hit']);
     expect(await readFile(join(folder, 'runs'), 'utf8')).to.have.length(2);
   });
 

@@ -103,6 +103,24 @@ describe('answers of signed urls', () => {
     }
   });
 
+  it('are kept no longer than their key holds', async () => {
+    const token = 'operator-token-for-tests-of-32-characters';
+    const { api, call } = await start({ HELPER_OPERATOR_TOKEN: token });
+    const until = nowSeconds() + hour / 4;
+    const response = await fetch(new URL('/api/tenants/demo/keys', api.gateway.connectUrl), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ expires_at: new Date(until * 1000).toISOString() }),
+    });
+    const { data } = (await response.json()) as { data: { id: string; signing_secret: string } };
+    const exp = Math.floor(nowSeconds()) + 10 * hour;
+    const url = signUrl({ url: border(), kid: data.id, secret: data.signing_secret, exp });
+    const before = nowSeconds();
+    const { headers } = await call(url);
+    const [, seconds] = /^public, max-age=(\d+)$/.exec(headers.get('cache-control') ?? '') ?? [];
+    expect(Number(seconds)).to.be.within(Math.floor(until - nowSeconds()), until - before);
+  });
+
   it('are kept as long as HELPER_CACHE_TTL says', async () => {
     for (const [ttl, seconds] of [
       ['10m', 600],

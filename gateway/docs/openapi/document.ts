@@ -70,7 +70,7 @@ function pathItem(
   const input = inputSchemas(helper, components);
   const success = successResponse(helper, components, successWith);
   const about = { summary, ...(description === undefined ? {} : { description }), tags: [groupOf(id)] };
-  const responses = { 200: success, ...unchangedResponse(helper), ...failuresOf() };
+  const responses = { 200: success, ...failuresOf() };
   const post = {
     operationId: operationId('post', id),
     ...about,
@@ -85,7 +85,7 @@ function pathItem(
       ...about,
       security: byKeyOrSignature,
       parameters: [...queryParameters(helper, input), ...conditions(helper)],
-      responses,
+      responses: { 200: success, ...unchangedResponse(helper), ...failuresOf() },
     },
     post,
   };

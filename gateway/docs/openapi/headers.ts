@@ -22,7 +22,7 @@ export const headers = {
   'WWW-Authenticate': { description: 'How to send the key.', schema: { type: 'string' } },
   ETag: {
     description:
-      'Of a picture that was made of a picture: the same wherever the same is made of the same. Sent back in `If-None-Match` it spares the client the bytes.',
+      'Of a picture that was made of a picture: the same wherever the same is made of the same. Sent back in `If-None-Match` of a GET it spares the client the bytes.',
     schema: { type: 'string' },
     example: '"945GCnFXf9jHdZUZTZnZT-hSsZKRNZp1xYOk_AqJYMo"',
   },

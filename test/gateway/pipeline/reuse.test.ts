@@ -45,7 +45,7 @@ function callOf({ tenant = 't', input = {}, files = { file: file() }, signedUnti
     run: () => Promise.reject(new Error('no task')),
     leave() {},
   };
-  const ctx = { get: (name: string) => (name === 'if-none-match' ? knows : '') };
+  const ctx = { method: 'GET', get: (name: string) => (name === 'if-none-match' ? knows : '') };
   return { state: newCallState('id', new Ending()), bodyBytes: 0, caller, turn, input, files, ctx };
 }
 
