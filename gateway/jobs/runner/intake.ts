@@ -1,9 +1,10 @@
 import type { Logger } from 'pino';
+import type { LiveRegistry } from '../../helpers/live-registry.js';
 import type { JobQueue, Lease } from '../queue/job-queue.js';
 import type { JobStore, StartedItem } from '../store/job-store.js';
 import type { Leases } from './leases.js';
 import { isAway, type Patience } from './patience.js';
-import { restOf } from './retries.js';
+import { createLackingHelpers, leftToOthers, type Retry, restOf } from './retries.js';
 import { type Share, TenantShares } from './tenant-shares.js';
 
 export interface IntakeParts {
@@ -15,6 +16,9 @@ export interface IntakeParts {
   /** What may be on its way to this process: items' inputs have a quarter of it. */
   inbound: { most: number; bytes: number };
   logger: Pick<Logger, 'error'>;
+  registry: Pick<LiveRegistry, 'get'>;
+  /** How long items are left to others whose helper this process lacks; ten minutes by default. */
+  lackingMs?: number | undefined;
   /** Called with each item that is to be worked on, under this lease; `ended` is to be called when it has been seen to its end. */
   onItem: (item: StartedItem, lease: Lease, share: Share) => void;
 }
@@ -53,6 +57,15 @@ const firstInputBytes = 1_000_000;
 /** What is looked through at a time where nothing was found that is still to be done: a job of ten thousand items may have been called off. */
 const lookedThrough = 500;
 
+/** What has become of leased items. */
+interface Begun {
+  started: [Lease, StartedItem][];
+  /** Those that went back, and how. */
+  aside: Map<Retry, [Lease, StartedItem][]>;
+}
+
+const atOnce: Retry = { counted: false, delayMs: 0 };
+
 /** Takes items of the tenants that are open, each its share, as many as can soon be worked on. */
 export function createIntake(parts: IntakeParts): Intake {
   const { queue, store, leases, patience, threads, inbound, logger, onItem } = parts;
@@ -60,6 +73,7 @@ export function createIntake(parts: IntakeParts): Intake {
   let left = 0;
   let leftForNone = 0;
   const shares = new TenantShares((given) => left > 0 || (given === 0 && leftForNone > 0), mostAheadNow);
+  const lacking = createLackingHelpers(parts.registry, parts.lackingMs);
   /** Tenants that were opened since their items were asked for last: what was not there then may be now. */
   const anew = new Set<string>();
   let working = 0;
@@ -124,9 +138,11 @@ export function createIntake(parts: IntakeParts): Intake {
       if (leased.length < planned.length && !anew.has(tenant)) shares.close(tenant);
       if (leased.length > 0) {
         again = true;
-        const begun = await begin(leased);
-        if (begun.length === 0) await dropEnded(tenant);
-        for (const [lease, item] of begun) {
+        const { started, aside } = await begin(leased);
+        if (started.length === 0 && aside.size === 0) await dropEnded(tenant);
+        // What is left to others comes first again, until they have taken it.
+        if (aside.has(leftToOthers)) shares.close(tenant);
+        for (const [lease, item] of started) {
           working += 1;
           inHand += 1;
           onItem(item, lease, planned[used] as Share);
@@ -156,10 +172,11 @@ export function createIntake(parts: IntakeParts): Intake {
     await patience.run(() => queue.done(leased.filter((lease) => !open.has(nameOf(lease)))));
   }
 
-  /** Starts what was leased, but for what has ended, or is to be left alone for a while. */
-  async function begin(leased: readonly Lease[]): Promise<[Lease, StartedItem][]> {
+  /** Starts what was leased, but for what has ended, or is put aside for a while. */
+  async function begin(leased: readonly Lease[]): Promise<Begun> {
     for (const lease of leased) leases.hold(lease);
-    const started: [Lease, StartedItem][] = [];
+    const started: Begun['started'] = [];
+    const aside: Begun['aside'] = new Map();
     let kept = new Set<Lease>();
     try {
       if (closing) await queue.release(leased);
@@ -170,24 +187,33 @@ export function createIntake(parts: IntakeParts): Intake {
         if (ended.length > 0) await patience.run(() => queue.done(ended));
         for (const lease of leased) {
           const item = byRef.get(nameOf(lease));
-          if (item && !(await leave(lease, item))) started.push([lease, item]);
+          if (!item) continue;
+          const retry = putAside(item);
+          if (retry) aside.set(retry, [...(aside.get(retry) ?? []), [lease, item]]);
+          else started.push([lease, item]);
         }
+        for (const [retry, put] of aside) await giveBack(put, retry);
       }
       kept = new Set(started.map(([lease]) => lease));
     } finally {
       // Where one could not be left alone, none is worked on: a lease that is held on would keep them from everybody.
       for (const lease of leased) if (!kept.has(lease)) leases.drop(lease);
     }
-    return started;
+    return { started, aside };
   }
 
-  /** Whether an item goes back: the end has begun, or it is put off. */
-  async function leave(lease: Lease, item: StartedItem): Promise<boolean> {
-    const restMs = closing ? 0 : restOf(item.attempt);
-    if (!closing && restMs === 0) return false;
-    await patience.run(() => store.handBack([item], { counted: restMs > 0 }));
-    await patience.run(() => queue.release([lease], restMs));
-    return true;
+  /** How an item goes back that is not to be begun here now: the end has begun, it is put off, or its helper is lacking. */
+  function putAside(item: StartedItem): Retry | undefined {
+    if (closing) return atOnce;
+    const delayMs = restOf(item.attempt);
+    return delayMs > 0 ? { counted: true, delayMs } : lacking.leave(item);
+  }
+
+  async function giveBack(put: readonly [Lease, StartedItem][], { counted, delayMs }: Retry): Promise<void> {
+    const items = put.map(([, item]) => item);
+    const leased = put.map(([lease]) => lease);
+    await patience.run(() => store.handBack(items, { counted }));
+    await patience.run(() => queue.release(leased, delayMs));
   }
 
   return {

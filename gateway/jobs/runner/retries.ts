@@ -1,4 +1,7 @@
+import { performance } from 'node:perf_hooks';
 import type { ErrorCode, GatewayError } from '../../errors.js';
+import type { LiveRegistry } from '../../helpers/live-registry.js';
+import type { StartedItem } from '../store/job-store.js';
 
 /** That an item is to be worked on again. */
 export interface Retry {
@@ -51,4 +54,49 @@ export function restOf(attempt: number, random = Math.random): number {
   const starts = attempt - doubtfulFrom;
   if (starts < 0 || starts % 2 === 1 || isPoison(attempt)) return 0;
   return Math.round(putOffMs * (starts / 2 + 1) * (0.5 + random()));
+}
+
+/** An item is given back as it was: other processes have its helper, or may have it. */
+export const leftToOthers: Retry = { counted: false, delayMs: 0 };
+/** Its job does not move, so that no other process seems to have its helper: the tenant's other items come first for a while. */
+const putBehind: Retry = { counted: false, delayMs: 30_000 };
+
+/** How long a job may stand still before that is believed. */
+const standsStillMs = 5_000;
+const lackingMsByDefault = 600_000;
+/** Jobs that are remembered. */
+const mostJobs = 10_000;
+
+/**
+ * Items whose helper this process lacks, as while processes are replaced one by one: they are left to others. Where their job has not
+ * moved for ten minutes, no process has the helper, and they are to be begun, which fails them.
+ */
+export function createLackingHelpers(
+  registry: Pick<LiveRegistry, 'get'>,
+  lackingMs = lackingMsByDefault,
+  now = () => performance.now(),
+) {
+  /** By job: since when it was met here with so many items done. */
+  const met = new Map<string, { since: number; done: number }>();
+
+  return {
+    /** How an item goes back; undefined where it is to be begun. */
+    leave({ job, of: { service }, done }: Pick<StartedItem, 'job' | 'of' | 'done'>): Retry | undefined {
+      if (registry.get(service)) {
+        met.delete(job);
+        return undefined;
+      }
+      const known = met.get(job);
+      if (known?.done !== done) {
+        met.delete(job);
+        met.set(job, { since: now(), done });
+        const [oldest] = met.keys();
+        if (met.size > mostJobs && oldest !== undefined) met.delete(oldest);
+        return leftToOthers;
+      }
+      const lackedMs = now() - known.since;
+      if (lackedMs >= lackingMs) return undefined;
+      return lackedMs < standsStillMs ? leftToOthers : putBehind;
+    },
+  };
 }

@@ -29,6 +29,7 @@ export interface RunnerParts extends ItemParts {
   /** Threads of the pool: as many items run at a time. */
   threads: number;
   inbound: IntakeParts['inbound'];
+  lackingMs?: IntakeParts['lackingMs'];
   patience: Patience;
   logger: Logger;
   observeItem?: ItemObserver | undefined;

@@ -77,7 +77,7 @@ async function begin(
   return byJob(begun).flatMap(([id, of]) => {
     const job = jobs.get(id);
     if (!job) return [];
-    const { tenant_id, key_id, service, created_at } = job;
+    const { tenant_id, key_id, service, created_at, done } = job;
     const shared = fieldsOf(job);
     return of
       .sort((a, b) => a.idx - b.idx)
@@ -87,6 +87,7 @@ async function begin(
         input: inputOf(row.input, shared),
         attempt: row.attempts,
         created_at,
+        done,
       }));
   });
 }

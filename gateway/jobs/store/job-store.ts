@@ -30,8 +30,9 @@ export interface StartedItem extends ItemRef {
   input: ItemInput;
   /** How often it has been started and not handed back, with this time. */
   attempt: number;
-  /** When its job was made. */
+  /** When its job was made, and how many of its items are done. */
   created_at: number;
+  done: number;
 }
 
 /** An item's end, with the call that it was. */

@@ -19,7 +19,7 @@ describe('jobs/runner: the intake', () => {
       store: {
         // The second was lost so often that it is put off.
         start: async (refs) =>
-          refs.map((ref) => ({ ...ref, attempt: ref.index === 0 ? 1 : 5 }) as StartedItem),
+          refs.map((ref) => ({ ...ref, of: {}, attempt: ref.index === 0 ? 1 : 5 }) as StartedItem),
         open: async () => [],
         handBack: () => Promise.reject(new TypeError('a bug')),
       },
@@ -30,6 +30,7 @@ describe('jobs/runner: the intake', () => {
       },
       patience: createPatience({ logger: { info() {}, warn() {} }, firstMs: 1 }),
       threads: 1,
+      registry: { get: () => ({}) as never },
       inbound: { most: 1_000, bytes: 256e6 },
       logger: { error: (line: { err?: unknown }) => void told.push(line.err) },
       onItem: () => expect.fail('none can be begun'),

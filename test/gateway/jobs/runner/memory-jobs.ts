@@ -45,7 +45,7 @@ export function createMemoryJobs(): MemoryJobs {
         items.set(`${tenant} ${index}`, {
           ...{ job: tenant, index, of, input: given },
           attempt: 0,
-          created_at: Date.now(),
+          ...{ created_at: Date.now(), done: 0 },
         });
         line.push({ job: tenant, index });
       }
@@ -81,7 +81,8 @@ export function createMemoryJobs(): MemoryJobs {
           if (!item || isEnded(job, index)) return [];
           const attempt = (world.attempts.get(name) ?? 0) + 1;
           world.attempts.set(name, attempt);
-          return [{ ...item, attempt }];
+          const done = world.ended.filter((one) => one.job === job && one.end.state === 'done').length;
+          return [{ ...item, attempt, done }];
         });
       },
       held: async () => ({ inputs: 0, results: world.resultBytes, aResult: 0 }),

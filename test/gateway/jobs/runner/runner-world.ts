@@ -36,6 +36,8 @@ export function createRunnerWorld({
   tracing,
   put,
   mostResultBytes = 1e12,
+  jobs = createMemoryJobs(),
+  lackingMs,
 }: {
   threads?: number;
   weights?: Record<string, number>;
@@ -45,8 +47,9 @@ export function createRunnerWorld({
   /** Called before a result is put; what it throws keeps it from being put. */
   put?: (name: string) => void;
   mostResultBytes?: number;
+  jobs?: MemoryJobs;
+  lackingMs?: number;
 } = {}): RunnerWorld {
-  const jobs = createMemoryJobs();
   const running: RunningTask[] = [];
   const results = new Map<string, Uint8Array>();
   const log: Record<string, unknown>[] = [];
@@ -106,6 +109,7 @@ export function createRunnerWorld({
     registry: helpers,
     threads,
     arrivals: { hold: () => () => undefined },
+    lackingMs,
     inbound: { most: 1_000, bytes: 256e6 },
     patience: createPatience({ logger, firstMs: 1, longestMs: 5 }),
     logger,

@@ -71,12 +71,15 @@ describe('jobs/runner', () => {
   });
 
   it('fails an item that is not valid alone, and one whose helper is gone by its name', async () => {
-    world = createRunnerWorld();
+    world = createRunnerWorld({ lackingMs: 0 });
     world.jobs.add('a', 1, { wrong: true });
     world.jobs.add('a', 1, {}, 'text/gone');
     world.jobs.add('a', 1);
-    world.runner.open(['a']);
-    await serve(world, 3);
+    await until(() => {
+      world.runner.open(['a']);
+      for (const task of [...world.running]) task.end();
+      return world.jobs.ended.length === 3;
+    });
     expect(ended(world).sort()).to.deep.equal(['done', 'invalid_input', 'not_found']);
     const gone = world.jobs.ended.find(({ end }) => end.state === 'failed' && end.error.code === 'not_found');
     expect(JSON.stringify(gone?.end)).to.contain('text/gone');

@@ -231,7 +231,7 @@ describe('jobs/store', () =>
         const unknown = { job: 'job_none', index: 0 };
         const [first, second] = await store.start([...items, unknown]);
         expect(first).to.deep.equal({
-          ...{ job: id, index: 0, attempt: 1, created_at: store.clock.now },
+          ...{ job: id, index: 0, attempt: 1, created_at: store.clock.now, done: 0 },
           of: { tenant_id: 'ten_1', key_id: 'key_1', service: 'text/remove-stopwords' },
           input: { json: '{"text":"0"}', files: [] },
         });
