@@ -1,3 +1,4 @@
+import { existsSync, realpathSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { readThrown, type Thrown } from '../../pool/thrown.js';
@@ -68,9 +69,11 @@ function wordsOf({ name, message, causes = [] }: Thrown): string {
 
 /** The plugin's first frame: those of the gateway and of packages help nobody. */
 function placeOf({ stack = '' }: Thrown, folders: readonly string[]): string | undefined {
+  // Node names a module by where links lead to.
+  const roots = folders.flatMap((folder) => (existsSync(folder) ? [folder, realpathSync(folder)] : [folder]));
   for (const line of stack.split('\n')) {
     const [, file, place] = /(file:\/\/[^)\s]+?):(\d+:\d+)\)?$/.exec(line) ?? [];
-    const isPlugins = folders.some((folder) => file?.startsWith(`${pathToFileURL(folder).href}/`));
+    const isPlugins = roots.some((folder) => file?.startsWith(`${pathToFileURL(folder).href}/`));
     if (file && isPlugins && !file.includes('/node_modules/')) return `${fileURLToPath(file)}:${place}`;
   }
   return undefined;

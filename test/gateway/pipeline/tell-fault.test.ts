@@ -1,3 +1,6 @@
+import { mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { GatewayError } from '../../../gateway/errors.js';
 import { faultTeller } from '../../../gateway/pipeline/tell-fault.js';
@@ -37,6 +40,17 @@ describe('a fault', () => {
       expect(tell(fault, request).message).to.equal(fault.message);
     });
   }
+
+  it('has its place also where the folder of plugins is a link', async () => {
+    const folder = await realpath(await mkdtemp(join(tmpdir(), 'linked-')));
+    await mkdir(join(folder, 'real'));
+    await symlink('real', join(folder, 'link'));
+    const cause = { ok: false, message: 'no', stack: `Error: no\n    at file://${folder}/real/a.mjs:3:11` };
+    const error = new GatewayError('internal', { cause });
+    const { message } = faultTeller([join(folder, 'link')])(error, from('127.0.0.1'));
+    await rm(folder, { recursive: true });
+    expect(message).to.equal(`The helper failed: no (${folder}/real/a.mjs:3:11)`);
+  });
 
   it('tells of a thread that is gone the usual reason', () => {
     const cause = new Error('the worker thread ended', { cause: new Error('worker exited with code: 1') });
