@@ -26,6 +26,8 @@ export type LimitVerdict =
       /** Whole seconds, at least 1. */
       retryAfter: number;
       headers: Record<string, string>;
+      /** Of a quota: calls under way have the rest of it, and give it back where they fail. */
+      reserved?: true;
     };
 
 export interface Limiter {
@@ -108,7 +110,10 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
     }
     return after(quotas.reserve(id, month.name, limits.monthlyQuota), (quota): LimitVerdict => {
       const headers = rateLimitFields(limits, { rate, month, quota });
-      if (!quota.granted) return { allowed: false, code: 'quota_exceeded', retryAfter: month.left, headers };
+      if (!quota.granted) {
+        const reserved = quota.reserved ? { reserved: true as const } : {};
+        return { allowed: false, code: 'quota_exceeded', retryAfter: month.left, headers, ...reserved };
+      }
       return { allowed: true, headers, settle: (status) => quota.settle(status < 400) };
     });
   }

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import type { Now } from '../after.js';
 import type { Access } from '../database/access.js';
 import type { BatchSource, PendingWrite } from '../database/batch-writer.js';
@@ -19,6 +20,8 @@ export interface QuotaAccount {
   hold(): void;
   charge(): void;
   release(): void;
+  /** Notes that a call was refused. Whether calls under way have what it lacked, here or elsewhere, and may still give it back. */
+  refuse(limit: number): boolean;
 }
 
 /** Keeps accounts in memory and their sums in the database, as one more source of the batch writer. */
@@ -32,6 +35,8 @@ interface Entry extends QuotaAccount {
   flushing: number;
   pending: number;
   held: number;
+  /** Since when every call was refused that asked. */
+  refusedSince: number | undefined;
   loaded: boolean;
   loading: Promise<void> | undefined;
   /** A call has waited for `loading` in vain; no further one does. */
@@ -42,6 +47,8 @@ interface Entry extends QuotaAccount {
 
 /** What a first call of the month waits for a database that does not answer. */
 const loadMs = 250;
+/** What calls elsewhere have reserved is given back in this time, or is never: a process that was killed gives nothing back. */
+const reservedMs = 60_000;
 /** An account whose sum could not be read is not tried again with every call. */
 const retryMs = 1000;
 
@@ -53,6 +60,7 @@ function createEntry(tenant: string, month: string, onCharge: (entry: Entry) => 
     flushing: 0,
     pending: 0,
     held: 0,
+    refusedSince: undefined,
     loaded: false,
     loading: undefined,
     late: false,
@@ -65,6 +73,7 @@ function createEntry(tenant: string, month: string, onCharge: (entry: Entry) => 
     },
     hold() {
       this.held += 1;
+      this.refusedSince = undefined;
     },
     charge() {
       this.held -= 1;
@@ -73,6 +82,11 @@ function createEntry(tenant: string, month: string, onCharge: (entry: Entry) => 
     },
     release() {
       this.held -= 1;
+    },
+    refuse(limit) {
+      this.refusedSince ??= performance.now();
+      const mayCome = this.held > 0 || performance.now() - this.refusedSince < reservedMs;
+      return this.charged() < limit && mayCome;
     },
   };
 }

@@ -9,7 +9,8 @@ export interface QuotaState {
 
 export type QuotaVerdict =
   | (QuotaState & { granted: true; settle(charge: boolean): void })
-  | (QuotaState & { granted: false });
+  /** `reserved`: calls under way have what is lacking, and give it back where they fail. */
+  | (QuotaState & { granted: false; reserved: boolean });
 
 /** A monthly quota: a call is reserved before it runs, and charged or given back when it is answered. */
 export interface Quota {
@@ -44,7 +45,7 @@ export function createQuota(ledger: QuotaLedger, sharing?: QuotaSharing): Quota 
     giveBack?: () => void,
   ): QuotaVerdict {
     const remaining = Math.max(0, limit - used);
-    if (!granted) return { limit, remaining, granted };
+    if (!granted) return { limit, remaining, granted, reserved: account.refuse(limit) };
     account.hold();
     let open = true;
     const settle = (charge: boolean) => {

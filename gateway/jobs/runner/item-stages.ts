@@ -1,7 +1,8 @@
 import type { Answer } from '../../../pool/answer.js';
 import type { ImageLimits } from '../../../pool/image/engine.js';
 import type { Pool } from '../../../pool/pool.js';
-import type { Now } from '../../after.js';
+import { after, type Now } from '../../after.js';
+import { GatewayError } from '../../errors.js';
 import type { Helper } from '../../helpers/registry.js';
 import type { MultipartLimits } from '../../http/body/multipart.js';
 import type { Arrivals } from '../../http/flow/arrivals.js';
@@ -54,13 +55,14 @@ export type ItemWay = (call: ItemCall) => Now<Answer>;
 /** The stages of the items of each helper: a call's, but for what HTTP brings. Made once a version of the helper. */
 export function createItemWays(parts: ItemParts): (helper: Helper) => ItemWay {
   const limitsOf = withoutRate(createLimitsOf(parts.limits));
+  const limiter = patient(parts.limiter);
   const room = createFileRoom(parts.inbound.bytes * itemsPart, parts.arrivals);
   const ways = new WeakMap<Helper, ItemWay>();
 
   function wayOf(helper: Helper): ItemWay {
     return from<ItemCall>(parts.tracing)
       .through(requireKey(parts.keys))
-      .through(limit(helper, parts.limiter, limitsOf))
+      .through(limit(helper, limiter, limitsOf))
       .through(turnBehind(helper, parts.pool))
       .through(watched(readItem(helper, parts.results, { limits: parts.bodyLimits, room })))
       .through(validate(helper))
@@ -92,6 +94,17 @@ function watched<Needs, Finds extends object>(stage: Stage<Needs, Finds>): Stage
   }
   // Its span is named by it.
   return Object.defineProperty(watched, 'name', { value: stage.name });
+}
+
+/** An item can wait to see whether the calls that have the rest of a quota give any of it back. */
+function patient({ take }: ItemParts['limiter']): ItemParts['limiter'] {
+  return {
+    take: (tenant) =>
+      after(take(tenant), (verdict) => {
+        if (!verdict.allowed && verdict.reserved) throw new GatewayError('busy');
+        return verdict;
+      }),
+  };
 }
 
 /** The rate was kept when the job was made: what bounds how fast its items run is the pool. */

@@ -110,6 +110,16 @@ for (const { name, there, options } of backends) {
       expect(await allowed(gateway.limiter, tenant, 50)).to.equal(1);
     });
 
+    it('says whether calls under way have the rest of a quota', async () => {
+      const tenant = tenantWith({ monthlyQuota: 1 });
+      const granted = await gateway.limiter.take(tenant);
+      expect(await gateway.limiter.take(tenant)).to.include({ allowed: false, reserved: true });
+      if (granted.allowed) granted.settle(200);
+      const late = await gateway.limiter.take(tenant);
+      expect(late.allowed).to.equal(false);
+      expect(late).not.to.have.property('reserved');
+    });
+
     it('says when a quota begins again', async () => {
       const now = () => Date.UTC(2025, 1, 28, 23, 59, 30);
       const other = await createTestLimiter({ database, ...options(), now });

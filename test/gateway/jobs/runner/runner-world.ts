@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import type { Helper } from '../../../../gateway/helpers/registry.js';
 import { createPatience } from '../../../../gateway/jobs/runner/patience.js';
 import { createRunner, type Runner } from '../../../../gateway/jobs/runner/runner.js';
+import type { Limiter } from '../../../../gateway/limits/limiter.js';
 import type { Tracing } from '../../../../gateway/tracing/tracing.js';
 import { jsonAnswer } from '../../../../pool/answer.js';
 import type { Pool } from '../../../../pool/pool.js';
@@ -38,6 +39,7 @@ export function createRunnerWorld({
   mostResultBytes = 1e12,
   jobs = createMemoryJobs(),
   lackingMs,
+  limiter = { take: () => ({ allowed: true, headers: {}, settle() {} }) },
 }: {
   threads?: number;
   weights?: Record<string, number>;
@@ -49,6 +51,7 @@ export function createRunnerWorld({
   mostResultBytes?: number;
   jobs?: MemoryJobs;
   lackingMs?: number;
+  limiter?: Pick<Limiter, 'take'>;
 } = {}): RunnerWorld {
   const running: RunningTask[] = [];
   const results = new Map<string, Uint8Array>();
@@ -125,7 +128,7 @@ export function createRunnerWorld({
         };
       },
     },
-    limiter: { take: () => ({ allowed: true, headers: {}, settle() {} }) },
+    limiter,
     limits: { rate: 0, burst: 0, monthlyQuota: null, inFlight: null },
     files: {
       check: (href: string) => ({ href }),
