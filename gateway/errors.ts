@@ -34,7 +34,7 @@ export const errorTable = {
   source_refused: {
     status: 400,
     message:
-      'This url may not be fetched. Use https on port 443 of a public host, without a user name or password.',
+      'This url may not be fetched. Use https on port 443 of a host with a public address, without a user name or password.',
   },
   bad_request: { status: 400, message: 'The request is not HTTP that can be read.' },
   key_missing: {

@@ -115,7 +115,9 @@ async function compose(
     limits: limitsByDefault(config),
     processes: member ? config.processes : 1,
     departures,
-    tellFaults: dev ? faultTeller(config.pluginDirs, () => registry.problems()) : tellNoMore,
+    tellFaults: dev
+      ? faultTeller(config.pluginDirs, { problems: () => registry.problems(), apiUrl: config.apiUrl })
+      : tellNoMore,
     observers: { logger, metrics, usage, tracing: core.tracing },
     ...jobs,
     maxJobBytes: config.maxJobBytes,

@@ -20,3 +20,13 @@ export function isLoopbackHost(hostname: string): boolean {
 export function withoutBrackets(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }
+
+/**
+ * Whether a request asks for this machine itself, or for the address by which the operator says that the gateway is known. A page of a
+ * stranger whose name is made to resolve to this machine (DNS rebinding) comes under that name.
+ */
+export function isOwnHost(host: string | undefined, apiUrl: string | undefined): boolean {
+  if (host === undefined || /[/?#@]/.test(host) || !URL.canParse(`http://${host}`)) return false;
+  const name = new URL(`http://${host}`).hostname;
+  return isLoopbackHost(name) || (apiUrl !== undefined && name === new URL(apiUrl).hostname);
+}

@@ -5,7 +5,7 @@ import { readThrown, type Thrown } from '../../pool/thrown.js';
 import { GatewayError } from '../errors.js';
 import type { PluginProblem } from '../helpers/discover.js';
 import { exitHint, timeHint } from '../helpers/fault-hints.js';
-import { isLoopbackAddress } from '../http/loopback.js';
+import { isLoopbackAddress, isOwnHost } from '../http/loopback.js';
 import type { FaultTeller } from './respond.js';
 
 /** Says what everybody may know, and no more. */
@@ -13,13 +13,18 @@ export const tellNoMore: FaultTeller = (error) => error;
 
 /**
  * Tells whoever writes a helper what a fault is: what was thrown, and where in a plugin below one of `folders`, or why there is none
- * at a path. Only for a gateway that is worked at, and only callers on its own host learn it; to others, also behind a proxy there,
- * it tells nothing.
+ * at a path. Only for a gateway that is worked at, and only callers on its own host learn it, who ask for a name of its own; to others, also
+ * behind a proxy there, it tells nothing.
  */
 export function faultTeller(
   folders: readonly string[],
-  problems: () => readonly PluginProblem[] = () => [],
+  {
+    problems = () => [],
+    apiUrl,
+  }: { problems?: () => readonly PluginProblem[]; apiUrl?: string | undefined } = {},
 ): FaultTeller {
+  const isLocal = (request: IncomingMessage) =>
+    isFromHere(request) && isOwnHost(request.headers.host, apiUrl);
   return (error, request) => {
     if (error.code === 'not_found' && error.cause === undefined && isLocal(request)) {
       return withProblem(error, request.url, folders, problems());
@@ -54,7 +59,7 @@ function withProblem(
   return new GatewayError('not_found', { message: `${own.file} cannot be served: ${reason}` });
 }
 
-function isLocal({
+function isFromHere({
   headers,
   socket: { remoteAddress = '' },
 }: Pick<IncomingMessage, 'headers' | 'socket'>): boolean {

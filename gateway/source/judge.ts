@@ -11,18 +11,23 @@ export interface JudgeOptions {
 
 /**
  * The addresses at which a target may be reached now, in the order to try them: asked for before every request, over a kept
- * connection too. Rejects with `source_refused` if one of them is not public, `source_failed` if there is none, or with
+ * connection too. Rejects with `source_refused` if one of them is not public or there is none, `source_failed` if the name servers do not answer, or with
  * `signal`'s reason.
  */
 export type Judge = (target: Target, signal: AbortSignal) => Promise<readonly string[]>;
 
-const noAddress = 'The host name of the url has no address.';
+const notLookedUp = 'The host name of the url could not be looked up.';
+
+/** What a name server says of a name that is not there, or has no address (also the system's own look-up, of exempt origins). */
+const missing = new Set(['ENOTFOUND', 'ENODATA', 'EAI_NONAME']);
 
 /** Looks a name up once and judges every address that it has, unless the operator vouches for the origin. */
 export function createJudge({ resolve, resolveExempt }: JudgeOptions): Judge {
   return async function judge({ url, exempt }, signal) {
     const host = hostOf(url);
-    const addresses = isIP(host) ? [host] : await lookUp(exempt ? resolveExempt : resolve, host, signal);
+    const addresses = isIP(host)
+      ? [host]
+      : await lookUp(exempt ? resolveExempt : resolve, { host, exempt }, signal);
     if (!exempt) for (const address of addresses) requirePublic(address);
     return addresses;
   };
@@ -34,7 +39,12 @@ export function requirePublic(address: string): void {
   if (!verdict.public) throw sourceRefused(`${address}: ${verdict.reason}`);
 }
 
-async function lookUp(resolve: Resolve, host: string, signal: AbortSignal): Promise<readonly string[]> {
+/** A name that is missing is refused in the words of one that is inside: else anybody could ask which names there are inside. */
+async function lookUp(
+  resolve: Resolve,
+  { host, exempt }: { host: string; exempt: boolean },
+  signal: AbortSignal,
+): Promise<readonly string[]> {
   signal.throwIfAborted();
   const aborted = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
@@ -43,7 +53,8 @@ async function lookUp(resolve: Resolve, host: string, signal: AbortSignal): Prom
     const addresses = await Promise.race([resolve(host, signal), aborted]);
     if (addresses.length > 0) return addresses;
   } catch (error) {
-    throw sourceFailed(noAddress, error);
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (exempt || !missing.has(code)) throw sourceFailed(notLookedUp, error);
   }
-  throw sourceFailed(noAddress);
+  throw sourceRefused(`${host} has no address`);
 }

@@ -15,7 +15,7 @@ const fault = new GatewayError('internal', {
 });
 
 const from = (remoteAddress: string | undefined, headers = {}) =>
-  ({ headers, socket: { remoteAddress } }) as never;
+  ({ headers: { host: 'localhost:8080', ...headers }, socket: { remoteAddress } }) as never;
 const tell = faultTeller(['/p']);
 
 describe('a fault', () => {
@@ -32,6 +32,7 @@ describe('a fault', () => {
   for (const [who, request] of [
     ['another host', from('192.168.1.7')],
     ['another host by IPv6', from('::ffff:10.0.0.1')],
+    ['a page whose name was made to resolve here', from('127.0.0.1', { host: 'evil.example:8080' })],
     ['nobody any more', from(undefined)],
     ['whoever stands behind a proxy', from('127.0.0.1', { 'x-forwarded-for': '8.8.8.8' })],
     ['whoever stands behind another proxy', from('127.0.0.1', { forwarded: 'for=8.8.8.8' })],
@@ -74,7 +75,7 @@ describe('a fault', () => {
     ];
     const lost = new GatewayError('not_found');
     const at = (url: string, peer = '127.0.0.1') => ({ ...(from(peer) as object), url }) as never;
-    const teller = faultTeller(['/p'], () => problems);
+    const teller = faultTeller(['/p'], { problems: () => problems });
     expect(teller(lost, at('/text/shout?text=a'))).to.include({
       code: 'not_found',
       message: '/p/text/shout.mjs cannot be served: handler must be a function; handlr is not known',

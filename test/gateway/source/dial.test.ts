@@ -27,6 +27,7 @@ describe('createDial', () => {
     });
     return {
       dialled,
+      errorOf: (url: string) => rejection(bytesFrom(source, source.check(url))),
       codeOf: async (url: string) => (await rejection(bytesFrom(source, source.check(url)))).code,
     };
   }
@@ -75,15 +76,19 @@ describe('createDial', () => {
     expect(tried).to.deep.equal(addresses.slice(0, 4));
   });
 
-  it('fails for a name without an address', async () => {
-    const none = observed({ resolve: async () => [] });
-    const unknown = observed({
-      resolve: () => Promise.reject(Object.assign(new Error('x'), { code: 'ENOTFOUND' })),
-    });
-    expect([
-      await none.codeOf('https://a.example/'),
-      await unknown.codeOf('https://a.example/'),
-    ]).to.deep.equal(['source_failed', 'source_failed']);
+  it('refuses a name without an address as it does one of an inside address', async () => {
+    const failing = (code: string) => () => Promise.reject(Object.assign(new Error('x'), { code }));
+    const inside = await observed({ resolve: async () => ['10.0.0.1'] }).errorOf('https://a.example/');
+    expect(inside.code).to.equal('source_refused');
+    for (const resolve of [async () => [], failing('ENOTFOUND'), failing('ENODATA')]) {
+      const { code, message } = await observed({ resolve }).errorOf('https://a.example/');
+      expect([code, message]).to.deep.equal([inside.code, inside.message]);
+    }
+  });
+
+  it('fails where the name servers do not answer', async () => {
+    const resolve = () => Promise.reject(Object.assign(new Error('x'), { code: 'ETIMEOUT' }));
+    expect(await observed({ resolve }).codeOf('https://a.example/')).to.equal('source_failed');
   });
 
   it("looks an exempt origin's name up as the system does, whatever address it has", async () => {

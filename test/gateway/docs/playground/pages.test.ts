@@ -35,6 +35,8 @@ describe('the playground’s pages', () => {
     const headers: Record<string, string> = {};
     const ctx = {
       querystring,
+      state: {},
+      get: (name: string) => (name === 'host' ? `${host}:8080` : ''),
       hostname: host,
       protocol: 'http',
       host: `${host}:8080`,
@@ -185,6 +187,12 @@ describe('the playground’s pages', () => {
         .to.include('/plugins/shout.ts')
         .and.include('line 3: &lt;oops> is not defined');
       expect(get(query).html).not.to.include('role="alert"');
+      for (const host of ['127.0.0.1', 'api.example'])
+        expect(ask(open({ problems, apiUrl: 'https://api.example' }), query, host).html).to.include(
+          '/plugins/',
+        );
+      const stranger = ask(open({ problems, apiUrl: 'https://api.example' }), query, 'evil.example').html;
+      expect(stranger, 'its file is shown to no other host').not.to.include('/plugins/');
     }
   });
 
