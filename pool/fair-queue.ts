@@ -96,6 +96,19 @@ export class FairQueue<T> {
     return { tenant: lane.tenant, item };
   }
 
+  /** Charges a tenant for an item that was taken, could not start then, was settled with 0, and starts now. */
+  restart(tenant: string, estimate: number, weight: number): void {
+    const lane = this.#lane(tenant);
+    if (isIdle(lane)) {
+      this.#owing.delete(lane);
+      lane.clock = Math.max(lane.clock, this.#now);
+      lane.weight = weight;
+    }
+    lane.running += 1;
+    lane.clock += estimate / lane.weight;
+    this.#file(lane);
+  }
+
   /** Says that an item of this tenant ended after `spent` milliseconds, where `estimate` had been charged. */
   settle(tenant: string, estimate: number, spent: number): void {
     const lane = this.#lanes.get(tenant);

@@ -13,17 +13,22 @@ export interface Chosen {
  * runs.
  */
 export class Parked {
-  readonly #all = new Set<Chosen>();
+  readonly #all = new Set<Job>();
 
   get size(): number {
     return this.#all.size;
   }
 
-  add(chosen: Chosen): void {
-    this.#all.add(chosen);
+  add(job: Job): void {
+    this.#all.add(job);
   }
 
-  all(): Chosen[] {
+  /** Takes out a task; false where it is not here. */
+  remove(job: Job): boolean {
+    return this.#all.delete(job);
+  }
+
+  all(): Job[] {
     return [...this.#all];
   }
 
@@ -31,23 +36,17 @@ export class Parked {
    * One that may start now, before any that waits in the queue: the oldest of the tenant that has received least. Of a tenant that is
    * named its oldest, whatever the others wait for.
    */
-  takeFree(queue: Pick<FairQueue<Job>, 'clockOf' | 'isNext'>, tenant?: string): Chosen | undefined {
-    let best: Chosen | undefined;
+  takeFree(queue: Pick<FairQueue<Job>, 'clockOf' | 'isNext'>, tenant?: string): Job | undefined {
+    let best: Job | undefined;
     let least = Number.POSITIVE_INFINITY;
     for (const each of this.#all) {
-      if (tenant !== undefined && each.job.asker.tenant !== tenant) continue;
-      const clock = isFree(each.job) ? queue.clockOf(each.job.asker.tenant) : least;
+      if (tenant !== undefined && each.asker.tenant !== tenant) continue;
+      const clock = isFree(each) ? queue.clockOf(each.asker.tenant) : least;
       if (clock < least) [best, least] = [each, clock];
     }
-    if (!best || (tenant === undefined && !queue.isNext(best.job.asker.tenant))) return undefined;
+    if (!best || (tenant === undefined && !queue.isNext(best.asker.tenant))) return undefined;
     this.#all.delete(best);
     return best;
-  }
-
-  take(job: Job): Chosen | undefined {
-    const found = this.all().find((each) => each.job === job);
-    if (found) this.#all.delete(found);
-    return found;
   }
 }
 

@@ -27,7 +27,7 @@ export class Waiting {
 
   /** Whether a task of this tenant waits. */
   waits(tenant: string): boolean {
-    return this.#queue.waits(tenant) || this.#parked.all().some(({ job }) => job.asker.tenant === tenant);
+    return this.#queue.waits(tenant) || this.#parked.all().some(({ asker }) => asker.tenant === tenant);
   }
 
   push(job: Job): void {
@@ -38,11 +38,22 @@ export class Waiting {
   /** Takes the next task that a thread can run now, of all tenants or of this one; undefined where there is none. */
   take(tenant?: string): Chosen | undefined {
     for (;;) {
-      const next = this.#parked.takeFree(this.#queue, tenant) ?? this.#choose(tenant);
+      const parked = this.#parked.takeFree(this.#queue, tenant);
+      if (parked) return this.#restart(parked);
+      const next = this.#choose(tenant);
       if (!next || isFree(next.job)) return next;
-      // Every group has a thread for each task that may run; but this one's plugin is to be loaded, or its helper is slowed.
-      this.#parked.add(next);
+      // Every group has a thread for each task that may run; but this one's plugin is to be loaded, or its helper is slowed. Until it
+      // starts its tenant is not charged: what it waits for is no work that the tenant has received.
+      next.settle(0);
+      this.#parked.add(next.job);
     }
+  }
+
+  #restart(job: Job): Chosen {
+    const { tenant, weight } = job.asker;
+    const estimate = this.#estimateOf(job);
+    this.#queue.restart(tenant, estimate, weight);
+    return { job, settle: (spent) => this.#queue.settle(tenant, estimate, spent) };
   }
 
   #choose(tenant?: string): Chosen | undefined {
@@ -56,9 +67,7 @@ export class Waiting {
   /** Takes out a task that waits; false where it does not. */
   remove(job: Job): boolean {
     if (this.#queue.remove(job.asker.tenant, job)) return true;
-    const chosen = this.#parked.take(job);
-    chosen?.settle(0);
-    return chosen !== undefined;
+    return this.#parked.remove(job);
   }
 
   /** Why a task may not wait here; undefined where it may. */
@@ -76,7 +85,7 @@ export class Waiting {
 
   *#all(): Iterable<Job> {
     for (const [, job] of this.#queue.items()) yield job;
-    for (const { job } of this.#parked.all()) yield job;
+    yield* this.#parked.all();
   }
 
   /** From now on nothing may wait here. */
