@@ -53,6 +53,15 @@ export async function runUntilTold<Running extends Pick<Gateway, 'drain' | 'clos
     silentMs: taskTimeoutMs + 20_000,
     silentAtEndMs: Math.min(10_000, taskTimeoutMs + 2_000),
   };
-  if (member) member.ready({ text, processes, logLevel, json, ports: run.ports(running), ...limits });
-  else stdout.write(text);
+  if (!member) {
+    stdout.write(text);
+    return;
+  }
+  try {
+    member.ready({ text, processes, logLevel, json, ports: run.ports(running), ...limits });
+  } catch (error) {
+    // At once: no client knows this address, and what is open here would keep the process alive at it for good.
+    process.stderr.write(`helper-gateway: ${(error as Error).message}\n`);
+    process.exit(1);
+  }
 }

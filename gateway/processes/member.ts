@@ -49,7 +49,7 @@ export function joinProcesses(): Member | undefined {
   return cluster.isWorker && text !== undefined ? createMember(JSON.parse(text)) : undefined;
 }
 
-function createMember({ number, ports, alone, primary }: Place): Member {
+function createMember({ number, ports, byPort, primary }: Place): Member {
   const signals = new EventEmitter();
   const gathering = new Map<number, (facts: MetricFacts[]) => void>();
   const counts = createPrimaryCounts((message) => tellPrimary(message));
@@ -86,7 +86,7 @@ function createMember({ number, ports, alone, primary }: Place): Member {
     signals,
     settle: (config) => ({
       ...config,
-      port: alone ? portOf(ports?.api, config.port) : config.port,
+      port: byPort ? portOf(ports?.api, config.port) : config.port,
       connectPort: portOf(ports?.site, config.connectPort),
     }),
     ready(facts) {

@@ -64,6 +64,6 @@ export interface Place {
   ports?: Ports | undefined;
   /** The primary's process id. */
   primary: number;
-  /** Nobody listens there any more: the address has to be asked for by its port. */
-  alone: boolean;
+  /** It is to listen by the port's number there, and not by the 0 of the configuration. */
+  byPort: boolean;
 }

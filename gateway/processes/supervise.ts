@@ -20,6 +20,8 @@ interface Slot {
   number: number;
   worker: Worker;
   startedAt: number;
+  /** Whether it listens by the number of a port that an earlier one was given for 0. */
+  byPort: boolean;
   /** What it said once it served. */
   ready: Ready | undefined;
   /** How long it has not said that its main thread goes on, in looks of this process: while this one is stopped too, none counts. */
@@ -57,14 +59,17 @@ export function supervise({ openLog }: SuperviseOptions): void {
   );
 
   function start(number: number): void {
-    const alone = living().length === 0;
-    const place: Place = { number, ports: first?.ports, alone, primary: process.pid };
+    // Cluster shares a port among those that ask for it by the same number: 0, or the one that 0 has become once nobody held it.
+    const serving = living().filter(({ ready }) => ready);
+    const byPort = first !== undefined && (serving.length === 0 || serving.some((each) => each.byPort));
+    const place: Place = { number, ports: first?.ports, byPort, primary: process.pid };
     const worker = cluster.fork({ [placeVariable]: JSON.stringify(place) });
     const waitAfter = slots.get(number)?.waitAfter ?? createBackOff();
     const slot: Slot = {
       number,
       worker,
       startedAt: performance.now(),
+      byPort,
       ready: undefined,
       silentFor: 0,
       inspected: false,

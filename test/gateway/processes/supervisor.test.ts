@@ -8,7 +8,7 @@ import { skipWithout } from '../../needs.js';
 import { until } from '../../until.js';
 import { startChild } from '../child.js';
 import { bin } from '../gateway-process.js';
-import { lives, startWorld } from './world.js';
+import { callOnce, lives, startWorld } from './world.js';
 
 const childrenOf = (pid: number) =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
@@ -33,6 +33,27 @@ describe('the supervisor', function () {
       limit(pid, '4096:4096');
       await world.until(() => world.pids().length === 3);
       expect(await world.stop()).to.equal(0);
+    } finally {
+      await world.end();
+    }
+  });
+
+  it('has all listen on the first port again where all ended at once', async () => {
+    const world = await startWorld({ HELPER_PROCESSES: '2' });
+    try {
+      const { pid = 0 } = world.child;
+      await until(() => childrenOf(pid).length === 2);
+      for (const each of childrenOf(pid)) process.kill(each, 'SIGKILL');
+      const answering = () => {
+        const living = childrenOf(pid);
+        return new Set(
+          world.lines('"msg":"call"').flatMap((line) => living.filter((each) => each === line.pid)),
+        );
+      };
+      await until(async () => {
+        await callOnce(`${world.url}/text/diff-two-strings?a=1&b=2&ak=${world.key}`);
+        return answering().size === 2;
+      });
     } finally {
       await world.end();
     }
