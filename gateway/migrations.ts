@@ -3,7 +3,7 @@ import type { DatabaseKind } from './database/access.js';
 import { createWriterTable } from './database/batch-writer.js';
 import { createAllJobTables } from './jobs/migration.js';
 import { orderQueueByPlace } from './jobs/queue/migration.js';
-import { addJobRoom } from './jobs/store/migration.js';
+import { addJobRoom, addResultText } from './jobs/store/migration.js';
 import { addSigningVersion, addWebhookVersion, createKeyTables } from './keys/migration.js';
 import { createQuotaTable } from './limits/migration.js';
 import { createSiteTables } from './site/migration.js';
@@ -19,6 +19,7 @@ export function migrations(kind: DatabaseKind): Record<string, Migration> {
     '0005_jobs': { up: (db) => createJobs(db, kind) },
     '0006_job_room': { up: (db) => addJobRoom(db, kind) },
     '0007_job_queue_places': { up: (db) => orderQueueByPlace(db, kind) },
+    '0008_job_texts': { up: addResultText },
   };
 }
 

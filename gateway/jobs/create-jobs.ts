@@ -155,11 +155,12 @@ export function createJobs(parts: JobsParts): Jobs {
     },
   };
 
-  function answerOf({ job, index, state, result, error }: Item): ItemAnswer {
+  function answerOf({ job, index, state, result, text, error }: Item): ItemAnswer {
     if (state === 'failed') return { state, error: toItemError(error) };
     if (state !== 'done' || !result) return { state: state === 'done' ? 'running' : state };
     const name = resultName({ job, index }, result.attempt);
     async function read(start: number, end: number): Promise<Buffer> {
+      if (text !== undefined) return Buffer.from(text).subarray(start, end);
       const bytes = await results.get(name, { start, end });
       // The job was being forgotten meanwhile.
       if (!bytes) throw noSuchJob();

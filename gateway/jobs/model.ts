@@ -59,9 +59,9 @@ export interface ItemInput {
   files: readonly ItemFile[];
 }
 
-/** What an item has come to. Bytes of a result lie in the result store. */
+/** What an item has come to. Bytes of a result lie in the result store, but for small JSON, which is `text` here. */
 export type ItemEnd =
-  | { state: 'done'; result: ItemResult }
+  | { state: 'done'; result: ItemResult; text?: string }
   | { state: 'failed'; error: ItemError }
   | { state: 'cancelled' };
 
@@ -87,6 +87,8 @@ export interface ItemError {
 export interface Item extends ItemRef {
   state: ItemState;
   result?: ItemResult;
+  /** The result itself, where it is asked for alone and lies with the item. */
+  text?: string;
   error?: ItemError;
 }
 

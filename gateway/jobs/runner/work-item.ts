@@ -27,6 +27,10 @@ export interface WorkItemParts {
   results: Pick<ItemResults, 'put' | 'reserve'>;
 }
 
+/** Bytes of JSON that are kept with their item: a file of their own would cost a wait for the disk, or for S3. */
+const mostText = 1_024;
+const decoder = new TextDecoder();
+
 /** Works on items: runs each through its helper's stages and puts what comes of it to the results. It never rejects. */
 export function createItemWork({ registry, wayOf, results }: WorkItemParts) {
   async function answer(call: ItemCall): Promise<Answer> {
@@ -59,9 +63,11 @@ export function createItemWork({ registry, wayOf, results }: WorkItemParts) {
       const { bytes, result } = resultOf(await answer(call), call);
       const cost = spent();
       release = await results.reserve(tenant, bytes.length);
-      await results.put(resultName(item, item.attempt), bytes);
+      const text = result.kind === 'json' && bytes.length <= mostText ? decoder.decode(bytes) : undefined;
+      if (text === undefined) await results.put(resultName(item, item.attempt), bytes);
+      const end = { state: 'done', result, ...(text === undefined ? {} : { text }) } as const;
       return {
-        ended: ended(call, { state: 'done', result }, { status: 200, bytesOut: bytes.length }),
+        ended: ended(call, end, { status: 200, bytesOut: bytes.length }),
         spent: cost,
         written: release,
       };

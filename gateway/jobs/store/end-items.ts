@@ -80,10 +80,14 @@ async function writeEnds(
 ): Promise<void> {
   const given = givenRows(
     kind,
-    items.map(({ job_id, idx, end }) => [job_id, idx, end.state, endedText(end)]),
+    items.map(({ job_id, idx, end }) => [
+      ...[job_id, idx, end.state, endedText(end)],
+      end.state === 'done' ? (end.text ?? null) : null,
+    ]),
   );
   await sql`
-    update job_items set state = given.value ->> 2, ended = given.value ->> 3, input = '' from ${given}
+    update job_items set state = given.value ->> 2, ended = given.value ->> 3,
+      text = given.value ->> 4, input = '' from ${given}
     where job_items.job_id = given.value ->> 0 and job_items.idx = cast(given.value ->> 1 as integer)
   `.execute(trx);
 }

@@ -60,6 +60,11 @@ async function createSharedStoreTable(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
+/** Keeps small results with their items. */
+export async function addResultText(db: Kysely<unknown>): Promise<void> {
+  await sql`alter table job_items add column text text`.execute(db);
+}
+
 /** Counts what results hold, by job and by tenant, and inputs until they are removed. */
 export async function addJobRoom(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
   const text = kind === 'postgres' ? sql`text collate "C"` : 'text';

@@ -77,12 +77,12 @@ export function createReads({
       const row = await run((db) =>
         db
           .selectFrom('job_items')
-          .select(itemColumns)
+          .select([...itemColumns, 'text'])
           .where('job_id', '=', job)
           .where('idx', '=', index)
           .executeTakeFirst(),
       );
-      return row && itemOf(row);
+      return row && { ...itemOf(row), ...(row.text === null ? {} : { text: row.text }) };
     },
     held: (tenant) => run((db) => readHeld(db, tenant)),
     async uncleared(most) {

@@ -38,8 +38,8 @@ export function itemOf(row: Pick<ItemRow, (typeof itemColumns)[number]>): Item {
 
 /** What `itemOf` reads again. */
 export function endedText(end: ItemEnd): string {
-  const { state, ...come } = end;
-  return JSON.stringify(come);
+  if (end.state === 'done') return JSON.stringify({ result: end.result });
+  return JSON.stringify(end.state === 'failed' ? { error: end.error } : {});
 }
 
 export type Fields = NonNullable<ItemInput['fields']>;

@@ -32,6 +32,8 @@ export interface ItemRow {
   input: string;
   /** What has come of it in JSON; null as long as it is open. */
   ended: string | null;
+  /** Its result, where that is small JSON; else null, and the result lies in the result store. */
+  text: string | null;
 }
 
 /** What a tenant's jobs hold together, those included that have ended. */

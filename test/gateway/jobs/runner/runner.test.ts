@@ -33,7 +33,7 @@ describe('jobs/runner', () => {
     world = createRunnerWorld();
     world.jobs.add('a', 3);
     world.runner.open(['a']);
-    await serve(world, 3);
+    await serve(world, 3, { bytes: 7 });
     expect(ended(world)).to.deep.equal(['done', 'done', 'done']);
     expect(world.jobs.ended[0]?.usage).to.include({
       tenant: 'a',
@@ -44,6 +44,15 @@ describe('jobs/runner', () => {
     expect([...world.results.keys()]).to.deep.equal(['a/out/0', 'a/out/1', 'a/out/2']);
     await until(() => world.log.filter(({ msg }) => msg === 'item').length === 3);
     expect(world.log[0]).to.include({ job: 'a', service: 'work', tenant: 'a', key: 'key_a' });
+  });
+
+  it('keeps small JSON with its item, and nothing of it in the result store', async () => {
+    world = createRunnerWorld();
+    world.jobs.add('a', 1);
+    world.runner.open(['a']);
+    await serve(world, 1);
+    expect(world.jobs.ended[0]?.end).to.include({ state: 'done', text: '{"done":true}' });
+    expect(world.results.size).to.equal(0);
   });
 
   it('follows each item with one trace, to its end', async () => {
@@ -91,7 +100,7 @@ describe('jobs/runner', () => {
     world.jobs.add('a', 1);
     world.jobs.attempts.set('a 0', 1);
     world.runner.open(['a']);
-    await serve(world, 1);
+    await serve(world, 1, { bytes: 7 });
     expect([...world.results.keys()]).to.deep.equal(['a/out/0-2']);
     expect(world.jobs.ended[0]?.end).to.have.nested.property('result.attempt', 2);
   });
@@ -128,7 +137,7 @@ describe('jobs/runner', () => {
     });
     world.jobs.add('a', 1, {}, 'act');
     world.runner.open(['a']);
-    await serve(world, 1);
+    await serve(world, 1, { bytes: 7 });
     expect(ended(world)).to.deep.equal(['busy']);
     expect([world.jobs.attempts.get('a 0'), world.jobs.released]).to.deep.equal([1, []]);
   });
@@ -329,7 +338,7 @@ describe('jobs/runner', () => {
     world = createRunnerWorld({ put });
     world.jobs.add('a', 1);
     world.runner.open(['a']);
-    (await until(() => world.running[0])).end();
+    (await until(() => world.running[0])).end(10, 7);
     await until(() => tries > 5);
     expect(world.jobs.ended).to.have.length(0);
     away = false;

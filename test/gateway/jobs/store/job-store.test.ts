@@ -226,6 +226,18 @@ describe('jobs/store', () =>
         });
       });
 
+      it('keeps the text of a result with its item, whatever is in it, and off the pages', async () => {
+        const { items } = await create(2);
+        const [a, b] = items as [ItemRef, ItemRef];
+        const text = JSON.stringify({ text: 'a\0b \ud800 "ü" \u2028' });
+        const { end } = done(a);
+        await store.finish([{ ...a, end: end.state === 'done' ? { ...end, text } : end }, done(b)]);
+        expect((await store.item(a))?.text).to.equal(text);
+        expect(await store.item(b)).not.to.have.property('text');
+        const { rows } = await store.items(a.job, { limit: 2 });
+        expect(JSON.stringify(rows)).not.to.contain('ü');
+      });
+
       it('starts what is open and counts each time but what is handed back', async () => {
         const { id, items } = await create(2);
         const unknown = { job: 'job_none', index: 0 };
