@@ -22,6 +22,8 @@ interface Tenant {
   /** Shares that were given and not settled, and those of them whose items are brought ahead. */
   given: number;
   ahead: number;
+  /** Running mean of how many of its items are brought ahead, from 0 to 1. */
+  aheadPart: number;
 }
 
 /** What is charged before an item's cost is known, where none of its tenant's has ended. */
@@ -54,7 +56,8 @@ export class TenantShares {
     this.#mostAhead = mostAhead;
     this.#queue = new FairQueue((id) => {
       const tenant = this.#tenant(id);
-      if (tenant.ahead > 0 && tenant.ahead >= this.#partAhead()) return 'own';
+      const ahead = likelyAhead(tenant);
+      if (ahead > 0 && ahead >= this.#partAhead()) return 'own';
       return mayHave(tenant.given) ? undefined : 'all';
     });
   }
@@ -117,7 +120,7 @@ export class TenantShares {
       settle: (spent) => {
         tenant.given -= 1;
         if (isAhead) this.#countAhead(tenant, -1);
-        if (spent > 0) this.#learn(tenant, spent);
+        if (spent > 0) this.#learn(tenant, spent, isAhead);
         this.#queue.settle(tenant.id, estimate, spent);
         this.#queue.look(tenant.id);
         this.#forget(tenant);
@@ -138,13 +141,21 @@ export class TenantShares {
 
   /** What each of those that bring any may bring; a newcomer makes the parts smaller, and may be above its own for a while. */
   #partAhead(): number {
-    return this.#mostAhead() / this.#bringing.size;
+    return this.#mostAhead() / Math.max(1, this.#bringing.size);
   }
 
   #tenant(id: string): Tenant {
     const known = this.#tenants.get(id);
     if (known) return known;
-    const made: Tenant = { id, weight: undefined, mean: undefined, open: false, given: 0, ahead: 0 };
+    const made: Tenant = {
+      id,
+      weight: undefined,
+      mean: undefined,
+      open: false,
+      given: 0,
+      ahead: 0,
+      aheadPart: 0,
+    };
     this.#tenants.set(id, made);
     return made;
   }
@@ -158,8 +169,14 @@ export class TenantShares {
     return mean ?? this.#typical;
   }
 
-  #learn(tenant: Tenant, spent: number): void {
+  #learn(tenant: Tenant, spent: number, isAhead: boolean): void {
+    tenant.aheadPart = tenant.aheadPart * 0.8 + (isAhead ? 0.2 : 0);
     this.#typical = this.#typical * 0.95 + spent * 0.05;
     tenant.mean = (tenant.mean ?? spent) * 0.8 + spent * 0.2;
   }
+}
+
+/** Items that are brought ahead, or are likely to be: several are given at a time, before any of them comes to its download. */
+function likelyAhead({ given, ahead, aheadPart }: Tenant): number {
+  return ahead + Math.round((given - ahead) * aheadPart);
 }

@@ -218,9 +218,10 @@ describe('jobs/runner', () => {
     });
     await until(() => {
       for (const task of [...world.running]) task.end();
-      return coming.length === world.runner.size();
+      return coming.length > 0 && coming.length === world.runner.size();
     });
-    expect(coming.length).to.be.within(1, 8);
+    // Three fit into the quarter of the inbound budget that is theirs.
+    expect(coming.length).to.be.within(1, 3);
   });
 
   it('tries again what was our fault, a few times, and tells no reason of ours', async () => {
