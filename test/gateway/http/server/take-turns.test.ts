@@ -7,8 +7,8 @@ describe('takeTurns', () => {
   function listen() {
     const begun: string[] = [];
     const begin = takeTurns(({ url }) => void begun.push(url ?? ''));
-    const ask = (url: string, destroyed = false) =>
-      begin({ url, socket: { destroyed } } as IncomingMessage, {} as ServerResponse);
+    const ask = (url: string, destroyed = false, headers = {}) =>
+      begin({ url, headers, socket: { destroyed } } as IncomingMessage, {} as ServerResponse);
     return { begun, ask };
   }
 
@@ -28,6 +28,22 @@ describe('takeTurns', () => {
     expect(begun).to.deep.equal(urls);
     ask('/later');
     expect(begun.at(-1)).to.equal('/later');
+  });
+
+  it('begins what comes with one key in turn with what comes with others, however it is sent', async () => {
+    const { begun, ask } = listen();
+    for (let at = 0; at < 200; at += 1) ask(`/flood/${at}?x=1&ak=noisy`);
+    const others = ['/one?ak=quiet', '/two?kid=quiet&sig=x', '/three'];
+    for (const url of others.slice(0, 2)) ask(url);
+    ask('/three', false, { authorization: 'Bearer quiet' });
+    const before = begun.length;
+    await nextTurn();
+    await nextTurn();
+    expect(begun.slice(before, before + 20)).to.include.members(others);
+    await quiet(begun);
+    const flood = begun.filter((url) => url.startsWith('/flood'));
+    expect(flood).to.deep.equal(flood.toSorted((a, b) => Number(/\d+/.exec(a)) - Number(/\d+/.exec(b))));
+    expect(begun).to.have.length(203);
   });
 
   it('answers what asks for health at once', () => {
