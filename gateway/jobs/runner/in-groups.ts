@@ -2,15 +2,15 @@ import { isAway } from './patience.js';
 
 /**
  * Does for many together what was asked for while the last was under way: each commit waits for a disk. Where a group fails that
- * was asked wrongly, each of it is done alone, so that one spoils nothing for the others.
+ * was asked wrongly, each of it is done alone, so that one spoils nothing for the others. Each gets what `work` gave for its group.
  */
-export function createGroups<T>(
-  work: (all: readonly T[]) => Promise<void>,
+export function createGroups<T, R = void>(
+  work: (all: readonly T[]) => Promise<R>,
   most: number,
-): (one: T) => Promise<void> {
+): (one: T) => Promise<R> {
   interface Waiting {
     one: T;
-    resolve(): void;
+    resolve(result: R): void;
     reject(error: unknown): void;
   }
   let waiting: Waiting[] = [];
@@ -18,8 +18,8 @@ export function createGroups<T>(
 
   async function settle(group: readonly Waiting[]): Promise<void> {
     try {
-      await work(group.map(({ one }) => one));
-      for (const { resolve } of group) resolve();
+      const result = await work(group.map(({ one }) => one));
+      for (const { resolve } of group) resolve(result);
     } catch (error) {
       if (group.length === 1 || isAway(error)) for (const { reject } of group) reject(error);
       else for (const each of group) await settle([each]);

@@ -11,6 +11,8 @@ import type { StartedItem } from '../store/job-store.js';
 export interface ItemCall extends Call {
   readonly item: StartedItem;
   readonly watch: PoolWatch;
+  /** What it has reserved of the quota and not given back: `settle` is to be called once, with whether this was the item's end. */
+  readonly quota: { settle?: (charge: boolean) => void };
 }
 
 /** Knows when a call waits for what needs no thread of its tenant's share: its input, or its time in the pool. */
@@ -69,5 +71,5 @@ export function createItemCall(item: StartedItem, tracing?: Tracing, onInput?: (
   const { job, index, attempt } = item;
   const { tenant_id: tenant, service } = item.of;
   if (tracing) state.trace = tracing.item({ service, tenant, job, index, attempt });
-  return { state, bodyBytes: 0, item, watch: new PoolWatch(onInput) };
+  return { state, bodyBytes: 0, item, watch: new PoolWatch(onInput), quota: {} };
 }

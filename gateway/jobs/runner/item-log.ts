@@ -42,6 +42,10 @@ export function createItemLog(logger: Logger, observe: ItemObserver | undefined)
         weight: state.caller?.tenant.weight ?? 1,
       });
     },
+    /** Another process has ended it first, which is the one that counts it. */
+    endedBefore(call: ItemCall): void {
+      logger.info(lineOf(call), 'item had ended already');
+    },
     /** It is to be worked on again, by whoever takes it. */
     again(call: ItemCall, { counted, delayMs }: Retry): void {
       if (!counted) return;

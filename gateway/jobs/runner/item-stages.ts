@@ -16,6 +16,7 @@ import { type ReuseParts, reuse } from '../../pipeline/reuse.js';
 import { runHelper } from '../../pipeline/run-helper.js';
 import type { RunOptions } from '../../pipeline/run-here.js';
 import { from, type Stage } from '../../pipeline/stage.js';
+import type { Caller } from '../../pipeline/state.js';
 import { traceLast } from '../../pipeline/trace-stage.js';
 import { validate } from '../../pipeline/validate.js';
 import type { SourceFiles } from '../../source/source-files.js';
@@ -55,14 +56,13 @@ export type ItemWay = (call: ItemCall) => Now<Answer>;
 /** The stages of the items of each helper: a call's, but for what HTTP brings. Made once a version of the helper. */
 export function createItemWays(parts: ItemParts): (helper: Helper) => ItemWay {
   const limitsOf = withoutRate(createLimitsOf(parts.limits));
-  const limiter = patient(parts.limiter);
   const room = createFileRoom(parts.inbound.bytes * itemsPart, parts.arrivals);
   const ways = new WeakMap<Helper, ItemWay>();
 
   function wayOf(helper: Helper): ItemWay {
     return from<ItemCall>(parts.tracing)
       .through(requireKey(parts.keys))
-      .through(limit(helper, limiter, limitsOf))
+      .through(limitItem(helper, parts.limiter, limitsOf))
       .through(turnBehind(helper, parts.pool))
       .through(watched(readItem(helper, parts.results, { limits: parts.bodyLimits, room })))
       .through(validate(helper))
@@ -96,15 +96,34 @@ function watched<Needs, Finds extends object>(stage: Stage<Needs, Finds>): Stage
   return Object.defineProperty(watched, 'name', { value: stage.name });
 }
 
-/** An item can wait to see whether the calls that have the rest of a quota give any of it back. */
-function patient({ take }: ItemParts['limiter']): ItemParts['limiter'] {
-  return {
-    take: (tenant) =>
-      after(take(tenant), (verdict) => {
-        if (!verdict.allowed && verdict.reserved) throw new GatewayError('busy');
-        return verdict;
-      }),
+/**
+ * The limits of an item, which waits where calls have reserved the rest of the quota and may give it back. What it reserves itself is
+ * charged when its end is written: another process may end it first, and be charged for it.
+ */
+function limitItem(
+  helper: Helper,
+  { take }: ItemParts['limiter'],
+  limitsOf: (own: TenantLimits) => EffectiveLimits,
+): Stage<ItemCall & { caller: Caller }, { limits: EffectiveLimits }> {
+  const limitItem: Stage<ItemCall & { caller: Caller }, { limits: EffectiveLimits }> = (call, next) => {
+    const limiter: ItemParts['limiter'] = {
+      take: (tenant) =>
+        after(take(tenant), (verdict) => {
+          if (!verdict.allowed && verdict.reserved) throw new GatewayError('busy');
+          if (!verdict.allowed) return verdict;
+          return {
+            ...verdict,
+            settle(status) {
+              if (status >= 400) return verdict.settle(status);
+              call.quota.settle = (charge) => verdict.settle(charge ? status : 500);
+            },
+          };
+        }),
+    };
+    return limit(helper, limiter, limitsOf)(call, next);
   };
+  // Its span is named by it.
+  return Object.defineProperty(limitItem, 'name', { value: limit.name });
 }
 
 /** The rate was kept when the job was made: what bounds how fast its items run is the pool. */

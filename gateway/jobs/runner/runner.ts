@@ -93,10 +93,11 @@ export function createRunner(parts: RunnerParts): Runner {
     },
   });
 
-  const finish = createGroups<EndedItem>(async (all) => {
-    const ended = await store.finish(all);
-    for (const job of ended) log.jobEnded(job);
-    if (ended.length > 0) parts.onJobsEnded?.(ended);
+  const finish = createGroups(async (all: readonly EndedItem[]) => {
+    const { items, jobs } = await store.finish(all);
+    for (const job of jobs) log.jobEnded(job);
+    if (jobs.length > 0) parts.onJobsEnded?.(jobs);
+    return items;
   }, together);
   const done = createGroups<Lease>((all) => queue.done(all), together);
   const giveBack = createGroups<GivenBack>(async (all) => {
@@ -117,6 +118,16 @@ export function createRunner(parts: RunnerParts): Runner {
     }
   }, together);
 
+  /** Whether this is the item's end: another process may have ended it first. */
+  async function finishOne(ended: EndedItem): Promise<boolean> {
+    try {
+      return (await finish(ended)).includes(ended);
+    } catch (error) {
+      ended.again = true;
+      throw error;
+    }
+  }
+
   /** Sees an item to its end, or back into the queue. */
   async function see(
     call: ItemCall,
@@ -130,6 +141,7 @@ export function createRunner(parts: RunnerParts): Runner {
     const bytesOut = ('ended' in worked && worked.ended.usage?.bytesOut) || 0;
     intake.worked(share, { spent: worked.spent, bytesIn, bytesOut });
     if ('again' in worked) {
+      call.quota.settle?.(false);
       // At the end another has it at once, however long this one would have left it alone.
       const again = closing && !worked.again.counted ? { ...worked.again, delayMs: 0 } : worked.again;
       // What keeps this one from running keeps the tenant's next from it, too.
@@ -138,14 +150,15 @@ export function createRunner(parts: RunnerParts): Runner {
       await patience.run(() => giveBack({ lease, item: call.item, retry: again }));
       return;
     }
-    let kept = false;
+    let isItsEnd = false;
     try {
-      await patience.run(() => finish(worked.ended));
-      kept = true;
+      isItsEnd = await patience.run(() => finishOne(worked.ended));
     } finally {
-      worked.written?.(kept);
+      worked.written?.(isItsEnd);
+      call.quota.settle?.(isItsEnd && worked.ended.end.state === 'done');
     }
-    log.ended(call, { ms: performance.now() - began, waitMs });
+    if (isItsEnd) log.ended(call, { ms: performance.now() - began, waitMs });
+    else log.endedBefore(call);
     // One that is left in the queue is found to have ended when it is taken again.
     await patience.run(() => done(lease)).catch(() => undefined);
   }

@@ -40,6 +40,15 @@ export interface EndedItem extends ItemRef {
   end: ItemEnd;
   /** Absent where nothing was called. */
   usage?: UsageRecord;
+  /** Set where it was to be written before and that failed, which may have been after all was written. */
+  again?: boolean;
+}
+
+/** What has ended by a call of `finish`. */
+export interface Finished {
+  /** Those of the given items of which this is the end; the others had ended already. */
+  items: EndedItem[];
+  jobs: Job[];
 }
 
 /** Numbers for the metrics, of all tenants. */
@@ -127,9 +136,9 @@ export interface JobStore {
   ): Promise<void>;
   /**
    * Ends items, each once whoever tries: counts, usage and, with the last item, the job's end and what is to be delivered to its
-   * webhook are in the same transaction. Gives the jobs that have ended by it.
+   * webhook are in the same transaction.
    */
-  finish(items: readonly EndedItem[]): Promise<Job[]>;
+  finish(items: readonly EndedItem[]): Promise<Finished>;
   /** Jobs that ended before this time, oldest first, without the `skip` first of them. */
   expired(
     endedBefore: number,

@@ -54,7 +54,10 @@ export function createJobStore(
           .execute(),
       );
     },
-    finish: (items) => inSlices(items, (slice) => finishItems(access, slice, now())),
+    async finish(items) {
+      const ended = await inSlices(items, async (slice) => [await finishItems(access, slice, now())]);
+      return { items: ended.flatMap((each) => each.items), jobs: ended.flatMap((each) => each.jobs) };
+    },
     remove: (job) => removeJob(access, job),
   };
 }

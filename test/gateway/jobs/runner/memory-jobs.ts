@@ -1,5 +1,4 @@
 import { DatabaseError } from '../../../../gateway/database/database-error.js';
-import type { Job } from '../../../../gateway/jobs/model.js';
 import type { JobQueue, Lease } from '../../../../gateway/jobs/queue/job-queue.js';
 import type { EndedItem, JobStore, StartedItem } from '../../../../gateway/jobs/store/job-store.js';
 
@@ -97,8 +96,10 @@ export function createMemoryJobs(): MemoryJobs {
       },
       async finish(all) {
         requireThere();
-        world.ended.push(...all.filter(({ job, index }) => !isEnded(job, index)));
-        return [] as Job[];
+        const items = all.filter(({ job, index }) => !isEnded(job, index));
+        const before = all.filter((item) => item.again && world.ended.includes(item));
+        world.ended.push(...items);
+        return { items: [...items, ...before], jobs: [] };
       },
     },
   };

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import type { Helper } from '../../../../gateway/helpers/registry.js';
+import type { ItemObserver } from '../../../../gateway/jobs/runner/item-log.js';
 import { createPatience } from '../../../../gateway/jobs/runner/patience.js';
 import { createRunner, type Runner } from '../../../../gateway/jobs/runner/runner.js';
 import type { Limiter } from '../../../../gateway/limits/limiter.js';
@@ -39,6 +40,7 @@ export function createRunnerWorld({
   mostResultBytes = 1e12,
   jobs = createMemoryJobs(),
   lackingMs,
+  observeItem,
   limiter = { take: () => ({ allowed: true, headers: {}, settle() {} }) },
 }: {
   threads?: number;
@@ -51,6 +53,7 @@ export function createRunnerWorld({
   mostResultBytes?: number;
   jobs?: MemoryJobs;
   lackingMs?: number;
+  observeItem?: ItemObserver;
   limiter?: Pick<Limiter, 'take'>;
 } = {}): RunnerWorld {
   const running: RunningTask[] = [];
@@ -117,6 +120,7 @@ export function createRunnerWorld({
     patience: createPatience({ logger, firstMs: 1, longestMs: 5 }),
     logger,
     tracing,
+    observeItem,
     keys: {
       verifyById: (id) => {
         const tenant = id.slice('key_'.length);

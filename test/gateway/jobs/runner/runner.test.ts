@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { ResultStoreError } from '../../../../gateway/jobs/results/result-store.js';
-import type { Limiter } from '../../../../gateway/limits/limiter.js';
 import type { Trace } from '../../../../gateway/tracing/tracing.js';
 import { PoolError } from '../../../../pool/pool-error.js';
 import { until } from '../../../until.js';
@@ -251,29 +250,6 @@ describe('jobs/runner', () => {
     world.runner.open(['a']);
     await serve(world, 1);
     expect(ended(world)).to.deep.equal(['done']);
-  });
-
-  it('has an item wait while another has the rest of the quota, which fails and gives it back', async () => {
-    let left = 1;
-    const limiter: Pick<Limiter, 'take'> = {
-      take() {
-        const no = { allowed: false, code: 'quota_exceeded', retryAfter: 9, headers: {} } as const;
-        if (left === 0) return { ...no, reserved: true };
-        left -= 1;
-        return { allowed: true, headers: {}, settle: (status) => (left += status < 400 ? 0 : 1) };
-      },
-    };
-    world = createRunnerWorld({ limiter });
-    world.jobs.add('a', 2);
-    world.runner.open(['a']);
-    const first = await until(() => world.running[0]);
-    await until(() => world.jobs.released.length === 1);
-    expect(world.jobs.ended).to.have.length(0);
-    first.fail(new PoolError('helper_timeout', 'it took too long'));
-    await until(() => world.jobs.ended.length === 1);
-    world.runner.open(['a']);
-    await serve(world, 2);
-    expect(ended(world)).to.deep.equal(['helper_timeout', 'done']);
   });
 
   it('gives up an item that was lost with its process again and again, putting it off before', async () => {

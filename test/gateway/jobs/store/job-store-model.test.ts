@@ -62,8 +62,10 @@ async function doStep(store: TestStore, id: string, model: Model, [step, indexes
     for (const item of of(({ state }) => state === 'running'))
       Object.assign(item, { state: 'waiting', attempts: item.attempts - (counted ? 0 : 1) });
   } else if (step === 'finish') {
+    const open = indexes.filter((index) => model.open(index));
     for (const item of of()) item.state = 'done';
-    await store.finish(items.map((item) => done(item)));
+    const ended = await store.finish(items.map((item) => done(item)));
+    expect(ended.items.map(({ index }) => index)).to.deep.equal(open);
   } else if (step === 'cancel') {
     const ended = model.items.every((_, index) => !model.open(index));
     if (!ended && !model.cancelled) {

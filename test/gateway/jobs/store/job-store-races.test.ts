@@ -42,7 +42,11 @@ describe('jobs/store of several processes', () =>
     it('ends, counts and tells everything once', async () => {
       await each((store, mine) => store.start(mine));
       const ended = await each((store, mine) => store.finish(mine.map((item) => done(item))));
-      expect(ended.flat().map((job) => job.id)).to.deep.equal([id]);
+      expect(ended.flatMap(({ jobs }) => jobs).map((job) => job.id)).to.deep.equal([id]);
+      // Each by one process, which is the one that counts it.
+      expect(ended.flatMap((each) => each.items.map(({ index }) => index))).to.have.members(
+        items.map(({ index }) => index),
+      );
       const [store] = stores as [TestStore];
       expect(await store.job('ten_1', id)).to.include({ total: count, started: count, done: count });
       expect(await counted(store)).to.include({ calls: count });

@@ -97,7 +97,7 @@ describe('jobs/store in the course of time', () =>
       expect(job).to.include({ cancelled: 2, cancelled_at: store.clock.now, finished_at: null });
       expect(await store.start(items.slice(1))).to.deep.equal([]);
       expect(await store.cancel('ten_1', id)).to.deep.equal(job);
-      expect(await store.finish([done(running)])).to.have.length(1);
+      expect((await store.finish([done(running)])).jobs).to.have.length(1);
       expect((await deliveries(store)).map(({ payload }) => payload.type)).to.deep.equal(['job.cancelled']);
     });
 
@@ -129,7 +129,7 @@ describe('jobs/store in the course of time', () =>
       expect(await store.job('ten_1', old.id)).to.equal(undefined);
       expect(await store.known([old.id, young.id, 'job_none'])).to.deep.equal([young.id]);
       expect((await store.items(old.id, { limit: 1 })).rows).to.deep.equal([]);
-      expect(await store.finish(old.items.map((item) => done(item)))).to.deep.equal([]);
+      expect((await store.finish(old.items.map((item) => done(item)))).jobs).to.deep.equal([]);
       expect(await store.expired(store.clock.now, { most: 9 })).to.deep.equal([]);
       expect(await store.job('ten_1', open.id)).to.include({ total: 1 });
     });
@@ -142,7 +142,7 @@ describe('jobs/store in the course of time', () =>
       });
       await store.queued(items);
       expect(await store.start(items)).to.have.length(count);
-      expect(await store.finish(items.map((item) => done(item)))).to.have.length(1);
+      expect((await store.finish(items.map((item) => done(item)))).jobs).to.have.length(1);
       await store.remove(id);
       expect(await store.item({ job: id, index: count - 1 })).to.equal(undefined);
     });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { sql } from 'kysely';
 import type { ItemRef } from '../../../../gateway/jobs/model.js';
-import type { NewJob } from '../../../../gateway/jobs/store/job-store.js';
+import type { EndedItem, NewJob } from '../../../../gateway/jobs/store/job-store.js';
 import { onEachDatabase } from '../../databases.js';
 import { rejection } from '../../keys/key-store-contract.js';
 import {
@@ -279,12 +279,32 @@ describe('jobs/store', () =>
         expect((await store.stats()).running).to.equal(1);
       });
 
+      it('says which items it has ended, and of those that it was asked to end again which have that end', async () => {
+        const { items } = await create(4);
+        const [a, b, c, d] = items.map((item) => done(item));
+        if (!a || !b || !c || !d) return expect.fail();
+        expect((await store.finish([a, failed(b), a])).items).to.deep.equal([a, failed(b)]);
+        expect((await store.finish([a, c])).items).to.deep.equal([c]);
+        const again = [a, b, c, d].map((item) => ({ ...item, again: true }));
+        const ended = await store.finish(again);
+        expect(ended.items).to.have.members([again[0], again[2], again[3]]);
+        expect(await counted(store)).to.deep.equal({ calls: 4, errors: 1 });
+        // The same result of another attempt is another process's.
+        const result = a.end.state === 'done' ? a.end.result : expect.fail();
+        const other: EndedItem = {
+          ...a,
+          end: { state: 'done', result: { ...result, attempt: 2 } },
+          again: true,
+        };
+        expect((await store.finish([other])).items).to.deep.equal([]);
+      });
+
       it('ends each item once, counts it once, and tells the webhook of the end', async () => {
         const { id, items } = await create(2, { webhook_url: 'https://a.example/' });
         const [a, b] = items.map((item) => done(item));
-        expect(await store.finish(a ? [a, a] : [])).to.deep.equal([]);
-        expect(await store.finish(a && b ? [failed(a), failed(b)] : [])).to.have.length(1);
-        expect(await store.finish(b ? [b] : [])).to.deep.equal([]);
+        expect((await store.finish(a ? [a, a] : [])).jobs).to.deep.equal([]);
+        expect((await store.finish(a && b ? [failed(a), failed(b)] : [])).jobs).to.have.length(1);
+        expect((await store.finish(b ? [b] : [])).jobs).to.deep.equal([]);
         expect(await store.job('ten_1', id)).to.include({ done: 1, failed: 1, finished_at: store.clock.now });
         expect(await counted(store)).to.deep.equal({ calls: 2, errors: 1 });
         const [told, ...more] = await deliveries(store);
