@@ -59,11 +59,13 @@ export function createFolderStore(root: string, disk: Disk = { statfs }): Result
 
   async function write(path: string, bytes: Uint8Array, reserved: number): Promise<void> {
     await makeFolder(aside, { mode: 0o700 });
-    await requireFree(aside, { bytes: writing + bytes.length, part: reserved, disk });
+    // Before the disk is asked: two that ask at the same time count each other.
     writing += bytes.length;
-    const written = await writeAside(bytes).finally(() => {
-      writing -= bytes.length;
-    });
+    const written = await requireFree(aside, { bytes: writing, part: reserved, disk })
+      .then(() => writeAside(bytes))
+      .finally(() => {
+        writing -= bytes.length;
+      });
     try {
       await makeFolder(dirname(path), { mode: 0o700 });
       await rename(written, path);
