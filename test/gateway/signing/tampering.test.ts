@@ -30,7 +30,7 @@ const stage = authenticate(
 function outcome(url: string): string {
   const at = url.indexOf('?');
   const [path, querystring] = at < 0 ? [url, ''] : [url.slice(0, at), url.slice(at + 1)];
-  const ctx = { method: 'GET', path, querystring, headers: {}, get: () => '' };
+  const ctx = { method: 'GET', path, querystring, headers: {}, state: {}, get: () => '' };
   try {
     stage(
       { ctx, state: {}, bodyBytes: 0 } as unknown as HttpCall,

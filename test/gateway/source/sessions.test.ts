@@ -83,7 +83,7 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] satisfies SecureVersion[]) {
       await get();
       expect(dialled).to.have.length(2);
       addresses = [];
-      expect((await rejection(get())).code).to.equal('source_failed');
+      expect((await rejection(get())).code).to.equal('source_refused');
     });
 
     it('resumes a session of the same tenant and host where no connection is left', async () => {
