@@ -27,8 +27,8 @@ export interface JobsParts {
   most: JobBytes;
   /** Rejects where there is no room for inputs of so many bytes, whose files are put already. */
   requireDisk?: (bytes: number) => Promise<void>;
-  /** Called when a tenant has a new job. */
-  onCreated?: (tenantId: string) => void;
+  /** Called when a tenant has a new job; `isNext` where no other one of its has items that are still to be handed to the queue. */
+  onCreated?: (job: Pick<Job, 'id' | 'tenant_id' | 'total'>, isNext: boolean) => void;
   /** Called when a job was called off. */
   onCancelled?: (tenantId: string, job: string) => void;
   /** Why no job can be made here, asked each time; any can by default. */
@@ -72,8 +72,8 @@ export function createJobs(parts: JobsParts): Jobs {
     const before = idempotency && (await store.made(tenantId, idempotency, endedAfter()));
     if (before) return before;
     const bytes = heldBytes(request);
-    // Before its files are put; what comes at the same moment is counted where the job is made.
-    requireRoom(await store.held(tenantId), bytes, most);
+    // Before its files are put; all is counted where the job is made.
+    if (hasFiles) requireRoom(await store.held(tenantId), bytes, most);
     await putFiles(job, request, results)
       .then(async () => {
         const error = await parts.lastRefusal?.();
@@ -96,7 +96,7 @@ export function createJobs(parts: JobsParts): Jobs {
       // Its connection may be lost when all is done: the job is there then, or will be, and needs its files. Else they are swept.
       const found = await store.job(tenantId, job).catch(() => undefined);
       if (!found) throw error;
-      return { outcome: 'created' as const, job: found };
+      return { outcome: 'created' as const, job: found, isNext: false };
     });
     if (created.outcome !== 'created') await forget();
     return created;
@@ -112,7 +112,7 @@ export function createJobs(parts: JobsParts): Jobs {
         const message = 'This Idempotency-Key was used for another request. Send another one with this.';
         throw new GatewayError('conflict', { message });
       }
-      if (created.outcome === 'created') onCreated?.(request.tenantId);
+      if (created.outcome === 'created') onCreated?.(created.job, created.isNext);
       return { job: view(created.job), replayed: created.outcome === 'replayed' };
     },
 

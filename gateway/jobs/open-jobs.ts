@@ -140,7 +140,7 @@ export async function openJobs(options: JobsOptions): Promise<OpenedJobs> {
       ttlSeconds,
       most: { inputs: config.maxOpenJobBytes, results: config.maxResultBytes },
       requireDisk: (bytes) => requireDisk(config, bytes),
-      onCreated: () => chores?.wake(),
+      onCreated: (job, isNext) => chores?.created(job, isNext),
       onCancelled: (tenant, job) => void takeOut(tenant, job),
       refusal,
       async lastRefusal() {

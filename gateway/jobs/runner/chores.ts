@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Job } from '../model.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import type { JobStore } from '../store/job-store.js';
 import type { Patience } from './patience.js';
@@ -18,8 +19,8 @@ export interface ChoreParts {
 
 /** What any process does for all jobs, now and then. */
 export interface Chores {
-  /** Looks at once: there is a new job. */
-  wake(): void;
+  /** Hands a new job's items to the queue: at once where they are few and `isNext`, that is, none of its tenant's are before them. */
+  created(job: CreatedJob, isNext: boolean): void;
   close(): Promise<void>;
 }
 
@@ -31,6 +32,8 @@ const refillForMs = 2_000;
 /** A job that has not moved for this long is handed to the queue again, which may have lost it. */
 const idleMs = 120_000;
 const recoverMs = 5_000;
+
+type CreatedJob = Pick<Job, 'id' | 'tenant_id' | 'total'>;
 /** Looks without anything open after which they are further apart, and how far. */
 const idleLooks = 60;
 const idleFactor = 3;
@@ -49,6 +52,7 @@ export function createChores(parts: ChoreParts): Chores {
   let recoverAt = 0;
   let refillUntil = 0;
   let findAt = 0;
+  const underWay = new Set<Promise<void>>();
 
   async function handOver(): Promise<void> {
     for (;;) {
@@ -62,6 +66,21 @@ export function createChores(parts: ChoreParts): Chores {
         if (await seesFiles({ anew: true })) onOpen([tenant]);
       }
     }
+  }
+
+  /** Many tables are looked at for what is to be handed over, beside the work on others' items: a new job need not wait for that. */
+  async function handOverNew({ id: job, tenant_id: tenant, total }: CreatedJob): Promise<void> {
+    const items = Array.from({ length: total }, (_, index) => ({ job, index }));
+    await queue.add(tenant, items);
+    if (await seesFiles()) onOpen([tenant]);
+    const ended = await store.queued(items);
+    if (ended.length > 0) await queue.remove(tenant, ended);
+  }
+
+  function wake(): void {
+    woken = true;
+    findAt = 0;
+    wakeUp?.();
   }
 
   async function find(): Promise<void> {
@@ -110,16 +129,19 @@ export function createChores(parts: ChoreParts): Chores {
 
   const running = run();
   return {
-    wake() {
-      woken = true;
+    created(job, isNext) {
       quiet = 0;
-      findAt = 0;
-      wakeUp?.();
+      if (closed || !isNext || job.total > amounts.ahead / 2) return wake();
+      // What fails here is found there.
+      const handing = handOverNew(job)
+        .catch(wake)
+        .finally(() => underWay.delete(handing));
+      underWay.add(handing);
     },
     async close() {
       closed = true;
       wakeUp?.();
-      await running;
+      await Promise.all([running, ...underWay]);
     },
   };
 }

@@ -83,6 +83,8 @@ export function createIntake(parts: IntakeParts): Intake {
   let inHand = 0;
   let taking: Promise<void> | undefined;
   let again = false;
+  /** Items that are being taken besides, of tenants that had none. */
+  const besides = new Set<Promise<void>>();
   let closing = false;
 
   /** Items of which the results can be held until they are written. */
@@ -108,6 +110,7 @@ export function createIntake(parts: IntakeParts): Intake {
 
   function look(): void {
     again = true;
+    if (taking) takeBesides();
     taking ??= takeAll().finally(() => {
       taking = undefined;
       if (again && !closing) look();
@@ -117,16 +120,33 @@ export function createIntake(parts: IntakeParts): Intake {
   async function takeAll(): Promise<void> {
     while (again && !closing) {
       again = false;
-      const plan = new Map<string, Share[]>();
-      left = room();
-      // Items in hand may wait for long beside calls: a tenant that has none of them waits for none of them.
-      leftForNone = Math.min(mostUnwritten, mostByBytes()) - (inHand - shares.ahead);
-      for (let share = shares.next(); share; share = shares.next()) {
-        left -= 1;
-        leftForNone -= 1;
-        plan.set(share.tenant, [...(plan.get(share.tenant) ?? []), share]);
-      }
-      await Promise.all([...plan].map(([tenant, planned]) => takeFrom(tenant, planned)));
+      await Promise.all([...plan(room())].map(([tenant, planned]) => takeFrom(tenant, planned)));
+    }
+  }
+
+  /** Shares by their tenants: so many, and one of each tenant that has none. */
+  function plan(most: number): Map<string, Share[]> {
+    const planned = new Map<string, Share[]>();
+    left = most;
+    // Items in hand may wait for long beside calls: a tenant that has none of them waits for none of them.
+    leftForNone = Math.min(mostUnwritten, mostByBytes()) - (inHand - shares.ahead) - besides.size;
+    for (let share = shares.next(); share; share = shares.next()) {
+      left -= 1;
+      leftForNone -= 1;
+      planned.set(share.tenant, [...(planned.get(share.tenant) ?? []), share]);
+    }
+    return planned;
+  }
+
+  /** A tenant with nothing in hand does not wait until the many items of others have been taken either. */
+  function takeBesides(): void {
+    if (closing) return;
+    for (const [tenant, planned] of plan(0)) {
+      const take = takeFrom(tenant, planned).finally(() => {
+        besides.delete(take);
+        if (again && !closing) look();
+      });
+      besides.add(take);
     }
   }
 
@@ -246,7 +266,7 @@ export function createIntake(parts: IntakeParts): Intake {
     },
     async close() {
       closing = true;
-      await taking;
+      await Promise.all([taking, ...besides]);
     },
   };
 }

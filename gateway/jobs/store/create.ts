@@ -31,7 +31,16 @@ export async function createJob(
         requireRoom({ ...held, inputs: held.inputs - bytes }, bytes, most);
       }
       for (const rows of pieces(job.id, inputs, shared)) await insertItems(trx, kind, rows);
-      return { outcome: 'created', job: row };
+      const before = await trx
+        .selectFrom('jobs')
+        .select('id')
+        .where('tenant_id', '=', tenant_id)
+        .where('finished_at', 'is', null)
+        .where('unqueued', '>', 0)
+        .where('id', '!=', job.id)
+        .limit(1)
+        .executeTakeFirst();
+      return { outcome: 'created', job: row, isNext: !before };
     });
     // The other job was forgotten between the two statements: the key is free now.
     if (created) return created;

@@ -14,7 +14,9 @@ export interface NewJob extends Pick<Job, 'id' | 'tenant_id' | 'key_id' | 'servi
 
 /** What became of it. */
 export type Created =
-  | { outcome: 'created' | 'replayed'; job: Job }
+  /** `isNext`: no other job of the tenant has items that are still to be handed to the queue. */
+  | { outcome: 'created'; job: Job; isNext: boolean }
+  | { outcome: 'replayed'; job: Job }
   /** Another request had this idempotency key. */
   | { outcome: 'conflict' };
 

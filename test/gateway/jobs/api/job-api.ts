@@ -95,7 +95,7 @@ export async function startJobApi({ maxOpenBytes = 1e9, maxResultBytes = 1e9 } =
     results,
     ttlSeconds: 3600,
     most: { inputs: maxOpenBytes, results: maxResultBytes },
-    onCreated: (tenant) => void woken.push(tenant),
+    onCreated: ({ tenant_id }) => void woken.push(tenant_id),
     refusal: () => broken.refusal?.(),
     lastRefusal: async () => broken.lastRefusal?.(),
   });

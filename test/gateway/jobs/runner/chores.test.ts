@@ -5,7 +5,7 @@ import { createPatience } from '../../../../gateway/jobs/runner/patience.js';
 import { until } from '../../../until.js';
 import { createSqliteDatabase, type TestDatabase } from '../../databases.js';
 import { type QueuePlace, queuePlaces } from '../queue/queues.js';
-import { done, openJobStore, storeJob, type TestStore } from '../store/stored-jobs.js';
+import { done, inputs, newJob, openJobStore, storeJob, type TestStore } from '../store/stored-jobs.js';
 
 const logger = { info() {}, warn() {}, error() {} };
 
@@ -39,6 +39,40 @@ for (const { name, require, create } of queuePlaces) {
       });
       return chores;
     }
+
+    it('gives it a small job at once, where its tenant’s items before that are there already', async () => {
+      const opened: string[] = [];
+      const isNext: boolean[] = [];
+      const made = async (tenant_id: string, total: number) => {
+        const created = await store.create(newJob({ tenant_id }), inputs(total));
+        if (created.outcome !== 'created') return expect.fail();
+        isNext.push(created.isNext);
+        chores?.created(created.job, created.isNext);
+      };
+      // As if to look for what is to be handed over took for ever.
+      let release: () => void = () => undefined;
+      const unqueued = () => new Promise<[]>((resolve) => (release = () => resolve([])));
+      const looking = createChores({
+        ...{ queue, logger, patience: createPatience({ logger }), seesFiles: async () => true },
+        store: { ...store, unqueued },
+        onOpen: (tenants) => void opened.push(...tenants),
+      });
+      chores = {
+        ...looking,
+        close() {
+          release();
+          return looking.close();
+        },
+      };
+      await made('ten_2', 3);
+      await until(() => opened.length === 1);
+      expect(await queue.take('ten_2', 9)).to.have.length(3);
+      await made('ten_1', 1_500);
+      await made('ten_1', 1);
+      expect(isNext).to.deep.equal([true, true, false]);
+      expect(opened).to.deep.equal(['ten_2']);
+      expect(await queue.take('ten_1', 9)).to.deep.equal([]);
+    });
 
     it('gives it another tenant’s item before the many of one, and those a few hundred ahead', async () => {
       const added: [tenant: string, items: number][] = [];

@@ -3,6 +3,7 @@ import { ResultStoreError } from '../../../../gateway/jobs/results/result-store.
 import type { Trace } from '../../../../gateway/tracing/tracing.js';
 import { PoolError } from '../../../../pool/pool-error.js';
 import { until } from '../../../until.js';
+import { createMemoryJobs } from './memory-jobs.js';
 import { createRunnerWorld, type RunnerWorld } from './runner-world.js';
 
 const ended = (world: RunnerWorld) =>
@@ -166,6 +167,27 @@ describe('jobs/runner', () => {
     }
     await until(() => world.jobs.ended.length === 6);
     expect(new Set(world.running.map(({ tenant }) => tenant))).to.deep.equal(new Set(['a']));
+  });
+
+  it('takes an item of a tenant that has none in hand while those of others are being taken', async () => {
+    const jobs = createMemoryJobs();
+    const { take } = jobs.queue;
+    const held: (() => void)[] = [];
+    jobs.queue.take = async (tenant, most) => {
+      if (tenant === 'a') await new Promise<void>((resolve) => held.push(resolve));
+      return take(tenant, most);
+    };
+    world = createRunnerWorld({ jobs });
+    jobs.add('a', 10);
+    world.runner.open(['a']);
+    await until(() => held.length === 1);
+    jobs.add('b', 2);
+    world.runner.open(['b']);
+    await serve(world, 2);
+    expect(held).to.have.length(1);
+    jobs.queue.take = take;
+    held[0]?.();
+    await serve(world, 12);
   });
 
   /** A world in which inputs come when they are let, and how to let them. */

@@ -121,7 +121,7 @@ describe('jobs/store', () =>
           ...{ created_at: store.clock.now, cancelled_at: null, finished_at: null },
           ...{ total: 3, started: 0, done: 0, failed: 0, cancelled: 0 },
         };
-        expect(created).to.deep.equal({ outcome: 'created', job: expected });
+        expect(created).to.deep.equal({ outcome: 'created', job: expected, isNext: true });
         expect(await store.job('ten_1', job.id)).to.deep.equal(expected);
         expect(await store.job('ten_2', job.id)).to.equal(undefined);
         expect(await store.item({ job: job.id, index: 2 })).to.deep.equal({
