@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { tryUrl } from '../../schemas/try-url.js';
 
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8);
@@ -26,7 +27,8 @@ export function withoutBrackets(hostname: string): string {
  * stranger whose name is made to resolve to this machine (DNS rebinding) comes under that name.
  */
 export function isOwnHost(host: string | undefined, apiUrl: string | undefined): boolean {
-  if (host === undefined || /[/?#@]/.test(host) || !URL.canParse(`http://${host}`)) return false;
-  const name = new URL(`http://${host}`).hostname;
+  if (host === undefined || /[/?#@]/.test(host)) return false;
+  const name = tryUrl(`http://${host}`)?.hostname;
+  if (name === undefined) return false;
   return isLoopbackHost(name) || (apiUrl !== undefined && name === new URL(apiUrl).hostname);
 }

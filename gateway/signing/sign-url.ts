@@ -1,5 +1,6 @@
 import { parseUrlencoded } from '../../schemas/input/urlencoded.js';
 import { signatureParameters } from '../../schemas/parameters/gateway-parameters.js';
+import { tryUrl } from '../../schemas/try-url.js';
 import { inputError } from '../errors.js';
 import { signatureOf } from './signature.js';
 
@@ -52,7 +53,7 @@ export interface Unsigned {
 export function readUnsigned(text: string): Unsigned {
   const whole = !text.startsWith('/');
   const base = whole ? undefined : 'http://gateway';
-  const url = URL.canParse(text, base) ? new URL(text, base) : undefined;
+  const url = tryUrl(text, base);
   // A path of two slashes is another host's.
   if (!url || (whole ? !/^https?:$/.test(url.protocol) : url.host !== 'gateway'))
     throw wrong('must be an address with http or https, or begin with the path of a helper such as /media/');

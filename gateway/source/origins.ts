@@ -1,3 +1,5 @@
+import { tryUrl } from '../../schemas/try-url.js';
+
 /** Origins that the operator exempts from the guard, each `scheme://host[:port]` as `URL.origin` writes it. */
 export type ExemptOrigins = ReadonlySet<string>;
 
@@ -9,7 +11,7 @@ export type ExemptOrigins = ReadonlySet<string>;
 export function parseExemptOrigins(list: readonly string[]): ExemptOrigins {
   return new Set(
     list.map((entry, index) => {
-      const url = URL.canParse(entry) ? new URL(entry) : undefined;
+      const url = tryUrl(entry);
       const exact = url && /^https?:$/.test(url.protocol) && !url.hostname.includes('*');
       if (!exact || entry.toLowerCase().replace(/\/$/, '') !== withDefaultPort(entry, url)) {
         throw new Error(

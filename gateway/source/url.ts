@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { urlParameter } from '../../schemas/parameters/gateway-parameters.js';
+import { tryUrl } from '../../schemas/try-url.js';
 import { judgeAddress } from './address.js';
 import { judgeHostName } from './host-name.js';
 import type { ExemptOrigins } from './origins.js';
@@ -31,12 +32,12 @@ const userInfo = /^[^/?#]*\/\/[^/?#]*@/;
 export function parseSourceUrl(raw: string, exemptOrigins: ExemptOrigins, base?: URL): UrlVerdict {
   const malformed = malformation(raw);
   if (malformed) return { ok: false, kind: 'unparseable', problem: malformed };
-  if (!URL.canParse(raw, base?.href)) {
+  const url = tryUrl(raw, base);
+  if (!url) {
     const problem =
       'is a string, but not a url; allowed is an absolute one, e.g. https://example.com/photo.jpg';
     return { ok: false, kind: 'unparseable', problem };
   }
-  const url = new URL(raw, base);
   // The parser's percent-encoding makes up to nine characters of one; what is fetched is judged again by this very limit.
   if (url.href.length > maxLength) return { ok: false, kind: 'unparseable', problem: tooLong };
   if (url.username || url.password || userInfo.test(raw)) return refused('user name or password');

@@ -1,3 +1,5 @@
+import { tryUrl } from '../try-url.js';
+
 // Readers of what stands in an environment variable. Each gives undefined for text that is not of its form.
 
 const number = /^\d{1,15}(?:\.\d{1,6})?$/;
@@ -69,13 +71,13 @@ export function readOriginsOrAll(text: string): string[] | undefined {
 
 function readOrigin(text: string): string | undefined {
   // URL drops tabs and newlines and takes a backslash for a slash; an exemption must mean what it looks like.
-  if (!/^https?:\/\/[^\s\\/?#@]+\/?$/i.test(text) || !URL.canParse(text)) return undefined;
-  return new URL(text).origin;
+  if (!/^https?:\/\/[^\s\\/?#@]+\/?$/i.test(text)) return undefined;
+  return tryUrl(text)?.origin;
 }
 
 /** A connection address with one of these schemes that parses as a URL. */
 export function readUrl(...schemes: string[]): (text: string) => string | undefined {
   return function readConnectionUrl(text) {
-    return schemes.some((scheme) => text.startsWith(`${scheme}://`)) && URL.canParse(text) ? text : undefined;
+    return schemes.some((scheme) => text.startsWith(`${scheme}://`)) && tryUrl(text) ? text : undefined;
   };
 }

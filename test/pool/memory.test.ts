@@ -49,7 +49,8 @@ describe('memory outside the heap', function () {
       // Past the bound, what looks every 50 ms may come late on a busy machine.
       if (count > 70) await sleep(50);
     }
-    expect(outcomes.has('ended') || faults.some((fault) => /left behind/.test(fault))).to.equal(true);
+    const isEnded = outcomes.has('ended') || faults.some((fault) => /left behind/.test(fault));
+    expect(isEnded, `${[...outcomes]}; ${faults}`).to.equal(true);
     expect((await run('echo', { value: 'x' })).ok).to.equal(true);
   });
 });

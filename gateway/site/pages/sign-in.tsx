@@ -1,3 +1,4 @@
+import { tryUrl } from '../../../schemas/try-url.js';
 import { anyone, type ByAnyone } from '../doors.js';
 import { emptyForm, type FormState, type PageAnswer, type PageRequest } from '../page.js';
 import { get, type PageRoute, post } from '../route.js';
@@ -98,7 +99,6 @@ function homeOf(visitor: SignedIn): string {
 export function localPath(path: string | undefined): string | undefined {
   if (!path?.startsWith('/') || path.length > 500) return undefined;
   const base = 'http://site.invalid';
-  if (!URL.canParse(path, base)) return undefined;
-  const url = new URL(path, base);
-  return url.origin === base && !url.pathname.startsWith('//') ? url.pathname + url.search : undefined;
+  const url = tryUrl(path, base);
+  return url?.origin === base && !url.pathname.startsWith('//') ? url.pathname + url.search : undefined;
 }

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { parseUrlencoded } from '../../../schemas/input/urlencoded.js';
+import { tryUrl } from '../../../schemas/try-url.js';
 import { GatewayError, inputError } from '../../errors.js';
 import { type SiteCookie, siteCookie } from '../cookie.js';
 import type { SiteContext, SiteStage } from '../state.js';
@@ -70,7 +71,8 @@ function refuseOtherSites(ctx: SiteContext, own: string): void {
 }
 
 function isOwn(origin: string, ...hosts: string[]): boolean {
-  return URL.canParse(origin) && hosts.some((host) => new URL(origin).host === host.toLowerCase());
+  const own = tryUrl(origin)?.host;
+  return hosts.some((host) => own === host.toLowerCase());
 }
 
 async function readForm(ctx: SiteContext): Promise<Map<string, string>> {

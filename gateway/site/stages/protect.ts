@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { tryUrl } from '../../../schemas/try-url.js';
 import { GatewayError } from '../../errors.js';
 import { isLoopbackHost, withoutBrackets } from '../../http/loopback.js';
 import type { SiteStage } from '../state.js';
@@ -62,5 +63,5 @@ export function checkHost(baseUrl: string): SiteStage {
 
 function hostOf(header: string): string | undefined {
   if (!/^[\w.:[\]-]+$/.test(header)) return undefined;
-  return URL.canParse(`http://${header}`) ? new URL(`http://${header}`).hostname : undefined;
+  return tryUrl(`http://${header}`)?.hostname;
 }

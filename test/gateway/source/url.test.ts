@@ -25,6 +25,13 @@ describe('parseSourceUrl', () => {
     it(`takes ${raw}`, () => expect(parse(raw)).to.include({ ok: true, exempt: false }));
   }
 
+  it('takes a host of other letters, however many urls there were before', () => {
+    const outcomes = new Set(
+      Array.from({ length: 50_000 }, () => parse('https://bücher.example/ä b.png').ok),
+    );
+    expect([...outcomes]).to.deep.equal([true]);
+  });
+
   const unparseable = [
     '',
     'photo.jpg',

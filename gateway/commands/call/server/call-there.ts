@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import { tryUrl } from '../../../../schemas/try-url.js';
 import { loadConfig } from '../../../config.js';
 import { inputError } from '../../../errors.js';
 import { toGatewayError } from '../../../http/read-error.js';
@@ -110,7 +111,7 @@ async function call(
 
 function clientOf({ more, problems }: Words, { key, signal }: ThereSurroundings): ServerClient {
   const server = more.get('server') ?? '';
-  if (!/^https?:\/\/[^\s]+$/.test(server) || !URL.canParse(server)) {
+  if (!/^https?:\/\/[^\s]+$/.test(server) || !tryUrl(server)) {
     const own = problems.filter(({ field }) => field === 'server');
     const problem = 'must be the address of a gateway, such as http://127.0.0.1:8080';
     throw inputError(own.length > 0 ? own : [{ field: 'server', problem }]);

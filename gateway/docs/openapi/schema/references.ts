@@ -1,5 +1,6 @@
 import { isObject, type JsonSchema, unescapePointer } from '../../../../schemas/json-schema.js';
 import { subschemas } from '../../../../schemas/subschemas.js';
+import { tryUrl } from '../../../../schemas/try-url.js';
 
 /** What a `$ref` leads to, and a name for it. */
 export interface Target {
@@ -48,7 +49,7 @@ export function createReferences(root: JsonSchema): (schema: JsonSchema) => Targ
 }
 
 function resolve(reference: string, base: string): string | undefined {
-  return URL.canParse(reference, base) ? new URL(reference, base).href : undefined;
+  return tryUrl(reference, base)?.href;
 }
 
 function follow(schema: JsonSchema, tokens: readonly string[]): unknown {
