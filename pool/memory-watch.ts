@@ -1,9 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { createMemoryProbe, type SharedBytes } from './external-memory.js';
 import type { ImageLimits } from './image/engine.js';
 import type { WorkerReport } from './task.js';
 
 const everyMs = 50;
+/** How long an answer is waited for, in milliseconds, before the thread is asked again. */
+const patienceMs = 1_000;
 const probe = createMemoryProbe();
 
 /** Bytes outside the heap, by pixel of the largest picture: sharp decodes in memory of its own, Jimp in several Buffers. */
@@ -47,10 +50,13 @@ export function watchMemory(
   }
 
   async function look(): Promise<void> {
-    const bytes = (await probe(worker)) + (shared[0] ?? 0);
+    const late = sleep(patienceMs, undefined, { ref: false });
+    const bytes = await Promise.race([probe(worker), late]);
     timer = undefined;
     if (stopped) return;
-    if (bytes > bound) onOver();
+    // Some questions are never answered, such as one to a thread that is just starting: without another the watch would be over.
+    if (bytes === undefined) begin();
+    else if (bytes + (shared[0] ?? 0) > bound) onOver();
     else if (busy()) begin();
   }
 
