@@ -87,7 +87,10 @@ export interface StoredBytes {
 /** Bytes of them that are in memory at a time. */
 export const stretchBytes = 4 * pieceBytes;
 
-/** Sends stored bytes, of which the `first` stretch has been read, as the rest of a body and ends it. Each stretch is read when its client has taken the one before. */
+/**
+ * Sends stored bytes, of which the `first` stretch has been read, as the rest of a body and ends it. Each stretch is read when its
+ * client has taken the one before.
+ */
 export async function sendStored(
   response: ServerResponse,
   { stored, first, closing }: { stored: StoredBytes; first: Buffer; closing: string },

@@ -7,7 +7,8 @@ const aPiece = 500;
 
 /**
  * Removes the files of jobs that never were, or are no more: whoever made or removed one was killed between its files and its rows. Jobs
- * of after `madeBefore` (ms since 1970) may still be being made, and what is no job's is nobody's to remove. Gives how many were removed; `fail` gets the errors of the others.
+ * of after `madeBefore` (ms since 1970) may still be being made, and what is no job's is not to be removed. Gives how many were removed;
+ * `fail` gets the errors of the others.
  */
 export async function sweepResults(
   results: Pick<ResultStore, 'prefixes' | 'removeAll'>,

@@ -9,7 +9,8 @@ export type Counts = Partial<
 >;
 
 /**
- * Adds to a job's counts, and ends it with its last item; what was given to all its items is removed then. Gives the job as it is then; undefined where there is none of this id.
+ * Adds to a job's counts, and ends it with its last item; what was given to all its items is removed then. Gives the job as it is
+ * then; undefined where there is none of this id.
  * Counts are changed here alone, so that one transaction after the other sees them whole.
  */
 export async function moveJob(
