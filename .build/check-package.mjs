@@ -94,9 +94,17 @@ async function call({ url, connect_url: site, first_key: key }, installed) {
 try {
   run('npm', ['pack', '--silent', '--pack-destination', folder]);
   const tarball = join(folder, readdirSync(folder)[0]);
-  run('npx', ['--no', 'publint', 'run', tarball, '--strict']);
+  run('npx', ['--yes', '--prefer-offline', 'publint@0.3.25', 'run', tarball, '--strict']);
   // An ES module alone: who requires it from CommonJS on an old resolution is not promised anything.
-  run('npx', ['--no', 'attw', tarball, '--profile', 'esm-only', '--no-emoji', '--format', 'ascii']);
+  run('npx', [
+    '--yes',
+    '--prefer-offline',
+    '@arethetypeswrong/cli@0.18.5',
+    tarball,
+    '--profile=esm-only',
+    '--no-emoji',
+    '--format=ascii',
+  ]);
   const installed = join(folder, 'empty');
   mkdirSync(installed);
   run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball], installed);

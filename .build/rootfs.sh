@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Makes the root file system of .build/Dockerfile's image without a registry: buildah runs the Dockerfile itself, on stand-ins for
 # its two base images that are put together from Debian's packages and Node's binary out of npm. Needs root, buildah, mmdebstrap.
-# Usage: .build/rootfs.sh FOLDER   (the folder is made; the image's configuration comes to lie beside it as FOLDER.json)
+# Usage: .build/rootfs.sh FOLDER MIRROR   (of Debian; the folder is made; the image's configuration comes to lie beside it as FOLDER.json)
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 target=$1
+mirror=$2
 mkdir -p "$target"
 
 work=$(mktemp -d)
@@ -12,8 +13,6 @@ work=$(mktemp -d)
 store=(--root "$work/store" --runroot "$work/run" --storage-driver vfs)
 trap 'rm -rf "$work"' EXIT
 arch=$(node -p process.arch)
-# Where this host gets its own Debian packages.
-mirror=$(apt-get indextargets --format '$(SITE)' 'Label: Debian' | sort -u | sed -n 1p)
 bootstrap() { mmdebstrap --quiet --mode=root --keyring=/usr/share/keyrings "$@"; }
 
 npm install --silent --no-save --ignore-scripts --prefix "$work/npm" "node-linux-$arch@24" npm@11 &

@@ -1,166 +1,159 @@
-// Runs the tests that were built in parts, five at a time: most of them wait for another process, a clock or a lock, and two cores
-// can do more meanwhile. With arguments ("npm test -- --grep usage") it is one mocha that is given them.
+// Runs the built tests: the quick ones, or with --long those named *.long.test.ts. Paths ("test/gateway/jobs", "test/imports.test.ts")
+// choose from them; options are mocha's, and with them it is one mocha ("npm test -- --grep usage"), which looks through all tests.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join, sep } from 'node:path';
+import { availableParallelism } from 'node:os';
+import { dirname, join, posix, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const mocha = join(dirname(createRequire(import.meta.url).resolve('mocha/package.json')), 'bin', 'mocha.js');
 
-// To all but one part no PostgreSQL answers, so that nobody puts a test there that needs one.
-const noDatabase = { TEST_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' };
+/** Fewer files than this in a folder join those of the folder above it: each mocha loads the gateway anew. */
+const filesWorthAProcess = 7;
 
-/**
- * What may use PostgreSQL or Redis is in one part: their connections and PostgreSQL's advisory lock are the same for all schemas, so
- * tests in two processes would wait for each other. The others are such that all take about as long: the slowest is how long the tests
- * take. A file belongs to the first part that takes it.
- */
-const parts = [
-  {
-    name: 'with a database',
-    takes:
-      /^gateway[/\\](cluster|hosts|limits|migrations|signing-gateways|(database|jobs|keys|limits|usage)[/\\].*|site[/\\]accounts([/\\].*)?|commands[/\\](keys|no-database))\.test\.js$/,
-    env: {},
-  },
-  {
-    name: 'of the site, of browsers and of what authors are given',
-    takes:
-      /^gateway[/\\](journey|site[/\\].*|docs[/\\](.*[/\\]browser|openapi[/\\](client|redocly))|commands[/\\](completion|plugins)[/\\].*)\.test\.js$/,
-    env: noDatabase,
-  },
-  {
-    name: 'of processes',
-    takes: /^gateway[/\\](process|drain|inline|rolling-restart|(commands|processes)[/\\].*)\.test\.js$/,
-    env: noDatabase,
-  },
-  // There are hundreds of reloads where all are asked for.
-  {
-    name: 'of attacks, reloads and the pool',
-    takes: /^gateway[/\\](attack|(pool|media)\.test|pipeline|http[/\\]server|helpers[/\\]reload)/,
-    env: noDatabase,
-  },
-  { name: 'of schemas and most of the gateway', takes: /^(gateway|schemas)[/\\]/, env: noDatabase },
-  { name: 'all others', takes: /./, env: noDatabase },
-];
+/** A folder with more files than this is run in several processes, or it would be the last for minutes. */
+const filesOfAProcess = 20;
 
-/** More would make tests wait for a core until they take it for a fault. */
-const atOnce = 5;
+/** Most tests wait half of their time for a process, a socket or a lock; more of them at once run into their time limits. */
+const atOnce = 2 * availableParallelism();
 
-/** What no version of Node changes. Who has it tested on one may leave it out on another: TEST_SAME_EVERYWHERE=skip. */
-const sameEverywhere =
-  /^(deploy[/\\]|(imports|packages?|readme)\.test|gateway[/\\](site[/\\](axe|browser|preview-browser)|docs[/\\](.*[/\\]browser|openapi[/\\](client|redocly))|signing[/\\]snippets|commands[/\\]completion[/\\]))/;
-
-/**
- * What takes minutes of a machine: processes killed and started over and over, browsers, hundreds of reloads, whole worlds of hosts. CI
- * runs it, as does TEST_LONG=run; a change is first held against the rest.
- */
-const long =
-  /^((examples|package)\.test|pool[/\\]lost-setup|gateway[/\\]((cluster|drain|hosts|journey|process|reuse-worlds|rolling-restart|signed-answers|signing-gateways|storm|surfaces)\.test|processes[/\\]|jobs[/\\](kill|work|queue[/\\]many)\.|keys[/\\]kill|helpers[/\\]reload-(faults|many)|commands[/\\](dev|dev-surfaces|signals|completion[/\\]shells|plugins[/\\](check|new|test))\.|site[/\\](axe|browser|preview-browser)|docs[/\\].*[/\\]browser))/;
-
-/** A test that fails before it has closed what it opened would keep mocha up for ever, and with it whoever waits for the outcome. */
+/** A test that fails before it has closed what it opened would keep its mocha running for ever. */
 const secondsToEnd = 60;
 
-const children = [];
+const children = new Set();
 
-function start(args, output, env = {}) {
+/** The built files that are asked for, as paths from dist/test. */
+function choose(isWanted, paths) {
+  const all = readdirSync(join(root, 'dist', 'test'), { recursive: true })
+    .map((file) => file.replaceAll(sep, '/'))
+    .filter((file) => file.endsWith('.test.js') && !file.startsWith('fixtures/'));
+  if (paths.length === 0) return all.filter(isWanted);
+  const chosen = paths.flatMap((path) => {
+    const built = relative(join(root, 'test'), resolve(path)).replaceAll(sep, '/').replace(/\.ts$/, '.js');
+    const found = all.filter((file) => file === built || (file.startsWith(`${built}/`) && isWanted(file)));
+    if (found.length === 0) throw new Error(`no such tests: ${path}`);
+    return found;
+  });
+  return [...new Set(chosen)];
+}
+
+/** Puts files together by folder; a folder with few of them goes to the one above. */
+function byFolder(files) {
+  const folders = new Map();
+  for (const file of files) {
+    const folder = posix.dirname(file);
+    folders.set(folder, [...(folders.get(folder) ?? []), file]);
+  }
+  const deepestFirst = (a, b) => b.split('/').length - a.split('/').length;
+  for (let folder of [...folders.keys()].sort(deepestFirst)) {
+    while (folder !== '.' && folders.get(folder)?.length < filesWorthAProcess) {
+      const above = posix.dirname(folder);
+      folders.set(above, [...(folders.get(above) ?? []), ...folders.get(folder)]);
+      folders.delete(folder);
+      folder = above;
+    }
+  }
+  return [...folders].flatMap(([folder, its]) => {
+    const shares = Math.ceil(its.length / filesOfAProcess);
+    return Array.from({ length: shares }, (_, share) => ({
+      name: posix.join('test', folder) + (shares > 1 ? ` (${share + 1} of ${shares})` : ''),
+      files: its.filter((_, index) => index % shares === share),
+    }));
+  });
+}
+
+function startMocha(args, output) {
   const child = spawn(process.execPath, ['--enable-source-maps', mocha, ...args], {
     cwd: root,
     stdio: ['inherit', output, output],
-    env: { ...process.env, ...env },
   });
-  children.push(child);
+  children.add(child);
+  child.once('close', () => children.delete(child));
   return child;
 }
 
-/** Ends a mocha that goes on after it has said how its tests ended. */
-function endAfterTests(child, said) {
-  const overdue = { timer: undefined };
-  let last = '';
-  child.stdout.on('data', (chunk) => {
-    last = (last + chunk).slice(-chunk.length - 50);
-    if (!/^\S* +\d+ passing/m.test(last)) return;
-    overdue.timer ??= setTimeout(() => {
-      said.push(
-        Buffer.from(`\n  It went on ${secondsToEnd} s after its tests: one has left something open.\n`),
-      );
+/** Runs the tests of one folder; ends its mocha where it goes on after it has reported how they went. */
+async function run({ name, files }, options) {
+  const began = Date.now();
+  const child = startMocha([...options, ...files.map((file) => `dist/test/${file}`)], 'pipe');
+  let output = '';
+  let timer;
+  const take = (chunk) => {
+    output += chunk;
+    if (timer || !/^\S* +\d+ passing/m.test(output.slice(-chunk.length - 50))) return;
+    timer = setTimeout(() => {
+      output += `\n  It ran on for ${secondsToEnd} s after its tests: one has left something open.\n`;
       child.kill('SIGKILL');
       child.stdout.destroy();
       child.stderr.destroy();
     }, secondsToEnd * 1_000);
-  });
-  return overdue;
-}
-
-/** Runs mocha; gives its exit code and what it said, which is shown as it comes where `shown` says so. */
-async function run(args, env, shown) {
-  const began = Date.now();
-  const child = start(process.stdout.isTTY ? ['--color', ...args] : args, 'pipe', env);
-  const said = [];
-  for (const name of ['stdout', 'stderr']) {
-    child[name].on('data', (chunk) => {
-      said.push(chunk);
-      if (shown) process[name].write(chunk);
-    });
-  }
-  const overdue = endAfterTests(child, said);
+  };
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', take);
   const [code] = await once(child, 'close');
-  clearTimeout(overdue.timer);
+  clearTimeout(timer);
+  const count = (word) => Number(new RegExp(`^\\S* +(\\d+) ${word}`, 'm').exec(output)?.[1] ?? 0);
+  const result = { name, output, failed: code !== 0, passing: count('passing'), pending: count('pending') };
   const seconds = Math.round((Date.now() - began) / 1000);
-  return { code: code ?? 1, said: Buffer.concat(said).toString(), seconds };
+  const skipped = result.pending > 0 ? `, ${result.pending} skipped` : '';
+  console.log(
+    `${result.failed ? 'FAILED' : 'passed'}  ${name}: ${result.passing} passed${skipped}, ${seconds} s`,
+  );
+  return result;
 }
 
-/** What mocha says of the tests that failed, which comes last; colours may stand before it. */
-function failures(said) {
-  const at = said.search(/^\S* +\d+ failing/m);
-  return at < 0 ? said.slice(-5_000) : said.slice(at);
+/** What mocha reports of the tests that failed, which comes last; colours may stand before it. */
+function failures(output) {
+  const at = output.search(/^\S* +\d+ failing/m);
+  return at < 0 ? output.slice(-5_000) : output.slice(at);
 }
 
-// A terminal tells the children of Ctrl-C as well, and nobody else tells them of SIGTERM.
+/** Runs each folder's tests, the one with the most files first, and prints what failed at the end, where one looks. */
+async function runAll(parts, options) {
+  const began = Date.now();
+  const waiting = parts.sort((a, b) => b.files.length - a.files.length).values();
+  const results = [];
+  const work = async () => {
+    for (const part of waiting) results.push(await run(part, options));
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+
+  const missing = results.flatMap(({ output }) => output.match(/(?<=skipped: )needs .*/g) ?? []);
+  for (const line of new Set(missing)) console.log(`skipped: ${line}`);
+  const failed = results.filter((result) => result.failed);
+  for (const { name, output } of failed) console.log(`\n${name}:\n${failures(output)}`);
+  const total = (key) => results.reduce((sum, result) => sum + result[key], 0);
+  const where = failed.length > 0 ? `FAILED in ${failed.map(({ name }) => name).join(', ')}; ` : '';
+  const seconds = Math.round((Date.now() - began) / 1000);
+  console.log(`${where}${total('passing')} tests passed, ${total('pending')} skipped, in ${seconds} s`);
+  return failed.length === 0;
+}
+
+// A terminal signals the children of Ctrl-C as well; SIGTERM reaches this process alone.
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => {
   for (const child of children) child.kill();
 });
 
 const given = process.argv.slice(2);
-if (given.length > 0) {
-  const [code] = await once(start(given, 'inherit'), 'close');
+const long = given[0] === '--long';
+const rest = long ? given.slice(1) : given;
+const paths = rest.filter((arg) => !arg.startsWith('-') && existsSync(arg));
+const options = rest.filter((arg) => !paths.includes(arg));
+const isLong = (file) => file.endsWith('.long.test.js');
+// What is long by its name needs no time limits of its own below two minutes.
+const limitOf = (files) => (files.some(isLong) ? ['--timeout', '120000'] : []);
+if (options.length > 0) {
+  const files = choose(() => true, paths);
+  const args = [...limitOf(files), ...options, ...files.map((file) => `dist/test/${file}`)];
+  const [code] = await once(startMocha(args, 'inherit'), 'close');
   process.exitCode = code ?? 1;
 } else {
-  const built = join(root, 'dist', 'test');
-  const files = readdirSync(built, { recursive: true }).filter((file) => file.endsWith('.test.js'));
-  const { CI_REQUIRE_ALL, TEST_LONG, TEST_SAME_EVERYWHERE } = process.env;
-  const none = /(?!)/;
-  const leftOut = CI_REQUIRE_ALL === '1' || TEST_LONG === 'run' ? none : long;
-  const skipped = TEST_SAME_EVERYWHERE === 'skip' ? sameEverywhere : none;
-  const isSkipped = (file) => leftOut.test(file) || skipped.test(file);
-  const partOf = (file) => (isSkipped(file) ? undefined : parts.find(({ takes }) => takes.test(file)));
-  const results = [];
-  const waiting = parts.entries();
-  const takeTurns = async () => {
-    for (const [at, part] of waiting) {
-      const ignored = files
-        .filter((file) => partOf(file) !== part)
-        .map((file) => `--ignore=dist/test/${file.replaceAll(sep, '/')}`);
-      results[at] = await run(ignored, part.env, at === 0);
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, takeTurns));
-  for (const { said } of results.slice(1)) process.stdout.write(said);
-  // Said again at the end, where one looks: two thousand lines may stand between.
-  for (const [at, { code, said }] of results.entries()) {
-    if (code === 0) continue;
-    process.exitCode = code;
-    console.log(`${parts[at].name}:\n${failures(said)}`);
-  }
-  for (const [at, { code, seconds }] of results.entries()) {
-    console.log(`${parts[at].name}: ${code === 0 ? 'passed' : `failed (${code})`}, ${seconds} s`);
-  }
-  const left = files.filter((file) => leftOut.test(file)).length;
-  if (left > 0)
-    console.log(
-      `${left} files of tests that take long were left out: "TEST_LONG=run npm test" runs them too`,
-    );
+  const files = choose((file) => isLong(file) === long, paths);
+  const colour = process.stdout.isTTY ? ['--color'] : [];
+  const parts = long ? files.map((file) => ({ name: `test/${file}`, files: [file] })) : byFolder(files);
+  const passed = await runAll(parts, [...limitOf(files), ...colour]);
+  if (!passed) process.exitCode = 1;
 }

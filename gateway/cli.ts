@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { nameSources } from '../pool/source-stacks.js';
 import { registerCall } from './commands/call/register.js';
 import { outliveReader } from './commands/closed-pipe.js';
 import { registerCompletion } from './commands/completion/register.js';
@@ -16,6 +17,7 @@ import { registerTenantCommands } from './commands/tenants.js';
 import { registerWork } from './commands/work.js';
 import { version } from './helpers/version.js';
 
+nameSources();
 for (const stream of [process.stdout, process.stderr]) outliveReader(stream);
 
 const program = usageErrors(new Command('helper-gateway'), processTerminal)

@@ -1,13 +1,9 @@
-import { Ajv } from 'ajv';
 import type { Variable } from '../schemas/config/variable.js';
-import { type Config, configSchema, together, variables } from '../schemas/config.js';
+import { type Config, together, variables } from '../schemas/config.js';
 import { didYouMean } from '../schemas/nearest.js';
-import { ownSchemas } from '../schemas/own-schemas.js';
-import { quote } from '../schemas/quote.js';
+import { join, quote } from '../schemas/quote.js';
 
 export type { Config } from '../schemas/config.js';
-
-const allOf = new Intl.ListFormat('en-GB', { type: 'conjunction' });
 
 /** The environment does not make a configuration. `message` has a line for every variable, and never a value. */
 export class ConfigError extends Error {
@@ -25,40 +21,28 @@ export class ConfigError extends Error {
  * that names every bad variable, all that go together and do not, and every `HELPER_…` that does not exist.
  */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
-  const { settings, unread } = readSettings(env);
-  const { config, invalid } = judge(settings);
-  const bad = variables.filter(({ setting }) => unread.has(setting) || invalid.has(setting));
+  const { settings, bad } = readSettings(env);
   const problems = [...bad.map(wanted), ...incompleteGroups(env), ...unknownVariables(env)];
-  if (config === undefined || problems.length > 0) throw new ConfigError(problems);
-  return Object.freeze(config);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return Object.freeze(settings as Config);
 }
 
-function readSettings(env: NodeJS.ProcessEnv): { settings: Record<string, unknown>; unread: Set<string> } {
+function readSettings(env: NodeJS.ProcessEnv): { settings: Record<string, unknown>; bad: Variable[] } {
   const settings: Record<string, unknown> = {};
-  const unread = new Set<string>();
+  const bad: Variable[] = [];
   for (const variable of variables) {
     const { setting, form, default: preset } = variable;
     const text = textOf(env, variable) || preset;
     if (text === undefined) continue;
     const value = typeof text === 'string' ? form.read(text) : text.value(env);
-    if (value === undefined) unread.add(setting);
+    if (value === undefined || !form.fits(value)) bad.push(variable);
     else settings[setting] = Array.isArray(value) ? Object.freeze(value) : value;
   }
-  return { settings, unread };
+  return { settings, bad };
 }
 
 function textOf(env: NodeJS.ProcessEnv, { name }: Variable): string {
   return env[name]?.trim() ?? '';
-}
-
-/** The settings as a configuration, or which of them are none. */
-function judge(settings: unknown): { config?: Config; invalid: Set<string> } {
-  const validate = new Ajv({ ...ownSchemas, strict: true, allErrors: true }).compile<Config>(configSchema);
-  if (validate(settings)) return { config: settings, invalid: new Set() };
-  const names = (validate.errors ?? []).map(
-    ({ instancePath, params }) => instancePath.split('/')[1] ?? String(params.missingProperty),
-  );
-  return { invalid: new Set(names) };
 }
 
 function wanted({ name, form }: Variable): string {
@@ -72,7 +56,13 @@ function incompleteGroups(env: NodeJS.ProcessEnv): string[] {
       const set = group.filter((variable) => textOf(env, variable) !== '');
       return set.length > 0 && set.length < group.length;
     })
-    .map((group) => `${allOf.format(group.map(({ name }) => name))} go together; set all or none`);
+    .map(
+      (group) =>
+        `${join(
+          'and',
+          group.map(({ name }) => name),
+        )} go together; set all or none`,
+    );
 }
 
 function unknownVariables(env: NodeJS.ProcessEnv): string[] {

@@ -81,7 +81,8 @@ export async function openCore({
   const { loading, pool, inline } = work;
   const [loaded, engine, database] = await Promise.all([
     loading,
-    pool.start(),
+    // The others follow when the gateway is ready.
+    pool.start(1),
     openDatabase(config, {
       migrations,
       create: true,

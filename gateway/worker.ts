@@ -74,8 +74,8 @@ async function compose(
   const lifecycle = createLifecycle();
   const url = await serveWatchers({ config, logger, closers, lifecycle, core, metrics });
   logger.debug({ url, ms: Math.round(performance.now() - started) }, 'working');
-  void loadForFirstCalls({ pool: work.pool, logger });
   jobs.start(metrics);
+  closers.own(loadForFirstCalls({ registry, pool: work.pool, logger }));
 
   return {
     url,

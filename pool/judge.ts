@@ -13,7 +13,7 @@ export function createJudge(by: Abilities): (task: JudgeTask) => JudgedInput {
   return function judge({ service, declaration, raw, runsDry }) {
     let parameters = compiled.get(service);
     if (!parameters) {
-      parameters = compileParameters(ajv, declaration);
+      parameters = compileParameters(ajv, declaration, { checked: true });
       compiled.set(service, parameters);
     }
     return judgeInput(parameters, raw, { runsDry });

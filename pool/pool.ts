@@ -26,8 +26,10 @@ export interface PoolOptions {
 }
 
 export interface Pool {
-  /** Starts every worker and says what they found. Throws where they cannot start. */
-  start(): Promise<WorkerReport>;
+  /**
+   * Starts so many threads, by default all, and says what they found; `warm` starts the others. Throws where they cannot start.
+   */
+  start(needed?: number): Promise<WorkerReport>;
   /** The threads that `start` starts. */
   readonly first: Group;
   /**
@@ -52,7 +54,7 @@ export interface Pool {
   missing(): readonly string[];
   /** Helpers that timed out again and again, of which one task runs at a time. */
   slowed(): readonly string[];
-  /** Has the first threads load what first tasks need and a start does not. Never rejects. */
+  /** Has the first threads load what first tasks need and a start does not, and starts the others. Never rejects. */
   warm(): Promise<void>;
   /** Takes no more work, lets what has a place finish, ends the workers. */
   close(): Promise<void>;
@@ -180,9 +182,9 @@ export function createPool(options: PoolOptions): Pool {
 
   return {
     first,
-    start() {
+    start(needed) {
       serving.add(first);
-      return first.threads.start();
+      return first.threads.start(needed);
     },
     async open(settings, { attempts } = {}) {
       requireOpen();

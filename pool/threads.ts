@@ -27,8 +27,11 @@ export interface ThreadsOptions {
 
 /** Worker threads without a queue: whoever runs tasks on them sees to it that a thread is free. */
 export interface Threads {
-  /** Waits until every thread has loaded engine and plugins and gives their report. Throws where one cannot. */
-  start(): Promise<WorkerReport>;
+  /**
+   * Waits until so many threads, by default all, have loaded engine and plugins, and gives their report. Throws where one cannot.
+   * The others are started by `warm`.
+   */
+  start(needed?: number): Promise<WorkerReport>;
   /** The engine that they were told to use, or have found; undefined before the first has. */
   engine(): WorkerReport['engine'] | undefined;
   /** Threads that can run a task, busy ones included; one that is being replaced does not count. */
@@ -52,8 +55,8 @@ export interface Threads {
   /** Runs a task on a free thread. Throws a `PoolError`: `helper_timeout`, or `internal` where the thread died. */
   run(task: Task, call?: TaskCall): Promise<TaskOutcome>;
   /**
-   * Has each thread load what first tasks need and a start does not, so that neither waits for it; then the spare threads are
-   * started. Never rejects.
+   * Has each thread load what first tasks need and a start does not, so that neither waits for it; then the threads that the start
+   * did not wait for are started one after another, and the spare ones. Resolves before these have. Never rejects.
    */
   warm(): Promise<void>;
   close(): Promise<void>;
@@ -93,6 +96,8 @@ export function createThreads(options: ThreadsOptions): Threads {
   /** Bare threads on their way to the roster. */
   let opening = 0;
   let replenishing = false;
+  /** Threads that the start did not wait for. */
+  let later = 0;
   /** Threads that ended of themselves or could not load, lately. */
   let failures = 0;
   let failedAt = 0;
@@ -213,11 +218,11 @@ export function createThreads(options: ThreadsOptions): Threads {
   }
 
   /** Starts threads that load everything, one after another, until each on the roster has, and there are spare ones. */
-  async function replenish(): Promise<void> {
+  async function replenish(reserved = spares): Promise<void> {
     if (replenishing) return;
     replenishing = true;
     try {
-      while (wholeOnRoster() < count || reserve.length < spares) {
+      while (wholeOnRoster() < count || reserve.length < reserved) {
         if (mustRest) await rest();
         // No call is affected by what a spare thread lacks while each thread on the roster has all.
         const isMissed = wholeOnRoster() < count;
@@ -226,7 +231,11 @@ export function createThreads(options: ThreadsOptions): Threads {
           lacksBelow: lacked?.size ?? Number.POSITIVE_INFINITY,
           ...(lacked ? { first: lacked } : {}),
         });
-        if (!error) put(thread);
+        if (!error && later > 0) {
+          later -= 1;
+          await thread.warm();
+        }
+        if (!error && opened.has(thread)) put(thread);
         lastLacking = thread.lacking.size > 0 ? thread.lacking : undefined;
         if (!error && !lastLacking) continue;
         for (const each of error ? [error] : thread.lacking.values()) onFault(each);
@@ -311,8 +320,9 @@ export function createThreads(options: ThreadsOptions): Threads {
   }
 
   return {
-    async start() {
-      await Promise.all(Array.from({ length: count }, startOne));
+    async start(needed = count) {
+      later = count - needed;
+      await Promise.all(Array.from({ length: needed }, startOne));
       if (!report) throw new Error('threads were started that have told nothing');
       return report;
     },
@@ -338,8 +348,9 @@ export function createThreads(options: ThreadsOptions): Threads {
     async warm() {
       if (settings.lean) return;
       await Promise.all([...opened].map((thread) => thread.warm()));
-      if (spares === 0) return;
-      setTimeout(() => void replenish(), spareAfterMs).unref();
+      void replenish(0).then(() => {
+        if (spares > 0) setTimeout(() => void replenish(), spareAfterMs).unref();
+      });
     },
     async close() {
       closing.abort();

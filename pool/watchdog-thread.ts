@@ -3,7 +3,7 @@ import { writeSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
 import type { WatchdogOrder } from './watchdog.js';
 
-/** Between two looks at who is the parent of this process. */
+/** Between two looks at who is the parent of this process, or which step is under way. */
 const lookMs = 1_000;
 /** A main thread that hears that its supervisor has gone ends the process within this time. */
 const lastMs = 2_000;
@@ -19,14 +19,26 @@ parentPort?.on('message', (order: WatchdogOrder) => {
   }
 });
 
-function begin({ id, doing, limitMs, ends }: Extract<WatchdogOrder, { kind: 'begin' }>): void {
-  const report = () => {
+function begin({ id, steps, at, limitMs, ends }: Extract<WatchdogOrder, { kind: 'begin' }>): void {
+  const step = () => Atomics.load(at, 0);
+  let seen = step();
+  let since = performance.now();
+  const look = () => {
+    if (seen !== step()) {
+      seen = step();
+      since = performance.now();
+    }
+    const leftMs = limitMs - (performance.now() - since);
+    if (leftMs > 0) timers.set(id, setTimeout(look, Math.min(leftMs, lookMs)));
+    else report(steps[seen] ?? 'at work');
+  };
+  const report = (doing: string) => {
     const seconds = Math.round(limitMs / 1000);
     const end = ends ? ' The process is ended.' : '';
     say(`it is still ${doing} after ${seconds} s; is there a loop that never ends?${end}`);
     if (ends) kill();
   };
-  timers.set(id, setTimeout(report, limitMs));
+  look();
 }
 
 function watchParent(supervisor: number): void {

@@ -2,6 +2,7 @@
  * The entry of a worker thread. It imports nothing that can fail to load: a module that does would end every
  * worker at its start, and the pool with them.
  */
+
 import { performance } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
 import { move, transferableSymbol, valueSymbol, workerData } from 'piscina';
@@ -18,6 +19,7 @@ import { hookPlugins } from './plugin-hooks.js';
 import { importPlugin, type LoadedPlugin, type Plugin, type PluginModule } from './plugin-module.js';
 import { yieldToOthers } from './priority.js';
 import { setUp } from './set-up.js';
+import { nameSources } from './source-stacks.js';
 import type {
   CallTask,
   Failed,
@@ -31,6 +33,7 @@ import type {
 import { describeThrown, readThrown } from './thrown.js';
 
 const settings = workerData as WorkerSettings & { shared: SharedBytes };
+nameSources();
 countSharedBuffers(settings.shared);
 sealObjectPrototype();
 if (settings.helperUrl) hookPlugins(settings.helperUrl);

@@ -48,13 +48,3 @@ export const variables: readonly (Variable & { setting: string })[] = Object.ent
 export const together: readonly (readonly Variable[])[] = [
   [settings.oidcIssuer, settings.oidcClientId, settings.oidcClientSecret],
 ];
-
-/** JSON Schema of the configuration, once the environment's texts have been read. */
-export const configSchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: variables
-    .filter((variable) => variable.default !== undefined)
-    .map((variable) => variable.setting),
-  properties: Object.fromEntries(variables.map(({ setting, form }) => [setting, form.schema])),
-};

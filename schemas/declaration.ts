@@ -1,4 +1,4 @@
-import { Ajv } from 'ajv';
+import { Ajv, type ValidateFunction } from 'ajv';
 import { noDeclaration } from './declared-helper.js';
 import { toProblems } from './explain-errors.js';
 import { asSchema, isObject } from './json-schema.js';
@@ -84,18 +84,24 @@ export const declarationSchema = {
   },
 } as const;
 
-const ajv = new Ajv({ ...ownSchemas, strict: true, allErrors: true, ownProperties: true, verbose: true });
-ajv.addKeyword({
-  keyword: 'callable',
-  metaSchema: { const: true },
-  validate: (_: true, value: unknown) => typeof value === 'function',
-});
-const validate = ajv.compile(declarationSchema);
+/** Compiled when it is first needed: the package's own declarations are checked by its tests. */
+function compileOnce(): ValidateFunction {
+  const ajv = new Ajv({ ...ownSchemas, strict: true, allErrors: true, ownProperties: true, verbose: true });
+  ajv.addKeyword({
+    keyword: 'callable',
+    schemaType: 'boolean',
+    validate: (_: true, value: unknown) => typeof value === 'function',
+  });
+  compiled = ajv.compile(declarationSchema);
+  return compiled;
+}
+let compiled: ValidateFunction | undefined;
 
 /** What is wrong with a plugin's default export, for its author; empty where it is a declaration. */
 export function checkDeclaration(value: unknown): string[] {
   if (!isObject(value)) return [noDeclaration(value)];
   const reasons: string[] = [];
+  const validate = compiled ?? compileOnce();
   if (!validate(value)) {
     for (const { field, problem } of toProblems(validate.errors ?? []))
       reasons.push(reasonFor(value, field, problem));

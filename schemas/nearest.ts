@@ -1,5 +1,6 @@
 import { distance } from 'fastest-levenshtein';
 import { sameLanguage } from './language-code.js';
+import { join } from './quote.js';
 
 /** The distance costs the product of both lengths, and the name comes from outside. */
 const longest = 128;
@@ -42,12 +43,15 @@ function nearestFew(name: string, candidates: readonly string[], most: number): 
 /** Values that are suggested at most where one of many was meant. */
 export const mostMeant = 3;
 
-const anyOf = new Intl.ListFormat('en-GB', { type: 'disjunction' });
-
 /** `; did you mean "x"?`, with as many that are about as near, or nothing where no candidate is near. */
 export function didYouMean(name: string, candidates: readonly string[], most = 1): string {
   const found = nearestFew(name, candidates, most);
-  return found.length === 0 ? '' : `; did you mean ${anyOf.format(found.map((each) => `"${each}"`))}?`;
+  return found.length === 0
+    ? ''
+    : `; did you mean ${join(
+        'or',
+        found.map((each) => `"${each}"`),
+      )}?`;
 }
 
 /** How far a name is from what is known, in changed letters; infinite where nobody would see a likeness. */

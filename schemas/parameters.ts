@@ -55,15 +55,25 @@ export interface ParameterChecker {
   coerce(name: string, text: string): unknown;
   /** Judges JSON values, without any coercion. Neither throws nor changes what it is given. */
   check(input: Record<string, unknown>, options: CheckOptions): CheckedInput;
+  /** Compiles what the first check would have to wait for. */
+  prepare(): void;
 }
 
 /**
  * Compiles a helper's parameters, once at the start. Throws an `Error` with the reason where the schema is not valid in
- * ajv's strict mode, or refuses one of its own defaults or examples.
+ * ajv's strict mode, or refuses one of its own defaults or examples. Where all that has been `checked` before, by another thread or
+ * by the package's tests, the schema is compiled by `prepare` or the first check.
  */
-export function compileParameters(ajv: Ajv, declaration: ParameterDeclaration): ParameterChecker {
+export function compileParameters(
+  ajv: Ajv,
+  declaration: ParameterDeclaration,
+  { checked = false }: { checked?: boolean } = {},
+): ParameterChecker {
   const { files = [] } = declaration;
-  const checker = createChecker(compileSchema(ajv, declaration), files);
+  const schema = compileSchema(ajv, declaration, checked);
+  const checker = createChecker(schema, files);
+  if (checked) return checker;
+  checkDefaults(schema.judgeDryrun, checker.properties);
   const refused = (declaration.examples ?? []).flatMap((example, index) => {
     const isDryrun = example.input.dryrun === true;
     const { problems } = checker.check(example.input, {
@@ -99,7 +109,6 @@ function createChecker(
     ]),
   );
   const onlyWithProblems = createOnlyWith(declared);
-  checkDefaults(judgeDryrun, properties);
 
   function check(
     input: Record<string, unknown>,
@@ -130,11 +139,16 @@ function createChecker(
     files,
     coerce: (name, text) => coercers.get(name)?.(text) ?? text,
     check,
+    prepare() {
+      judge.prepare();
+      judgeDryrun.prepare();
+    },
   };
 }
 
 function checkDefaults(judge: Judge, properties: readonly ParameterProperty[]): void {
   const defaulted = properties.filter(({ schema }) => 'default' in schema).map(({ name }) => name);
+  if (defaulted.length === 0) return;
   const refused = judge({}, { anyEngine: true }).filter(({ field }) =>
     defaulted.some((name) => field === name || field.startsWith(`${name}.`) || field.startsWith(`${name}[`)),
   );

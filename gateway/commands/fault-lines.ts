@@ -1,7 +1,10 @@
+import { fileURLToPath } from 'node:url';
 import { describeThrown, type Thrown } from '../../pool/thrown.js';
 
-/** Where the gateway's compiled sources lie; a plugin that comes with it lies there too, and is not meant. */
-const compiled = new URL('../../', import.meta.url).href;
+/** Where the gateway's own modules lie; a plugin that comes with it lies beside them, and is not meant. */
+const own = ['gateway/', 'pool/', 'schemas/', 'dist/'].map((folder) =>
+  fileURLToPath(new URL(folder, import.meta.resolve('helper-gateway/package.json'))),
+);
 
 /** A fault of a helper, as a log entry holds it: what was thrown, read in the thread where it ran, or what became of the thread. */
 export function isHelperFault(err: unknown): err is Thrown {
@@ -25,5 +28,5 @@ function isGatewayFrame(line: string): boolean {
   if (!/^\s+at /.test(line)) return false;
   if (/[( ]node:|\/node_modules\/piscina\//.test(line)) return true;
   if (/\bnew Promise \(<anonymous>\)|\bAsyncLocalStorage\.run \(/.test(line)) return true;
-  return line.includes(compiled) && !line.includes(`${compiled}plugins/`);
+  return own.some((folder) => line.includes(folder)) && !line.includes('/dist/bundle/plugins/');
 }

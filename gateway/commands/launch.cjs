@@ -8,10 +8,8 @@ const isSupervisor = isServing && cluster.isPrimary;
 
 if (!isSupervisor) require('./prepare-threads.cjs');
 
-import(isSupervisor ? '../../dist/gateway/commands/supervised.js' : '../../dist/gateway/cli.js').catch(
-  (error) => {
-    const unbuilt = error.code === 'ERR_MODULE_NOT_FOUND' && error.message.includes('dist/gateway/');
-    console.error(unbuilt ? 'helper-gateway is not built yet: run "npm run build" first.' : error);
-    process.exitCode = 1;
-  },
-);
+import(isSupervisor ? '../../dist/bundle/supervised.js' : '../../dist/bundle/cli.js').catch((error) => {
+  const unbuilt = error.code === 'ERR_MODULE_NOT_FOUND' && error.message.includes('dist/bundle/');
+  console.error(unbuilt ? 'helper-gateway is not built yet: run "npm run build" first.' : error);
+  process.exitCode = 1;
+});

@@ -1,10 +1,12 @@
 import { realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { isMainThread } from 'node:worker_threads';
 import { importPlugin, importTimeoutMs } from '../../pool/plugin-module.js';
 import { readThrown, type Thrown } from '../../pool/thrown.js';
+import { type WatchedSteps, watchSteps } from '../../pool/watchdog.js';
 import { writtenForm } from '../../schemas/declared-helper.js';
-import { describeValue } from '../../schemas/quote.js';
+import { describeValue, visible } from '../../schemas/quote.js';
 import type { FoundPlugin } from './discover.js';
 import { loadHint } from './load-hint.js';
 import { nameAtExit } from './name-at-exit.js';
@@ -22,15 +24,15 @@ export class PluginImportError extends Error {}
  */
 export async function importDeclaration(
   { id, file, shipped }: FoundPlugin & { shipped?: boolean },
-  options: { timeoutMs?: number; onLate?: (error: unknown) => void } = {},
+  options: { timeoutMs?: number; onLate?: ((error: unknown) => void) | undefined; isWatched?: boolean } = {},
 ): Promise<{ url: string; declaration: unknown }> {
   const url = pathToFileURL(file).href;
   try {
-    const load = () => importPlugin({ service: id, url, shipped }, options);
+    const { timeoutMs = importTimeoutMs, onLate, isWatched = shipped === true } = options;
+    const load = () => importPlugin({ service: id, url, shipped }, { timeoutMs, ...(onLate && { onLate }) });
     // One that waits fails by itself before; one that computes without end is found by nothing else.
-    const blocked = { limitMs: (options.timeoutMs ?? importTimeoutMs) + blockedGraceMs, ends: true };
-    const doing = `loading the plugin ${file}`;
-    const declaration: unknown = await nameAtExit(doing, load, shipped ? undefined : blocked);
+    const blocked = isWatched ? undefined : { limitMs: timeoutMs + blockedGraceMs, ends: true };
+    const declaration: unknown = await nameAtExit(importing(file), load, blocked);
     if (declaration === undefined) {
       throw new PluginImportError(
         `has no default export: write "${writtenForm}" (or begin its name with "_" if it is no plugin)`,
@@ -41,6 +43,16 @@ export async function importDeclaration(
     if (error instanceof PluginImportError) throw error;
     throw new PluginImportError(`cannot be loaded: ${describe(error, file)}`, { cause: error });
   }
+}
+
+/** Watches plugins that are imported one after the other, each with `isWatched`, by one order for all of them. */
+export function watchImports(files: readonly string[]): WatchedSteps {
+  const steps = isMainThread ? files.map((file) => visible(importing(file))) : [];
+  return watchSteps(steps, { limitMs: importTimeoutMs + blockedGraceMs, ends: true });
+}
+
+function importing(file: string): string {
+  return `loading the plugin ${file}`;
 }
 
 /** The message, with the place in the file where that can be told. */

@@ -4,7 +4,7 @@ import { declareHelper } from './declare-helper.js';
 import type { PluginProblem } from './discover.js';
 import { findPlugins, type RoutedPlugin, routeTaken } from './find-plugins.js';
 import { configProblems, type Environment } from './helper-config.js';
-import { importDeclaration } from './import-plugin.js';
+import { importDeclaration, watchImports } from './import-plugin.js';
 import { declareInspected, inspectPlugins } from './inspect-plugins.js';
 import { helperUrl } from './package-paths.js';
 import { PluginError } from './plugin-error.js';
@@ -44,13 +44,15 @@ export async function loadRegistry(
   const own = lookMs === undefined ? [] : found.plugins.filter(({ shipped }) => !shipped);
   const inspector = { helperUrl: url, timeoutMs: lookMs ?? 0 };
   const looked = await inspectPlugins(own, inspector, new AbortController().signal);
+  const here = found.plugins.filter((plugin) => !plugin.shipped && !looked.has(plugin));
+  const watch = watchImports(here.map(({ file }) => file));
   for (const plugin of found.plugins) {
     const taken = registry.get(plugin.id);
-    if (taken) {
-      problems.push(routeTaken(plugin, taken));
-      continue;
-    }
     try {
+      if (taken) {
+        problems.push(routeTaken(plugin, taken));
+        continue;
+      }
       const inspection = looked.get(plugin);
       const helper = inspection
         ? declareInspected(plugin, inspection, ajv)
@@ -59,8 +61,11 @@ export async function loadRegistry(
       if (env) problems.push(...configProblems(helper, env));
     } catch (error) {
       problems.push({ file: plugin.file, reason: (error as Error).message });
+    } finally {
+      if (here.includes(plugin)) watch.next();
     }
   }
+  watch.end();
   if (problems.length > 0 && !onProblem) throw new PluginError(problems);
   if (onProblem) problems.forEach(onProblem);
   return registry;
@@ -71,8 +76,8 @@ async function loadHelper(
   ajv: Ajv,
   onLate: ((id: string, error: unknown) => void) | undefined,
 ): Promise<Helper> {
-  const late = onLate && { onLate: (error: unknown) => onLate(found.id, error) };
-  const { url, declaration } = await importDeclaration(found, late);
+  const late = onLate && ((error: unknown) => onLate(found.id, error));
+  const { url, declaration } = await importDeclaration(found, { onLate: late, isWatched: true });
   return { ...declareHelper({ ...found, url }, declaration, ajv), functions: functionsOf(declaration) };
 }
 

@@ -1,4 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
+import type { Stats } from 'node:fs';
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { isBelow, leadsBack } from './is-touched.js';
@@ -10,6 +11,8 @@ import { version as packageVersion } from './version.js';
 const mostBytes = 4 * 1024 * 1024;
 /** Files of a folder; one that holds more is read by nobody. */
 const mostFiles = 10_000;
+/** File systems count times in steps of up to two seconds. */
+const settledMs = 3_000;
 /** What is installed, and what tells of the past. */
 const leftAlone = new Set(['node_modules', '.git']);
 
@@ -24,36 +27,57 @@ export async function withVersions<T>(
 ): Promise<{ loaded: T; versionOf: (helper: Pick<Helper, 'file' | 'shipped'>) => string }> {
   const before = await readVersions(folders);
   const loaded = await load();
-  const after = await readVersions(folders);
+  const after = await readVersions(folders, before);
   return {
     loaded,
     versionOf({ file, shipped }) {
       if (shipped) return packageVersion;
       const folder = folders.find((each) => isBelow(each, file)) ?? '';
-      const version = before.get(folder);
-      return version !== undefined && version === after.get(folder) ? version : randomUUID();
+      const version = before.get(folder)?.version;
+      return version !== undefined && version === after.get(folder)?.version ? version : randomUUID();
     },
   };
 }
 
-async function readVersions(folders: readonly string[]): Promise<Map<string, string>> {
-  const versions = new Map<string, string>();
+/** What the files of a folder are a version of. */
+interface FolderVersion {
+  version: string;
+  /** Names, sizes and times of the files: while these stay as they are, so does the version. */
+  stamp: string;
+  /** Whether the last change was so long before that a later one has another time, on any file system. */
+  isSettled: boolean;
+}
+
+/** The folders' versions; of those that are as they were `before` no file is read again. */
+async function readVersions(
+  folders: readonly string[],
+  before?: ReadonlyMap<string, FolderVersion>,
+): Promise<Map<string, FolderVersion>> {
+  const versions = new Map<string, FolderVersion>();
   for (const folder of folders) {
     if (folder === builtinPlugins) continue;
     // What cannot be read is told where it is loaded.
-    const version = await readVersion(folder).catch(() => undefined);
+    const version = await readVersion(folder, before?.get(folder)).catch(() => undefined);
     if (version !== undefined) versions.set(folder, version);
   }
   return versions;
 }
 
-async function readVersion(folder: string): Promise<string | undefined> {
+async function readVersion(folder: string, before?: FolderVersion): Promise<FolderVersion | undefined> {
   const files: string[] = [];
   await list(folder, files);
   if (files.length > mostFiles) return undefined;
+  const now = Date.now();
+  const stats = await Promise.all(files.sort().map((file) => stat(file)));
+  const stamps = stats.map(({ ino, size, mtimeMs, ctimeMs }, at) => [files[at], ino, size, mtimeMs, ctimeMs]);
+  const stamp = JSON.stringify(stamps);
+  if (before?.isSettled && before.stamp === stamp) return before;
+  const isSettled = stats.every(({ mtimeMs, ctimeMs }) => Math.max(mtimeMs, ctimeMs) < now - settledMs);
   const lines: string[] = [];
-  for (const file of files.sort()) lines.push(`${relative(folder, file)}\n${await contentOf(file)}\n`);
-  return hash('sha256', lines.join(''), 'base64url');
+  for (const [at, file] of files.entries()) {
+    lines.push(`${relative(folder, file)}\n${await contentOf(file, stats[at] as Stats)}\n`);
+  }
+  return { version: hash('sha256', lines.join(''), 'base64url'), stamp, isSettled };
 }
 
 async function list(folder: string, files: string[], around: readonly string[] = []): Promise<void> {
@@ -70,7 +94,6 @@ async function list(folder: string, files: string[], around: readonly string[] =
   }
 }
 
-async function contentOf(file: string): Promise<string> {
-  const { size, mtimeMs } = await stat(file);
+async function contentOf(file: string, { size, mtimeMs }: Stats): Promise<string> {
   return size > mostBytes ? `${size} ${mtimeMs}` : hash('sha256', await readFile(file), 'base64url');
 }

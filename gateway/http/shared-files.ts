@@ -1,5 +1,5 @@
 /** They are served as they lie in the source tree; the compiler leaves them there. */
-const folder = new URL('../../../gateway/http/assets/', import.meta.url);
+const folder = new URL('gateway/http/assets/', import.meta.resolve('helper-gateway/package.json'));
 
 /** What the pages of both ports bring along: the look's foundation, and the icon. */
 export const sharedFiles = {

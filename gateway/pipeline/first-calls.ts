@@ -1,25 +1,47 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Pool } from '../../pool/pool.js';
 import { loadColorNames } from '../../schemas/vocabulary/color/names.js';
+import type { Registry } from '../helpers/registry.js';
 import { loadKoaBody } from '../http/body/text-body.js';
 import { loadUndici } from '../source/connection.js';
 
 export interface FirstCallsOptions {
+  registry: Registry;
   pool: Pick<Pool, 'warm'>;
   logger: Pick<Logger, 'error'>;
 }
 
 /**
- * Loads what a start has no use for and one of the first calls has: begun when the gateway listens, so that neither waits for it. What
- * few gateways ever use is loaded with its first use instead: the protocol of agents, signing in to the site.
+ * Loads what a start has no use for and one of the first calls has, and has the pool start the threads that the start did not wait
+ * for: begun when the gateway is ready, so that neither waits for it. What few gateways ever use is loaded with its first use
+ * instead: the protocol of agents, signing in to the site. To close it is to load no more.
  */
-export async function loadForFirstCalls({ pool, logger }: FirstCallsOptions): Promise<void> {
+export function loadForFirstCalls(options: FirstCallsOptions): { close(): void } {
+  let isClosed = false;
+  void load(options, () => isClosed);
+  return {
+    close() {
+      isClosed = true;
+    },
+  };
+}
+
+async function load({ registry, pool, logger }: FirstCallsOptions, isClosed: () => boolean): Promise<void> {
+  const prepared = [...registry.values()].map(
+    ({ parameters }) =>
+      () =>
+        parameters.prepare(),
+  );
+  const steps = [loadKoaBody, loadUndici, ...prepared, loadColorNames, () => pool.warm()];
   try {
-    await loadKoaBody();
-    await loadUndici();
-    loadColorNames();
-    await pool.warm();
+    for (const step of steps) {
+      // What is printed of the start comes first, and a call that has come meanwhile waits for one step at most.
+      await setImmediate();
+      if (isClosed()) return;
+      await step();
+    }
   } catch (error) {
-    logger.error({ err: error }, 'what the first calls need could not be loaded');
+    if (!isClosed()) logger.error({ err: error }, 'what the first calls need could not be loaded');
   }
 }

@@ -21,6 +21,8 @@ import { createPrimaryCounts } from './primary-counts.js';
 export interface Member {
   /** Only the first serves the site: what it remembers of tries to sign in is in its memory. */
   readonly servesSite: boolean;
+  /** No other process serves while this one starts: it listens at once. */
+  readonly servesAlone: boolean;
   /** Where the site is served by the first. */
   readonly siteUrl: string | undefined;
   /** What the primary passes on of `SIGTERM`, `SIGINT` and `SIGHUP`. */
@@ -49,7 +51,7 @@ export function joinProcesses(): Member | undefined {
   return cluster.isWorker && text !== undefined ? createMember(JSON.parse(text)) : undefined;
 }
 
-function createMember({ number, ports, byPort, primary }: Place): Member {
+function createMember({ number, ports, byPort, alone, primary }: Place): Member {
   const signals = new EventEmitter();
   const gathering = new Map<number, (facts: MetricFacts[]) => void>();
   const counts = createPrimaryCounts((message) => tellPrimary(message));
@@ -82,6 +84,7 @@ function createMember({ number, ports, byPort, primary }: Place): Member {
 
   return {
     servesSite: number === 1,
+    servesAlone: alone,
     siteUrl: ports?.site,
     signals,
     settle: (config) => ({

@@ -66,4 +66,6 @@ export interface Place {
   primary: number;
   /** It is to listen by the port's number there, and not by the 0 of the configuration. */
   byPort: boolean;
+  /** No other process of this host serves meanwhile. */
+  alone: boolean;
 }

@@ -62,7 +62,8 @@ export function supervise({ openLog }: SuperviseOptions): void {
     // Cluster shares a port among those that ask for it by the same number: 0, or the one that 0 has become once nobody held it.
     const serving = living().filter(({ ready }) => ready);
     const byPort = first !== undefined && (serving.length === 0 || serving.some((each) => each.byPort));
-    const place: Place = { number, ports: first?.ports, byPort, primary: process.pid };
+    const alone = serving.length === 0;
+    const place: Place = { number, ports: first?.ports, byPort, alone, primary: process.pid };
     const worker = cluster.fork({ [placeVariable]: JSON.stringify(place) });
     const waitAfter = slots.get(number)?.waitAfter ?? createBackOff();
     const slot: Slot = {

@@ -16,7 +16,7 @@ export interface Snippet {
 }
 
 /** They lie in the source tree; the compiler leaves them there. */
-const folder = new URL('../../../gateway/signing/snippets/', import.meta.url);
+const folder = new URL('gateway/signing/snippets/', import.meta.resolve('helper-gateway/package.json'));
 
 const calls: readonly Omit<Snippet, 'code'>[] = [
   {

@@ -11,7 +11,7 @@ export const assetRoute = '/assets';
 type AssetName = (typeof names)[number];
 
 /** They are served as they lie in the source tree; the compiler leaves them there. */
-const folder = new URL('../../../gateway/site/assets/', import.meta.url);
+const folder = new URL('gateway/site/assets/', import.meta.resolve('helper-gateway/package.json'));
 const shared: Partial<Record<AssetName, URL>> = sharedFiles;
 const assets = new Map<string, Asset>();
 

@@ -1,4 +1,3 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Closers } from '../closers.js';
 import type { Config } from '../config.js';
@@ -6,10 +5,7 @@ import type { Database } from '../database/database.js';
 import type { Registry } from '../helpers/registry.js';
 import type { Departures } from '../http/flow/departures.js';
 import { isLoopbackHost } from '../http/loopback.js';
-import { closeServer } from '../http/server/close-server.js';
-import type { Lifecycle } from '../http/server/lifecycle.js';
-import { listen } from '../http/server/listen.js';
-import { createHttpServer } from '../http/server/server.js';
+import type { Front } from '../http/server/front.js';
 import type { Jobs } from '../jobs/jobs.js';
 import { createKeyAdmin } from '../keys/admin.js';
 import type { KeyStore } from '../keys/store.js';
@@ -26,7 +22,8 @@ export interface SiteStart extends HealthSources {
   config: Config;
   logger: Logger;
   closers: Closers;
-  lifecycle: Lifecycle;
+  /** The server that the site is to answer on. */
+  front: Front;
   database: Database;
   store: KeyStore;
   /** What signs urls. */
@@ -48,25 +45,12 @@ export interface StartedSite {
   firstOperator: Credentials | undefined;
 }
 
-type Handle = (request: IncomingMessage, response: ServerResponse) => unknown;
-
 /** Starts the key-management site on its own port. It shares the stores with the API, and nothing else. */
 export async function startSite(start: SiteStart): Promise<StartedSite> {
-  const { config, database, store, signing, registry, usage, metrics, logger } = start;
-  let open: (handle: Handle) => void = () => undefined;
-  // The address has to be known before the application is made of it: what is asked meanwhile waits.
-  const opened = new Promise<Handle>((resolve) => {
-    open = resolve;
-  });
-  const server: Server = createHttpServer(
-    start.lifecycle,
-    async (request, response) => (await opened)(request, response),
-    // Forms are small, and read as they come.
-    { requestTimeout: 60_000 },
-  );
-  start.closers.add(() => closeServer(server, 5_000));
-  const { connectHost: host, connectPort: port } = config;
-  const url = await listen(server, { host, port, variable: 'CONNECT_PORT' });
+  const { config, database, store, signing, registry, usage, metrics, logger, front } = start;
+  start.closers.add(() => front.close(5_000));
+  // The address has to be known before the application is made of it.
+  const url = await front.listen();
   const baseUrl = new URL(config.connectUrl ?? url).origin;
   const siteDatabase = createSiteDatabase(database);
   const app = await createSiteApp({
@@ -95,7 +79,7 @@ export async function startSite(start: SiteStart): Promise<StartedSite> {
     oidc: oidcOf(config),
     proxies: config.connectProxies,
   });
-  open(app.callback());
+  front.open(app.callback());
   return { url, firstOperator: await createFirstOperator(siteDatabase) };
 }
 

@@ -4,4 +4,4 @@
  */
 import { hookPlugins } from '../../pool/plugin-hooks.js';
 
-hookPlugins(new URL('../helper.js', import.meta.url).href);
+hookPlugins(import.meta.resolve('helper-gateway/helper'));

@@ -25,7 +25,7 @@ export async function avifToPng(bytes: Uint8Array, limits: ImageLimits): Promise
 
 /** With a memory of its own, which goes with it: previews of such pictures are rare, and a fault leaves nothing behind. */
 async function decodeFresh(bytes: Uint8Array) {
-  await init(await readCodec('@jsquash/avif/codec/dec/avif_dec.wasm'));
+  await init(await readCodec('@jsquash/avif/avif_dec.wasm'));
   // Its types ask for an ArrayBuffer; what it reads are bytes.
   const decoded = await decode(bytes as unknown as ArrayBuffer);
   if (!decoded) throw new Error('No picture.');

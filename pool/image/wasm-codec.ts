@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 
 /** What a codec of @jsquash is started with. */
 interface ModuleOptions {
@@ -9,13 +8,13 @@ interface ModuleOptions {
 }
 
 /**
- * Reads the module of a codec, e.g. `@jsquash/webp/codec/dec/webp_dec.wasm`. Left alone a codec would fetch it from a file URL, which
- * Node does not do, and write what it thinks of a picture to stdout.
+ * Reads the module of a codec, e.g. `@jsquash/webp/webp_dec.wasm`, where the build has copied it. Left alone a codec would fetch it
+ * from a file URL, which Node does not do, and write what it thinks of a picture to stdout.
  */
 export async function readCodec(name: `@jsquash/${string}`): Promise<ModuleOptions & object> {
-  const path = createRequire(import.meta.url).resolve(name);
+  const file = new URL(`dist/assets/${name}`, import.meta.resolve('helper-gateway/package.json'));
   const quiet = () => {};
-  return { wasmBinary: new Uint8Array(await readFile(path)), print: quiet, printErr: quiet };
+  return { wasmBinary: new Uint8Array(await readFile(file)), print: quiet, printErr: quiet };
 }
 
 /** The same memory as plain bytes. */

@@ -13,13 +13,17 @@ interface IntegerOptions extends Bounds {
   note?: string;
 }
 
+function isWhole({ min, max }: Bounds): (value: number) => boolean {
+  return (value) => Number.isInteger(value) && value >= min && value <= max;
+}
+
 /** A whole number in digits. */
 export function integer({ min, max, of, note }: IntegerOptions): Form<number> {
   const counted = of === undefined ? '' : ` of ${of}`;
   const noted = note === undefined ? '' : `; ${note}`;
   return {
     read: readNumber,
-    schema: { type: 'integer', minimum: min, maximum: max },
+    fits: isWhole({ min, max }),
     wanted: `a whole number${counted} from ${min} to ${max}${noted}`,
   };
 }
@@ -55,7 +59,7 @@ export function seconds({ min, max }: Bounds): Form<number> {
 export function bytes({ min = 1, max, such }: { min?: number; max: number; such: string }): Form<number> {
   return {
     read: readBytes,
-    schema: { type: 'integer', minimum: min, maximum: max },
+    fits: isWhole({ min, max }),
     wanted: `a number of bytes, at most ${max / 1024 ** 3} GB, such as ${such}`,
   };
 }
@@ -63,6 +67,6 @@ export function bytes({ min = 1, max, such }: { min?: number; max: number; such:
 /** A part of the whole, which may be all of it but not nothing. */
 export const share: Form<number> = {
   read: readNumber,
-  schema: { type: 'number', exclusiveMinimum: 0, maximum: 1 },
+  fits: (value) => value > 0 && value <= 1,
   wanted: 'a number above 0, up to 1',
 };

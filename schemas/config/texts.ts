@@ -1,17 +1,18 @@
 import { resolve } from 'node:path';
+import { join } from '../quote.js';
 import { readOrigins, readOriginsOrAll, readPaths, readText, readTexts, readUrl } from './forms.js';
 import type { Form } from './variable.js';
 
 const mostCharacters = 4096;
 const mostItems = 1000;
-const text = { type: 'string', minLength: 1, maxLength: mostCharacters } as const;
-const list = { type: 'array', items: text, maxItems: mostItems } as const;
-const anyOf = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+const isText = (value: string) => value !== '' && Array.from(value).length <= mostCharacters;
+const isList = (values: readonly string[]) => values.length <= mostItems && values.every(isText);
+const matches = (pattern: RegExp) => (value: string) => pattern.test(value);
 
 /** Any text. */
 export const anyText: Form<string> = {
   read: readText,
-  schema: text,
+  fits: isText,
   wanted: `a text of 1 to ${mostCharacters} characters`,
 };
 
@@ -21,14 +22,14 @@ export const folder: Form<string> = { ...anyText, wanted: 'the path of a folder'
 /** What a server can listen on. */
 export const host: Form<string> = {
   read: readText,
-  schema: { type: 'string', pattern: '^[A-Za-z0-9.:_-]{1,255}$' },
+  fits: matches(/^[A-Za-z0-9.:_-]{1,255}$/),
   wanted: 'an IP address or host name',
 };
 
 /** What can stand in a header as it is, and is too long to be guessed. */
 export const token: Form<string> = {
   read: readText,
-  schema: { type: 'string', pattern: '^[\\x21-\\x7e]{16,1024}$' },
+  fits: matches(/^[\x21-\x7e]{16,1024}$/),
   wanted: 'at least 16 printable ASCII characters without spaces (openssl rand -hex 32)',
 };
 
@@ -41,19 +42,15 @@ export const issuedKey: Form<string> = {
 /** What can stand in a header as it is. */
 export const plainText: Form<string> = {
   read: readText,
-  schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,16384}$' },
+  fits: matches(/^[\x21-\x7e]{1,16384}$/),
   wanted: 'printable ASCII characters without spaces',
 };
 
 /** Secrets between commas, each too long to be guessed. */
 export const tokens: Form<readonly string[]> = {
   read: readTexts,
-  schema: {
-    type: 'array',
-    items: { type: 'string', pattern: '^[\\x21-\\x7e]{32,1024}$' },
-    minItems: 1,
-    maxItems: 10,
-  },
+  fits: (secrets) =>
+    secrets.length >= 1 && secrets.length <= 10 && secrets.every(matches(/^[\x21-\x7e]{32,1024}$/)),
   wanted:
     '1 to 10 secrets separated by commas, each of at least 32 printable ASCII characters without spaces (openssl rand -hex 32)',
 };
@@ -62,8 +59,8 @@ export const tokens: Form<readonly string[]> = {
 export function choice<const Name extends string>(...names: readonly Name[]): Form<Name> {
   return {
     read: (written) => names.find((name) => name === written.toLowerCase()),
-    schema: { type: 'string', enum: names },
-    wanted: anyOf.format(names),
+    fits: (name) => names.includes(name),
+    wanted: join('or', names),
   };
 }
 
@@ -71,20 +68,23 @@ export function choice<const Name extends string>(...names: readonly Name[]): Fo
 export function address(...schemes: string[]): Form<string> {
   return {
     read: readUrl(...schemes),
-    schema: { type: 'string', pattern: `^(?:${schemes.join('|')})://.`, maxLength: mostCharacters },
-    wanted: `an address that begins with ${anyOf.format(schemes.map((scheme) => `${scheme}://`))}`,
+    fits: (url) => isText(url) && schemes.some((scheme) => matches(new RegExp(`^${scheme}://.`))(url)),
+    wanted: `an address that begins with ${join(
+      'or',
+      schemes.map((scheme) => `${scheme}://`),
+    )}`,
   };
 }
 
 /** The address of a whole web site: without a path. */
 export const siteAddress: Form<string> = {
   ...address('http', 'https'),
-  schema: { type: 'string', pattern: '^https?://[^/]+/?$', maxLength: mostCharacters },
+  fits: (url) => isText(url) && matches(/^https?:\/\/[^/]+\/?$/)(url),
 };
 
 /** Paths between colons. */
 export function paths(of: string): Form<readonly string[]> {
-  return { read: readPaths, schema: list, wanted: `${of} separated by colons` };
+  return { read: readPaths, fits: isList, wanted: `${of} separated by colons` };
 }
 
 /**
@@ -99,13 +99,13 @@ export const folders: Form<readonly string[]> = {
 /** Origins between commas, as `URL` writes them. */
 export const origins: Form<readonly string[]> = {
   read: readOrigins,
-  schema: list,
+  fits: isList,
   wanted: 'origins separated by commas, such as https://images.example:8443, without a path',
 };
 
 /** The same, or `*` alone. */
 export const originsOrAll: Form<readonly string[]> = {
   read: readOriginsOrAll,
-  schema: list,
+  fits: isList,
   wanted: `* or ${origins.wanted}`,
 };

@@ -2,8 +2,8 @@
 export interface Form<T> {
   /** Gives undefined for text that is not of this form. */
   read(text: string): T | undefined;
-  /** JSON Schema of the value, once read. */
-  schema: object;
+  /** Whether a value that was read is within the bounds. */
+  fits(value: T): boolean;
   /** What is wanted, as messages end: `must be …`. */
   wanted: string;
 }

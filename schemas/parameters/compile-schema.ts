@@ -1,9 +1,10 @@
-import type { Ajv } from 'ajv';
+import type { Ajv, ValidateFunction } from 'ajv';
 import type { FileField } from '../declared-helper.js';
 import { toProblems } from '../explain-errors.js';
 import { asSchema, type JsonSchema } from '../json-schema.js';
 import { notJson } from '../not-json.js';
 import { hasEndlessReference, schemaFaults } from '../schema-faults.js';
+import { subschemas } from '../subschemas.js';
 import { closeNested } from './close-nested.js';
 import type { FitsAt } from './coerce.js';
 import { createFitsAt } from './fits.js';
@@ -13,15 +14,18 @@ import { liftRequired } from './lift-required.js';
 import { onlyWithFaults, withConditions } from './only-with.js';
 import { tagAlternatives } from './tag-alternatives.js';
 
+/** A judge that is compiled when it is first asked, or before by `prepare`. */
+type PreparedJudge = Judge & { prepare(): void };
+
 /** A helper's schema, ready to judge by. */
 export interface CompiledSchema {
   /** The plugin's, with the gateway's own parameters: for documentation. */
   declared: JsonSchema;
   /** The same, closed: what is judged by. */
   closed: JsonSchema;
-  judge: Judge;
+  judge: PreparedJudge;
   /** With what is required lifted. */
-  judgeDryrun: Judge;
+  judgeDryrun: PreparedJudge;
   fitsAt: FitsAt;
 }
 
@@ -37,13 +41,17 @@ export class SchemaError extends Error {
   }
 }
 
-/** Compiles the schema of a plugin's input; throws a `SchemaError`. */
+/**
+ * Compiles the schema of a plugin's input; throws a `SchemaError`. What judges dry runs is compiled when it is first asked, and of a
+ * schema that is plain, or `checked` already, the other judge too.
+ */
 export function compileSchema(
   ajv: Ajv,
   declaration: { input: unknown; files?: readonly FileField[] | undefined },
+  checked = false,
 ): CompiledSchema {
   const given = asSchema(declaration.input);
-  const unreadable = notJson(given, 'input');
+  const unreadable = checked ? [] : notJson(given, 'input');
   if (unreadable.length > 0) throw new SchemaError(unreadable);
   const declared = withGatewayParameters(declaration);
   const faultsOf = () => [
@@ -51,13 +59,18 @@ export function compileSchema(
     ...undeclared(declared),
     ...onlyWithFaults(given),
   ];
-  if (hasEndlessReference(given)) throw new SchemaError(faultsOf());
+  if (!checked && hasEndlessReference(given)) throw new SchemaError(faultsOf());
   try {
     const closed = closeNested(declared);
-    const judge = createJudge(ajv, tagAlternatives(closed));
-    const judgeDryrun = createJudge(ajv, tagAlternatives(liftRequired(closed)));
-    const faults = [...undeclared(declared), ...onlyWithFaults(given, judgeDryrun)];
-    if (faults.length > 0) throw new SchemaError(faults);
+    const judge = createJudge(ajv, () => tagAlternatives(closed));
+    const judgeDryrun = createJudge(ajv, () => tagAlternatives(liftRequired(closed)));
+    if (!checked) {
+      if (!isPlain(ajv, closed)) judge.prepare();
+      // Elsewhere what is required is left out of the same schema, which breaks nothing.
+      if (branches.some((keyword) => keyword in closed)) judgeDryrun.prepare();
+      const faults = [...undeclared(declared), ...onlyWithFaults(given, judgeDryrun)];
+      if (faults.length > 0) throw new SchemaError(faults);
+    }
     return { declared, closed, judge, judgeDryrun, fitsAt: createFitsAt(ajv, closed) };
   } catch (error) {
     if (error instanceof SchemaError) throw error;
@@ -66,6 +79,55 @@ export function compileSchema(
     if (faults.length === 0) faults.push(error instanceof Error ? error.message : String(error));
     throw new SchemaError(faults, error);
   }
+}
+
+/** Keywords that ajv accepts wherever the meta-schema does and the type is theirs. */
+const plainKeywords = new Set([
+  'type',
+  'title',
+  'description',
+  'const',
+  'minLength',
+  'maxLength',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+  'items',
+  'minItems',
+  'maxItems',
+  'uniqueItems',
+  'properties',
+  'required',
+  'additionalProperties',
+  'minProperties',
+  'maxProperties',
+]);
+/** Past this ajv may find a schema too large to be compiled. */
+const mostPlainParts = 200;
+
+/**
+ * Whether ajv is sure to compile a schema, so that a start need not, which costs a millisecond for each: every part of it has one type
+ * and plain keywords of that type, and the meta-schema accepts it.
+ */
+function isPlain(ajv: Ajv, root: JsonSchema): boolean {
+  const parts = [root];
+  for (const part of parts) {
+    const { type, items } = part;
+    if (typeof type !== 'string' || Array.isArray(items)) return false;
+    const ofType = ajv.RULES.rules.find((group) => group.type === (type === 'integer' ? 'number' : type));
+    const isOfType = (keyword: string) =>
+      !ajv.RULES.rules.some((group) => group.type && group !== ofType && hasRule(group, keyword));
+    if (!Object.keys(part).every((keyword) => plainKeywords.has(keyword) && isOfType(keyword))) return false;
+    parts.push(...subschemas(part).map(({ schema }) => schema));
+    if (parts.length > mostPlainParts) return false;
+  }
+  return ajv.validateSchema(root) === true;
+}
+
+function hasRule({ rules }: Ajv['RULES']['rules'][number], name: string): boolean {
+  return rules.some(({ keyword }) => keyword === name);
 }
 
 /** All that is wrong with the schema in a declaration that is wrong in other ways too, but for its type. */
@@ -79,10 +141,23 @@ export function inputFaults(ajv: Ajv, input: JsonSchema): readonly string[] {
   }
 }
 
-function createJudge(ajv: Ajv, schema: JsonSchema): Judge {
-  const validate = ajv.compile(schema);
-  return (values, context) =>
-    validate.call(context as never, values) ? [] : toProblems(validate.errors ?? [], schema);
+/** Where lifting what is required makes a schema of another form. */
+const branches = ['allOf', 'anyOf', 'oneOf', 'then', 'else'];
+
+function createJudge(ajv: Ajv, schemaOf: () => JsonSchema): PreparedJudge {
+  let compiled: { schema: JsonSchema; validate: ValidateFunction } | undefined;
+  function prepare() {
+    if (!compiled) {
+      const schema = schemaOf();
+      compiled = { schema, validate: ajv.compile(schema) };
+    }
+    return compiled;
+  }
+  const judge: Judge = (values, context) => {
+    const { schema, validate } = prepare();
+    return validate.call(context as never, values) ? [] : toProblems(validate.errors ?? [], schema);
+  };
+  return Object.assign(judge, { prepare });
 }
 
 function withGatewayParameters({

@@ -3,7 +3,7 @@ import { dayKeyword } from './day.js';
 import { futureKeyword } from './future.js';
 import { lineKeyword } from './line.js';
 import { scopesKeyword } from './scopes.js';
-import { createVocabulary } from './vocabulary.js';
+import { addKeyword, createVocabulary } from './vocabulary.js';
 
 export interface AdminVocabularyOptions {
   /** What `scopes: true` takes; asked at each judgement, for helpers may come and go. */
@@ -28,7 +28,7 @@ export function createAdminVocabulary(options: AdminVocabularyOptions): () => Aj
 function make({ knownScopes, now }: AdminVocabularyOptions): Ajv {
   const ajv = createVocabulary({ own: true });
   for (const keyword of [lineKeyword, dayKeyword, futureKeyword(now), scopesKeyword(knownScopes)]) {
-    ajv.addKeyword(keyword);
+    addKeyword(ajv, keyword);
   }
   ajv.addKeyword({ keyword: 'form', schemaType: 'string', valid: true });
   return ajv;

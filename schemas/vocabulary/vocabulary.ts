@@ -1,4 +1,4 @@
-import { Ajv, type Options } from 'ajv';
+import { Ajv, type FuncKeywordDefinition, type Options, type ValidateFunction } from 'ajv';
 import { compiledQuickly } from '../compiled-quickly.js';
 import { ownSchemas } from '../own-schemas.js';
 import { choiceKeyword } from './choice.js';
@@ -64,6 +64,21 @@ export function createVocabulary({ canDraw, canEncode, own = false }: Vocabulary
     encodableKeyword(canEncode),
     onlyWithKeyword,
   ];
-  for (const keyword of keywords) ajv.addKeyword(keyword);
+  for (const keyword of keywords) addKeyword(ajv, keyword);
   return ajv;
+}
+
+/** Adds a keyword. The schema of its setting, which ajv would compile at once (30 ms for all keywords), is compiled when it is first used. */
+export function addKeyword(ajv: Ajv, { metaSchema = {}, ...definition }: FuncKeywordDefinition): void {
+  let compiled: ValidateFunction | undefined;
+  function validateSchema(setting: unknown): boolean {
+    compiled ??= ajv.compile(metaSchema, true);
+    const valid = compiled(setting);
+    validateSchema.errors = compiled.errors;
+    return valid;
+  }
+  validateSchema.errors = undefined as ValidateFunction['errors'];
+  ajv.addKeyword({ ...definition, validateSchema } as FuncKeywordDefinition);
+  // Where messages look for it.
+  Object.assign(ajv.getKeyword(String(definition.keyword)), { metaSchema });
 }

@@ -8,7 +8,7 @@ import { asLines, type Completion, nothing } from './candidates.js';
 import { completeCommand, placeOf } from './complete-command.js';
 import { type Shell, scriptOf, shells } from './scripts.js';
 
-const bin = fileURLToPath(new URL('../../../../gateway/bin.cjs', import.meta.url));
+const bin = fileURLToPath(new URL('gateway/bin.cjs', import.meta.resolve('helper-gateway/package.json')));
 
 /** `completion SHELL`, and what its scripts ask: `complete -- WORDS…`, of which the last is being typed. */
 export function registerCompletion(program: Command, terminal: Terminal): void {

@@ -4,7 +4,7 @@ import { sharedFiles } from '../../http/shared-files.js';
 import type { DocRoute } from '../doc-route.js';
 
 /** They are served as they lie in the source tree; the compiler leaves them there. */
-const folder = new URL('../../../../gateway/docs/playground/assets/', import.meta.url);
+const folder = new URL('gateway/docs/playground/assets/', import.meta.resolve('helper-gateway/package.json'));
 
 /** The modules that `playground.js` imports, by itself or through others: asked for beside it and not after it. */
 export const modules = [

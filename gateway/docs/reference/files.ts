@@ -1,19 +1,18 @@
-import { createRequire } from 'node:module';
 import { type Asset, readAsset } from '../../http/assets.js';
 
 /** The path below which the files of the page are served. */
 export const folder = '/docs/assets';
 
 /** Own files are served as they lie in the source tree; the compiler leaves them there. */
-const own = new URL('../../../../gateway/docs/reference/assets/', import.meta.url);
+const own = new URL('gateway/docs/reference/assets/', import.meta.resolve('helper-gateway/package.json'));
 
 /** The files of the page by their names. */
 export type ReferenceFiles = ReturnType<typeof readFiles>;
 
-/** Reads them, swagger-ui's from its package. */
+/** Reads them; the build has copied swagger-ui's from its package. */
 export function readFiles() {
-  const { resolve } = createRequire(import.meta.url);
-  const ofSwagger = (name: string): Asset => readAsset(resolve(`swagger-ui-dist/${name}`));
+  const folder = new URL('dist/assets/swagger-ui-dist/', import.meta.resolve('helper-gateway/package.json'));
+  const ofSwagger = (name: string): Asset => readAsset(new URL(name, folder));
   return {
     'swagger-ui.css': ofSwagger('swagger-ui.css'),
     'swagger-ui-bundle.js': ofSwagger('swagger-ui-bundle.js'),

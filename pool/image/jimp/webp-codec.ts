@@ -17,8 +17,8 @@ const options = { quality: 80, method: 2 };
 
 /** Starts the codec. After a fault within the module its memory is not to be trusted: it is started again. */
 export async function createWebpCodec(): Promise<WebpCodec> {
-  const decoder = await readCodec('@jsquash/webp/codec/dec/webp_dec.wasm');
-  const encoder = await readCodec(`@jsquash/webp/codec/enc/webp_enc${(await simd()) ? '_simd' : ''}.wasm`);
+  const decoder = await readCodec('@jsquash/webp/webp_dec.wasm');
+  const encoder = await readCodec(`@jsquash/webp/webp_enc${(await simd()) ? '_simd' : ''}.wasm`);
 
   async function start(): Promise<void> {
     await startDecoder(decoder);

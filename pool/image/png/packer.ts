@@ -49,7 +49,7 @@ export const filteredAt = inputAt + 2 * stripBytes + slack;
 export const outAt = filteredAt + stripBytes + slack;
 
 /** It lies in the source tree; the compiler leaves it there. */
-const file = new URL('../../../../pool/image/png/wasm/packer.wasm', import.meta.url);
+const file = new URL('pool/image/png/wasm/packer.wasm', import.meta.resolve('helper-gateway/package.json'));
 let packer: Packer | undefined;
 
 /** The thread's own, made when it is first asked for; undefined where there is no WebAssembly or not its SIMD. */

@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { advanceOf, coverageOf, type FontFace, parseFaces } from './font-face.js';
 
 export interface ChosenFonts {
@@ -36,8 +36,11 @@ const fontFiles = new Set(['.ttf', '.otf', '.ttc']);
  * a customer first.
  */
 export async function createFontSet(paths: readonly string[] = []): Promise<FontSet> {
-  const shipped = createRequire(import.meta.url).resolve('dejavu-fonts-ttf/ttf/DejaVuSans.ttf');
-  return readFontSet([shipped, ...(await fontFilesOf(paths))]);
+  const shipped = new URL(
+    'dist/assets/dejavu-fonts-ttf/DejaVuSans.ttf',
+    import.meta.resolve('helper-gateway/package.json'),
+  );
+  return readFontSet([fileURLToPath(shipped), ...(await fontFilesOf(paths))]);
 }
 
 /** The font files of these paths, each a file or a folder, in the order in which they are taken. Throws as `createFontSet` does. */

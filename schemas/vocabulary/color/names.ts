@@ -1,6 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
 import cssColors from 'color-name';
 
 const cssHex = new Map(
@@ -41,15 +39,14 @@ export function listedColor(key: string): string | undefined {
 }
 
 function loadList(): Map<string, string> {
-  // Validation is synchronous, `import()` is not, and the package's bundle cannot be required: its JSON is read.
-  const require = createRequire(import.meta.url);
-  const manifest = require.resolve('color-name-list/package.json');
-  const { main } = require(manifest) as { main: string };
-  const colornames: { name: string; hex: string }[] = JSON.parse(
-    readFileSync(join(dirname(manifest), main), 'utf8'),
+  // The build copies it from the package.
+  const file = new URL(
+    'dist/assets/color-name-list/colors.json',
+    import.meta.resolve('helper-gateway/package.json'),
   );
+  const colors: [name: string, hex: string][] = JSON.parse(readFileSync(file, 'utf8'));
   const byKey = new Map<string, string>();
-  for (const { name, hex } of colornames) {
+  for (const [name, hex] of colors) {
     const key = nameKey(name);
     if (!byKey.has(key)) byKey.set(key, hex);
   }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile, realpath, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +20,7 @@ export interface NewOptions {
 }
 
 /** The folder that holds the package. */
-const root = fileURLToPath(new URL('../../../../..', import.meta.url));
+const root = fileURLToPath(new URL('.', import.meta.resolve('helper-gateway/package.json')));
 
 /**
  * Writes a plugin that works, its test, and what its folder lacks for editors and Node. Nothing that is there is touched. Throws
@@ -108,7 +109,9 @@ async function installedFor(dir: string): Promise<Installed> {
     ? relative(from, root).split(sep).join('/')
     : root.split(sep).join('/').replace(/\/$/, '');
   const path = isNear && !base.startsWith('.') ? `./${base}` : base;
-  return { bin: `${path}/gateway/bin.cjs`, modules: `${path}/dist/gateway` };
+  const types = 'node_modules/@types';
+  const typeRoot = existsSync(join(root, types, 'node')) ? `${path}/${types}` : undefined;
+  return { bin: `${path}/gateway/bin.cjs`, modules: `${path}/dist/types/gateway`, typeRoot };
 }
 
 function packageName(dir: string): string {

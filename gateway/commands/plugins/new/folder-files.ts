@@ -13,6 +13,8 @@ export interface Installed {
   bin: string;
   /** The public modules' types, without their endings. */
   modules: string;
+  /** The folder of packages of types that has Node's, where it is installed. */
+  typeRoot?: string | undefined;
 }
 
 /** What makes it a folder of ES modules with a test command; nothing has to be installed for either. */
@@ -27,13 +29,14 @@ export function packageText({ bin }: Installed, name: string): string {
 }
 
 /** What an editor completes and checks by, JavaScript too. It names this installation, so that there need be no node_modules. */
-export function editorText({ modules }: Installed): string {
+export function editorText({ modules, typeRoot }: Installed): string {
   const content = {
     compilerOptions: {
       target: 'es2023',
       lib: ['es2023'],
       module: 'nodenext',
-      types: [],
+      // Tests of plugins import Node's own modules.
+      ...(typeRoot === undefined ? { types: [] } : { types: ['node'], typeRoots: [typeRoot] }),
       strict: true,
       noEmit: true,
       allowJs: true,

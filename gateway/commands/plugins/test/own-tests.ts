@@ -4,7 +4,9 @@ import { readdir } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const register = fileURLToPath(new URL('../../../testing/register.js', import.meta.url));
+const register = fileURLToPath(
+  new URL('dist/bundle/register.js', import.meta.resolve('helper-gateway/package.json')),
+);
 const isTest = /\.test\.(?:[cm]?js|m?ts)$/;
 const leftAlone = /^[._]|^node_modules$/;
 

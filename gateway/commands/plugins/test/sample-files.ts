@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { FileBytes } from '../../../../pool/task.js';
 import type { FileField } from '../../../../schemas/declared-helper.js';
-import { builtinPlugins } from '../../../helpers/package-paths.js';
 
 /** The picture that a helper is tried with. Pictures are no code, so the build leaves it among the sources. */
-export const samplePicture = join(builtinPlugins, '..', '..', 'plugins', 'media', 'example.jpg');
+export const samplePicture = fileURLToPath(
+  new URL('plugins/media/example.jpg', import.meta.resolve('helper-gateway/package.json')),
+);
 
 /** One blue of 24 × 16 pixels, for who takes no JPEG. */
 const smallPng =
