@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
 
 const names = [
+  'start',
   'border',
   'watermark',
   'cache',

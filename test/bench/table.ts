@@ -5,8 +5,8 @@ export type Goal = { atMost: number } | { atLeast: number };
 export interface Judged {
   what: string;
   figure: number;
-  /** Before the figure as '×', or behind it as 'ms'. */
-  unit: '×' | 'ms' | '%' | 'dB';
+  /** Before the figure as '×', or after it. */
+  unit: '×' | 'ms' | '%' | 'dB' | 'MB';
   goal: Goal;
 }
 
