@@ -26,11 +26,6 @@ export function sources(folder: string): string[] {
     .sort();
 }
 
-/** Lines of a file. */
-export function lengthOf(file: string): number {
-  return readFileSync(join(root, file), 'utf8').split('\n').length - 1;
-}
-
 /** Reads the import lines of files, those of types alone too. */
 export function importsOf(files: readonly string[]): ImportLine[] {
   const known = new Set(files);

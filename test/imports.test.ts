@@ -1,14 +1,6 @@
 import { dirname } from 'node:path';
 import { expect } from 'chai';
-import {
-  circles,
-  entries,
-  type ImportLine,
-  importsOf,
-  lengthOf,
-  packagesLoadedBy,
-  sources,
-} from './import-graph.js';
+import { circles, entries, type ImportLine, importsOf, packagesLoadedBy, sources } from './import-graph.js';
 import { roomOf, rooms } from './rooms.js';
 
 const product = ['gateway', 'plugins', 'pool', 'schemas'];
@@ -101,17 +93,5 @@ describe('rooms', () => {
       .map((name) => name.slice('gateway/'.length));
     const planned = ['README.md', 'bin.cjs', ...inHouse];
     expect(entries('gateway').filter((entry) => !planned.includes(entry))).to.deep.equal([]);
-  });
-});
-
-describe('files', () => {
-  const longer = (most: number, folders: string[]) =>
-    folders
-      .flatMap(sources)
-      .map((file) => ({ file, lines: lengthOf(file) }))
-      .filter(({ lines }) => lines > most);
-
-  it('stay below 450 lines', () => {
-    expect(longer(450, parts)).to.deep.equal([]);
   });
 });

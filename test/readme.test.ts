@@ -3,7 +3,6 @@ import { dirname, join, relative } from 'node:path';
 import { expect } from 'chai';
 import { codesIn, readText, root } from './readme.js';
 
-const readme = readText('README.md');
 const parts = ['.deploy', '.github', 'gateway', 'plugins', 'pool', 'schemas', 'test'];
 const pages = ['README.md', ...parts.flatMap(pagesBelow)];
 
@@ -46,14 +45,6 @@ function isSound(page: string, link: string): boolean {
 }
 
 describe('README', () => {
-  it('shows both commands', () => {
-    expect(readme).to.include('npm ci && npm start').and.to.include('npm ci && npm test');
-  });
-
-  it('can be read at one sitting', () => {
-    expect(readme.split('\n').length).to.be.at.most(270);
-  });
-
   it("leads to every room's own, and each of the gateway's rooms has one", () => {
     const linked = linksOf('README.md').map((link) => targetOf('README.md', link).path);
     const rooms = readdirSync(join(root, 'gateway')).filter((name) =>
@@ -82,27 +73,5 @@ describe('every page', () => {
         .map((code) => `${page}: ${code}`),
     );
     expect(gone).to.deep.equal([]);
-  });
-
-  it('has no rows without a table around them', () => {
-    const stray = pages.flatMap((page) => {
-      const lines = prose(page).split('\n');
-      const isRow = (at: number) => lines[at]?.startsWith('|') === true;
-      return lines
-        .filter((_, at) => isRow(at) && !isRow(at - 1) && !/^\|[\s|:-]+$/.test(lines[at + 1] ?? ''))
-        .map((line) => `${page}: ${line}`);
-    });
-    expect(stray).to.deep.equal([]);
-  });
-
-  it('has curl say so where an error came in place of the bytes', () => {
-    const silent = pages.flatMap((page) =>
-      readText(page)
-        .replaceAll('\\\n', ' ')
-        .split('\n')
-        .filter((line) => /\bcurl .* -o /.test(line) && !line.includes('--fail-with-body'))
-        .map((line) => `${page}: ${line}`),
-    );
-    expect(silent).to.deep.equal([]);
   });
 });

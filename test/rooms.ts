@@ -162,7 +162,7 @@ export const rooms: Record<string, readonly string[]> = {
     'gateway/migrations.ts',
     ...tenants,
   ],
-  'gateway/gateway.ts': [
+  'gateway/compose.ts': [
     'pool',
     'gateway/closers.ts',
     'gateway/config.ts',
@@ -179,6 +179,7 @@ export const rooms: Record<string, readonly string[]> = {
     'gateway/app.ts',
     'gateway/site',
   ],
+  'gateway/gateway.ts': ['gateway/closers.ts', 'gateway/config.ts', 'gateway/compose.ts', 'gateway/http'],
   'gateway/worker-app.ts': [
     'gateway/http',
     'gateway/metrics',
@@ -222,7 +223,7 @@ export const rooms: Record<string, readonly string[]> = {
     'gateway/gateway.ts',
     'gateway/worker.ts',
   ],
-  'gateway/cli.ts': ['gateway/helpers', 'gateway/commands'],
+  'gateway/cli.ts': ['pool', 'gateway/helpers', 'gateway/commands'],
 
   plugins: [],
 };

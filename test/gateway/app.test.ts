@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { fixture } from '../fixtures.js';
+import { until } from '../until.js';
 import { startTestGateway, type TestGateway } from './harness.js';
 
 describe('the API', () => {
@@ -155,7 +156,11 @@ describe('the API', () => {
 
   it('needs no key for its health', async () => {
     expect((await api.call('/healthz', { key: null })).json.data).to.deep.equal({ status: 'alive' });
-    const ready = await api.call('/readyz', { key: null });
+    // A start waits for the first of its threads alone.
+    const ready = await until(async () => {
+      const answer = await api.call('/readyz', { key: null });
+      return answer.json.data.threads === 2 && answer;
+    });
     expect(ready.json.data).to.deep.equal({
       status: 'ready',
       engine: 'sharp',

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { expect } from 'chai';
 import { ConfigError, loadConfig } from '../../gateway/config.js';
-import { configSchema, variables } from '../../schemas/config.js';
+import { variables } from '../../schemas/config.js';
 
 function problemsOf(env: NodeJS.ProcessEnv): readonly string[] {
   try {
@@ -162,8 +162,7 @@ describe('loadConfig', () => {
 });
 
 describe('the table of variables', () => {
-  it('has one entry for each setting', () => {
-    expect(variables.map(({ setting }) => setting)).to.have.members(Object.keys(configSchema.properties));
+  it('names each variable once', () => {
     expect(new Set(variables.map(({ name }) => name)).size).to.equal(variables.length);
   });
 });

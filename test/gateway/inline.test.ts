@@ -6,7 +6,10 @@ import { fixture } from '../fixtures.js';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js';
 
 /** In a process of its own: the test runner would take a fault that escapes for its own. */
-describe('helpers on the main thread', () => {
+describe('helpers on the main thread', function () {
+  // A process starts.
+  this.timeout(30_000);
+
   let gateway: GatewayProcess;
   let dataDir: string;
 

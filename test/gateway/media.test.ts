@@ -2,23 +2,16 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { decodeBySharp } from '../pool/image/decoders.js';
-import { expectQuadrants, quadrants, storeTurned, toSharp } from '../pool/image/pictures.js';
 import { startTestGateway, type TestGateway } from './harness.js';
+import { uprightTests } from './media-upright.js';
 
 const formats = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' };
-const orientations = [1, 2, 3, 4, 5, 6, 7, 8];
-
-/** A call of each picture helper that leaves the middle of each quadrant as it was. */
-const harmless: Record<string, Record<string, string>> = {
-  'media/add-border': { width: '2' },
-  'media/add-watermark': { text: '.', font_size: '4', position: 'tl' },
-  'media/convert': {},
-  'media/resize': { width: '36' },
-};
 
 for (const engine of ['sharp', 'jimp']) {
-  describe(`image helpers over HTTP, by ${engine}`, () => {
+  describe(`image helpers over HTTP, by ${engine}`, function () {
+    // Jimp takes seconds for a picture.
+    this.timeout(30_000);
+
     let api: TestGateway;
     let images: Server;
     let origin: string;
@@ -98,48 +91,8 @@ for (const engine of ['sharp', 'jimp']) {
       });
     }
 
-    for (const format of ['png', 'jpg', 'webp', 'same', ...(engine === 'sharp' ? ['avif'] : [])]) {
-      for (const source of ['jpeg', 'png', 'webp'] as const) {
-        it(`turn a ${source} of each EXIF orientation upright, as ${format}`, async () => {
-          for (const orientation of orientations) {
-            const stored = await turned(source, orientation, [72, 48]);
-            const large = source === 'jpeg' ? await turned(source, orientation, [400, 260]) : stored;
-            // The answers differ by helper in how the picture gets to the encoder, and not by the kind of the source.
-            const helpers = source === 'jpeg' ? Object.keys(harmless) : ['media/convert'];
-            for (const helper of helpers) {
-              const { bytes, json } = await api.call(`/${helper}`, {
-                // Of a large picture libvips draws the border itself.
-                body: upload({ ...harmless[helper], format }, helper === 'media/add-border' ? large : stored),
-              });
-              const what = `${helper} ${orientation}`;
-              expect(json?.error, what).to.equal(undefined);
-              const raster = await shown(bytes);
-              expect(raster.width, what).to.be.above(raster.height);
-              expectQuadrants(raster, 30, what);
-            }
-          }
-        });
-      }
-    }
-
-    function turned(source: 'jpeg' | 'png' | 'webp', orientation: number, [width, height]: [number, number]) {
-      return toSharp(storeTurned(quadrants(width, height), orientation))
-        .withMetadata({ orientation })
-        .toFormat(source, { quality: 95 })
-        .toBuffer();
-    }
-
-    /** What a viewer shows: the transformations that a file asks for are applied. */
-    async function shown(bytes: Uint8Array) {
-      const heif = ['VipsForeignLoadHeifBuffer'];
-      sharp.unblock({ operation: heif });
-      try {
-        return await decodeBySharp(await sharp(bytes).autoOrient().png().toBuffer());
-      } finally {
-        // As the gateway has it, for the whole process.
-        sharp.block({ operation: heif });
-      }
-    }
+    // Two orientations of each combination: over the formats each helper meets all eight.
+    uprightTests(engine, () => api, 4);
 
     it('lay a logo on a picture, both as uploads, by urls, or one of each', async () => {
       const red = await sharp({ create: { width: 30, height: 20, channels: 3, background: '#ff0000' } })

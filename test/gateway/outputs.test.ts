@@ -8,7 +8,10 @@ import { startTestGateway, type TestGateway } from './harness.js';
 import { olderAgent } from './mcp/agents.js';
 
 for (const engine of ['sharp', 'jimp'] as const) {
-  describe(`formats of pictures over HTTP, by ${engine}`, () => {
+  describe(`formats of pictures over HTTP, by ${engine}`, function () {
+    // Jimp takes seconds for a picture.
+    this.timeout(30_000);
+
     let api: TestGateway;
     let images: Server;
     let origin: string;

@@ -9,7 +9,10 @@ import { runCommand, startGatewayProcess } from './gateway-process.js';
 import { freePorts } from './haproxy.js';
 import { startTestGateway } from './harness.js';
 
-describe('what a process loads', () => {
+describe('what a process loads', function () {
+  // Processes start, one after the other.
+  this.timeout(30_000);
+
   let folder: string;
   let env: Record<string, string>;
 
@@ -23,10 +26,16 @@ describe('what a process loads', () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  /** Files in their order, of the main thread or of a worker. */
+  const bundle = '/dist/bundle/';
+  const { modules } = JSON.parse(
+    readFileSync(new URL('../../bundle/built.json', import.meta.url), 'utf8'),
+  ) as { modules: Record<string, string[]> };
+
+  /** Files in their order, of the main thread or of a worker; in place of a chunk the modules that it holds. */
   function loadedBy(thread: number): string[] {
     const file = join(folder, `loaded.${thread}`);
-    return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
+    const files = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
+    return files.flatMap((name) => modules[name.split(bundle)[1] ?? ''] ?? name);
   }
 
   function firstOf(files: readonly string[], part: string): number {
@@ -34,7 +43,7 @@ describe('what a process loads', () => {
   }
 
   function packagesIn(files: readonly string[]): string[] {
-    const names = files.map((file) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1]);
+    const names = files.map((file) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1]);
     return [...new Set(names.filter((name) => name !== undefined))];
   }
 
@@ -46,10 +55,9 @@ describe('what a process loads', () => {
   it('is for a start what it needs, and what first calls need once it listens', async () => {
     const gateway = await startGatewayProcess(env);
     const threads = Array.from({ length: 8 }, (_, index) => index + 1);
-    const worker = () =>
-      threads.map(loadedBy).find((files) => firstOf(files, '/dist/pool/worker.js') >= 0) ?? [];
+    const worker = () => threads.map(loadedBy).find((files) => firstOf(files, 'pool/worker.ts') >= 0) ?? [];
     // The last that is loaded for the first calls.
-    while (firstOf(worker(), '/text/overlay.js') < 0) await sleep(200);
+    while (firstOf(worker(), 'image/text/overlay.ts') < 0) await sleep(200);
     await gateway.stop();
 
     const main = loadedBy(0);
@@ -65,16 +73,16 @@ describe('what a process loads', () => {
       '@opentelemetry/sdk-trace',
       '@opentelemetry/core',
     ];
-    for (const name of never) expect(firstOf(main, `/node_modules/${name}/`), name).to.equal(-1);
+    for (const name of never) expect(firstOf(main, `node_modules/${name}/`), name).to.equal(-1);
     // The first operator's password is hashed when all listens.
-    const listening = firstOf(main, '/node_modules/better-auth/dist/crypto/');
+    const listening = firstOf(main, 'node_modules/better-auth/dist/crypto/');
     expect(listening).to.be.greaterThan(0);
     for (const name of ['koa-body', 'undici']) {
-      expect(firstOf(main, `/node_modules/${name}/`), name).to.be.greaterThan(listening);
+      expect(firstOf(main, `node_modules/${name}/`), name).to.be.greaterThan(listening);
     }
-    const plugins = firstOf(worker(), '/dist/plugins/');
+    const plugins = firstOf(worker(), 'plugins/text/');
     expect(plugins).to.be.greaterThan(0);
-    for (const part of ['/node_modules/ajv/', '/node_modules/fontkitten/', '/text/overlay.js']) {
+    for (const part of ['node_modules/ajv/', 'node_modules/fontkitten/', 'image/text/overlay.ts']) {
       expect(firstOf(worker(), part), part).to.be.greaterThan(plugins);
     }
   });

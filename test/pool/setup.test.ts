@@ -20,7 +20,10 @@ interface PoolSettings {
   spares?: number;
 }
 
-describe('what a plugin sets up', () => {
+describe('what a plugin sets up', function () {
+  // It starts threads that are lost and come back.
+  this.timeout(30_000);
+
   let folder: string;
   let file: string;
   let pool: Pool;

@@ -56,6 +56,30 @@ describe('a thread that loads what first tasks need', () => {
   });
 });
 
+describe('a start that waits for one thread of several', () => {
+  it('is over when that one is ready, and the others follow one after another', async () => {
+    const changes = new EventTarget();
+    const threads = createThreads({
+      count: 3,
+      settings: { ...workerSettings, lean: false },
+      onChange: () => changes.dispatchEvent(new Event('change')),
+      onFault: (error) => expect.fail(error.message),
+    });
+    try {
+      expect(await threads.start(1)).to.have.property('engine');
+      expect(threads.ready()).to.equal(1);
+      await threads.warm();
+      expect(threads.ready()).to.equal(1);
+      for (const ready of [2, 3]) {
+        await once(changes, 'change');
+        expect(threads.ready()).to.equal(ready);
+      }
+    } finally {
+      await threads.close();
+    }
+  });
+});
+
 describe('a thread that replaces another', () => {
   let threads: Threads;
 

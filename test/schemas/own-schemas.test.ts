@@ -2,7 +2,6 @@ import { Ajv } from 'ajv';
 import { expect } from 'chai';
 import { createKeyInputs } from '../../gateway/keys/inputs.js';
 import { createUsageInput } from '../../gateway/usage/query.js';
-import { configSchema } from '../../schemas/config.js';
 import { declarationSchema } from '../../schemas/declaration.js';
 import type { Fields } from '../../schemas/fields.js';
 
@@ -14,11 +13,7 @@ describe("the gateway's own schemas", () => {
     ([name, { schema }]) => [name, { type: 'object', ...schema }] as const,
   );
 
-  for (const [name, schema] of [
-    ['config', configSchema] as const,
-    ['declaration', declarationSchema] as const,
-    ...schemas,
-  ]) {
+  for (const [name, schema] of [['declaration', declarationSchema] as const, ...schemas]) {
     it(`are JSON Schema: ${name}`, () => {
       const ajv = new Ajv({ allErrors: true });
       ajv.validateSchema(schema);

@@ -5,8 +5,8 @@ import { inTurn } from '../../soak/scenario.js';
 import { holds } from './attacks.js';
 
 describe('under a fuzz of', function () {
-  this.timeout(300_000);
+  this.timeout(120_000);
 
   it('bodies, messages, headers and request lines the gateway lives, and answers no server error', () =>
-    holds(inTurn('fuzz', [...bodyFuzz, ...messageFuzz, ...headFuzz]), { calls: 300, seconds: 0 }));
+    holds(inTurn('fuzz', [...bodyFuzz, ...messageFuzz, ...headFuzz]), { calls: 20, seconds: 0 }));
 });

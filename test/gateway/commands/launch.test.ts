@@ -6,7 +6,7 @@ import sharp from 'sharp';
 import { startChild } from '../child.js';
 import { bin } from '../gateway-process.js';
 
-const calls = 40;
+const calls = 20;
 
 describe('a gateway that works on pictures', function () {
   this.timeout(120_000);

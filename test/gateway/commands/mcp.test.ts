@@ -5,12 +5,31 @@ import { dirname, join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect } from 'chai';
+import { Command } from 'commander';
+import { registerMcp } from '../../../gateway/commands/mcp.js';
 import { fixture } from '../../fixtures.js';
 import { bin, runCommand } from '../gateway-process.js';
 
 const checkout = dirname(dirname(bin));
 
-describe('helper-gateway mcp', () => {
+/** Why the command, run in this process, does not serve. */
+async function refusalOf(...args: string[]): Promise<string> {
+  const program = new Command();
+  registerMcp(program);
+  const { write } = process.stdout;
+  try {
+    await program.parseAsync(['mcp', ...args], { from: 'user' });
+  } catch (error) {
+    return (error as Error).message;
+  } finally {
+    // The command reserves standard output for its messages.
+    process.stdout.write = write;
+  }
+  throw new Error('it serves');
+}
+
+describe('helper-gateway mcp', function () {
+  this.timeout(30_000);
   it('speaks to the official client, whatever plugins print', async () => {
     const transport = new StdioClientTransport({
       command: process.execPath,
@@ -42,30 +61,18 @@ describe('helper-gateway mcp', () => {
     expect([code, stdout]).to.deep.equal([0, '']);
   });
 
-  it('says how it is added to clients', async () => {
-    const { stdout } = await runCommand(['mcp', '--help'], {});
-    expect(stdout).to.include('{"mcpServers":{"helpers":{"command":"node","args":["');
-    expect(stdout).to.include(JSON.stringify(bin));
-  });
-
-  it('finds itself in a folder of any name', () => {
+  it('says how it is added to clients, from a folder of any name', () => {
     const temporary = mkdtempSync(join(tmpdir(), 'mcp-'));
     try {
       const root = join(temporary, 'my tools #1 100%?');
       mkdirSync(root);
-      for (const part of [
-        'package.json',
-        'gateway',
-        'dist/gateway',
-        'dist/schemas',
-        'dist/pool',
-        'dist/plugins',
-      ]) {
+      for (const part of ['package.json', 'gateway', 'dist/bundle']) {
         cpSync(join(checkout, part), join(root, part), { recursive: true });
       }
       symlinkSync(join(checkout, 'node_modules'), join(root, 'node_modules'));
       const own = join(root, 'gateway', 'bin.cjs');
       const help = execFileSync(process.execPath, [own, 'mcp', '--help'], { encoding: 'utf8' });
+      expect(help).to.include(`{"mcpServers":{"helpers":{"command":"node","args":[${JSON.stringify(own)}`);
       expect(help).to.include(JSON.stringify(own)).and.to.include(`-- node '${own}' mcp`);
     } finally {
       rmSync(temporary, { recursive: true });
@@ -74,9 +81,8 @@ describe('helper-gateway mcp', () => {
 
   it('ends where there is no folder to read from', async () => {
     for (const folder of [join(checkout, 'nope'), bin]) {
-      const { code, stderr } = await runCommand(['mcp', '--files', folder], {});
-      const told = `helper-gateway: --files must name a folder that exists, but names ${folder}\n`;
-      expect([code, stderr]).to.deep.equal([1, told]);
+      const told = `--files must name a folder that exists, but names ${folder}`;
+      expect(await refusalOf('--files', folder)).to.equal(told);
     }
   });
 

@@ -3,7 +3,8 @@ import { fixture } from '../../fixtures.js';
 import { documentOf } from '../docs/openapi/document-of.js';
 import { runCommand } from '../gateway-process.js';
 
-describe('commands: openapi', () => {
+describe('commands: openapi', function () {
+  this.timeout(30_000);
   it('prints what a gateway with these plugins would serve, and nothing else', async () => {
     const folders = ['openapi', 'printing'].map((name) => fixture(`plugins/${name}`));
     const env = { HELPER_PLUGINS: folders.join(':'), HELPER_API_URL: 'https://api.example.com' };

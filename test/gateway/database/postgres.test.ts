@@ -13,6 +13,7 @@ import {
   onPostgres,
   openStore,
   requirePostgres,
+  schemaOf,
   type TestDatabase,
 } from '../databases.js';
 import { rejection } from '../keys/key-store-contract.js';
@@ -102,7 +103,7 @@ describe('database/postgres', () => {
 
   it('lets nobody rewrite the audit log', async () => {
     await database.open();
-    const schema = new URL(database.location).searchParams.get('options')?.split('=')[1];
+    const schema = schemaOf(database.location);
     for (const statement of ['delete from', 'truncate']) {
       const error = await rejection(onPostgres(`${statement} ${schema}.audit`));
       expect(error).to.have.property('message').that.includes('only added to');

@@ -91,6 +91,20 @@ describe('versions of plugins', () => {
     expect(await versionOf(gone)).to.not.equal(await versionOf(gone));
   });
 
+  it('are found by a second look at the files’ times alone, once these are settled', async () => {
+    const folder = await folderOf(files);
+    const version = await versionOf(folder);
+    const { now } = Date;
+    Date.now = () => now() + 10_000;
+    try {
+      expect(await versionOf(folder)).to.equal(version);
+      const load = () => write(folder, 'text/a.mjs', 'A');
+      expect(await versionOf(folder, load)).to.not.equal(version);
+    } finally {
+      Date.now = now;
+    }
+  });
+
   it('are the package’s for its own', async () => {
     const { versionOf } = await withVersions([builtinPlugins], async () => undefined);
     expect(versionOf({ file: join(builtinPlugins, 'media/add-border/index.js'), shipped: true })).to.equal(

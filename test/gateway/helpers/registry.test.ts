@@ -1,12 +1,16 @@
-import { spawnSync } from 'node:child_process';
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { mock } from 'node:test';
 import { expect } from 'chai';
+import { checkFolder } from '../../../gateway/commands/plugins/check.js';
 import { loadRegistry } from '../../../gateway/helpers/load-registry.js';
 import { builtinPlugins } from '../../../gateway/helpers/package-paths.js';
 import { PluginError } from '../../../gateway/helpers/plugin-error.js';
+import { importTimeoutMs } from '../../../pool/plugin-module.js';
+import { checkDeclaration } from '../../../schemas/declaration.js';
+import { compileOutput } from '../../../schemas/output.js';
+import { compileParameters } from '../../../schemas/parameters.js';
 import { createVocabulary } from '../../../schemas/vocabulary/vocabulary.js';
 import { fixture } from '../../fixtures.js';
 
@@ -37,7 +41,10 @@ async function withFiles<T>(files: Record<string, string>, use: (folder: string)
   }
 }
 
-describe('loadRegistry', () => {
+describe('loadRegistry', function () {
+  // A command waits until a plugin has had its time to load.
+  this.timeout(30_000);
+
   it('finds the helpers that the package brings', async () => {
     const registry = await loadRegistry([builtinPlugins], createVocabulary());
     expect([...registry.keys()].sort()).to.deep.equal([
@@ -48,6 +55,15 @@ describe('loadRegistry', () => {
       'text/diff-two-strings',
       'text/remove-stopwords',
     ]);
+  });
+
+  it('is right to take the declarations and schemas of these for checked', async () => {
+    const ajv = createVocabulary();
+    for (const { declaration, url } of (await loadRegistry([builtinPlugins], ajv)).values()) {
+      expect(checkDeclaration((await import(url)).default)).to.deep.equal([]);
+      compileParameters(ajv, declaration);
+      if (declaration.output) compileOutput(ajv, declaration.output);
+    }
   });
 
   it('takes the path below the folder as the route, for files and folders with an index', async () => {
@@ -296,20 +312,31 @@ describe('loadRegistry', () => {
     expect(message).to.include('nowhere.mjs').and.not.include('plugin-hooks');
   });
 
-  for (const [how, code] of [
-    ['never finishes loading', 'await new Promise(() => {});'],
-    ['ends the process as if all were well', 'process.exit(0);'],
-  ] as const) {
-    it(`names a plugin that ${how}, and the command fails`, async () => {
-      const folder = await mkdtemp(join(tmpdir(), 'plugins-'));
-      await writeFile(join(folder, 'stuck.mjs'), `${code}\nexport default {};\n`);
-      const cli = fileURLToPath(new URL('../../../../gateway/bin.cjs', import.meta.url));
-      const { status, stderr } = spawnSync(process.execPath, [cli, 'plugins', 'check', folder], {
-        encoding: 'utf8',
+  const checkStuck = (code: string) =>
+    withFiles({ 'stuck.mjs': `${code}\nexport default {};\n` }, (folder) => checkFolder(folder));
+
+  it('names a plugin that never finishes loading, after half a minute', async () => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const checked = checkStuck('await new Promise(() => {});');
+      let settled = false;
+      void checked.finally(() => {
+        settled = true;
       });
-      await rm(folder, { recursive: true });
-      expect(status).to.equal(1);
-      expect(stderr).to.include('stuck.mjs');
-    });
-  }
+      // The thread that imports it has a clock of its own: the limit of the one that waits for it is a second longer.
+      while (!settled) {
+        mock.timers.tick(importTimeoutMs);
+        await new Promise(setImmediate);
+      }
+      expect(((await checked) as PluginError).message).to.match(/stuck\.mjs.* within 31000 ms/s);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
+  it('names a plugin that ends the process as if all were well', async () => {
+    const checked = await checkStuck('process.exit(0);');
+    expect(checked).to.be.instanceOf(PluginError);
+    expect((checked as PluginError).message).to.include('stuck.mjs');
+  });
 });

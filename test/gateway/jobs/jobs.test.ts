@@ -7,7 +7,10 @@ import { until } from '../../until.js';
 import { operatorToken } from '../gate.js';
 import { startTestGateway, type TestGateway } from '../harness.js';
 
-describe('jobs, end to end', () => {
+describe('jobs, end to end', function () {
+  // A gateway starts with its queue.
+  this.timeout(30_000);
+
   const dataDir = mkdtempSync(join(tmpdir(), 'helper-gateway-jobs-'));
   let world: TestGateway;
   before(async () => {

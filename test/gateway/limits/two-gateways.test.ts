@@ -1,9 +1,11 @@
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import type { EffectiveLimits } from '../../../gateway/limits/tenant-limits.js';
 import { skipWithout } from '../../needs.js';
 import { tenantWith } from './gateways.js';
+import type { Hammering } from './hammer.js';
 import { answers, forget, freshPrefix, REDIS_URL } from './redis-servers.js';
 
 const hammer = fileURLToPath(new URL('./hammer.js', import.meta.url));
@@ -11,22 +13,26 @@ const hammer = fileURLToPath(new URL('./hammer.js', import.meta.url));
 describe('two gateway processes on one Redis', () => {
   const prefix = freshPrefix();
 
+  let children: ChildProcess[] = [];
   before(async function () {
     if (!(await answers(REDIS_URL))) skipWithout(this, `a Redis server at ${REDIS_URL}`);
+    children = [1, 2].map(() => fork(hammer, [REDIS_URL, prefix]));
+    await Promise.all(children.map((child) => once(child, 'message')));
   });
 
-  after(() => forget(REDIS_URL, prefix).catch(() => {}));
+  after(async () => {
+    const ended = children.map((child) => once(child, 'exit'));
+    for (const child of children) child.disconnect();
+    await Promise.all(ended);
+    await forget(REDIS_URL, prefix).catch(() => {});
+  });
 
-  /** How many calls two processes, asking as fast as they can, were allowed, and in how many windows of a length that can be. */
-  async function run(limits: { rate?: number; burst?: number; quota?: number }, ms: number) {
-    const { rate = 0, burst = 0, quota = null } = limits;
-    const options = [rate, burst, quota, ms].map((value) => JSON.stringify(value));
-    const { id } = tenantWith({});
-    const children = [1, 2].map(() => fork(hammer, [REDIS_URL, prefix, id, ...options]));
-    await Promise.all(children.map((child) => once(child, 'message')));
+  /** How many calls two processes, asking over and over, were allowed, and in how many windows of a length that can be. */
+  async function run(limits: Partial<EffectiveLimits>, ms: number) {
+    const hammering: Hammering = { tenant: tenantWith(limits), ms };
     const results = children.map((child) => once(child, 'message'));
     const began = performance.now();
-    for (const child of children) child.send('go');
+    for (const child of children) child.send(hammering);
     const counts = (await Promise.all(results)).map(([count]) => Number(count));
     const passed = performance.now() - began;
     return {
@@ -46,6 +52,6 @@ describe('two gateway processes on one Redis', () => {
   });
 
   it('never pass the quota together', async () => {
-    expect((await run({ quota: 123 }, 500)).allowed).to.equal(123);
+    expect((await run({ monthlyQuota: 123 }, 500)).allowed).to.equal(123);
   });
 });

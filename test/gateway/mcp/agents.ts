@@ -1,9 +1,6 @@
-import {
-  Client as ModernClient,
-  StreamableHTTPClientTransport as ModernTransport,
-} from '@modelcontextprotocol/client';
-import { Client as OlderClient } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport as OlderTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { Context } from 'mocha';
+import { toolFile } from '../../needs.js';
 
 /** What the tests need of either client. */
 export interface Agent {
@@ -22,18 +19,35 @@ function requestInit(key: string): { headers: Record<string, string> } {
 
 /** The official client of the newest protocol, held to it. */
 export async function modernAgent(url: string, key: string): Promise<Agent> {
-  const client = new ModernClient(identity, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
-  await client.connect(new ModernTransport(new URL(`${url}/mcp`), { requestInit: requestInit(key) }));
+  const client = new Client(identity, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit: requestInit(key) }),
+  );
   return client;
 }
 
-/** The official client of the protocol before it, as most agents have it. */
+/** The same client with the protocol before it. */
 export async function olderAgent(url: string, key: string): Promise<Agent> {
-  const client = new OlderClient(identity);
-  const transport = new OlderTransport(new URL(`${url}/mcp`), { requestInit: requestInit(key) });
-  await client.connect(transport as Parameters<typeof client.connect>[0]);
-  return client as Agent;
+  const client = new Client(identity, { versionNegotiation: { mode: 'legacy' } });
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit: requestInit(key) }),
+  );
+  return client;
 }
 
-/** Of each protocol its client. */
-export const agents = { '2026-07-28': modernAgent, '2025-11-25': olderAgent };
+/** The first version of the official client, as most agents have it. CI alone installs it. */
+async function firstAgent(url: string, key: string, context: Context): Promise<Agent> {
+  const built = toolFile(context, '@modelcontextprotocol/sdk/dist/esm/client');
+  const first = await import(`${built}/index.js`);
+  const { StreamableHTTPClientTransport: Transport } = await import(`${built}/streamableHttp.js`);
+  const client = new first.Client(identity);
+  await client.connect(new Transport(new URL(`${url}/mcp`), { requestInit: requestInit(key) }));
+  return client;
+}
+
+/** Of each protocol its client, and one of another make. */
+export const agents = {
+  '2026-07-28': modernAgent,
+  '2025-11-25': olderAgent,
+  '2025-11-25, version 1 of the SDK': firstAgent,
+};

@@ -16,11 +16,11 @@ describe('tools of agents', () => {
     describe(`by ${protocol}`, () => {
       let agent: Agent;
 
-      before(async () => {
-        agent = await connect(api.url, api.key);
+      before(async function () {
+        agent = await connect(api.url, api.key, this);
       });
 
-      after(() => agent.close());
+      after(() => agent?.close());
 
       it('are the helpers, each under a name of its own', async () => {
         const names = (await agent.listTools()).tools.map(({ name }) => name);

@@ -27,6 +27,7 @@ const helper: Helper = {
     files: [],
     coerce: (_, text) => text,
     check: (input) => ({ input, problems: [] }),
+    prepare: () => undefined,
   },
 };
 

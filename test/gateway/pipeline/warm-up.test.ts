@@ -6,7 +6,10 @@ import { startGatewayProcess } from '../gateway-process.js';
 import { rejection } from '../keys/key-store-contract.js';
 
 /** In a process of its own, which a plugin ends here. */
-describe('the examples that a start runs', () => {
+describe('the examples that a start runs', function () {
+  // Processes start, one after the other.
+  this.timeout(30_000);
+
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'helper-gateway-'));
@@ -24,7 +27,7 @@ describe('the examples that a start runs', () => {
     return startGatewayProcess({
       HELPER_DATA_DIR: join(folder, '.data'),
       HELPER_PLUGINS: folder,
-      HELPER_TASK_TIMEOUT_MS: '4000',
+      HELPER_TASK_TIMEOUT_MS: '1000',
     });
   }
 

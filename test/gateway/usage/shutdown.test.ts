@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import type { Access } from '../../../gateway/database/access.js';
 import type { UsageTables } from '../../../gateway/usage/tables.js';
 import { until } from '../../until.js';
 import { onEachDatabase } from '../databases.js';
@@ -11,9 +12,13 @@ const flushMs = 200;
 
 describe('usage of a process that ends', () =>
   onEachDatabase((files) => {
+    let access: Access<UsageTables>;
+    beforeEach(async () => {
+      access = (await files().connect()).access();
+    });
+
     async function calls(): Promise<number> {
-      const { run } = (await files().connect()).access<UsageTables>();
-      const row = await run((db) => db.selectFrom('usage_daily').select('calls').executeTakeFirst());
+      const row = await access.run((db) => db.selectFrom('usage_daily').select('calls').executeTakeFirst());
       return row?.calls ?? 0;
     }
 

@@ -45,10 +45,12 @@ export function paint(
   height: number,
   colorAt: (x: number, y: number) => readonly number[],
 ): Raster {
-  const pixels: number[] = [];
-  for (let y = 0; y < height; y++) for (let x = 0; x < width; x++) pixels.push(...colorAt(x, y));
   const channels = colorAt(0, 0).length === 4 ? 4 : 3;
-  return { data: Buffer.from(pixels), width, height, channels, frames: 1 };
+  const data = Buffer.alloc(width * height * channels);
+  for (let at = 0; at < width * height; at++) {
+    data.set(colorAt(at % width, Math.floor(at / width)), at * channels);
+  }
+  return { data, width, height, channels, frames: 1 };
 }
 
 /** The same through sharp, to be encoded as a source. */

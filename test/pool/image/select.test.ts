@@ -33,7 +33,10 @@ const withoutSharp = `
   console.log(JSON.stringify({ name: engine.name, fallbackReason, refused, made }));
 `;
 
-describe('loadEngine', () => {
+describe('loadEngine', function () {
+  // Jimp writes every format.
+  this.timeout(30_000);
+
   it('takes sharp where it can be loaded, and Jimp where that was asked for', async () => {
     const options = { fonts: createFontSet, timeoutSeconds: 10 };
     const auto = await loadEngine('auto', options);

@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { toolFile } from '../../../needs.js';
 import { type InPlayground, press } from './in-playground.js';
-
-const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 interface Violation {
   id: string;
@@ -29,7 +27,7 @@ const ways = [
 ] as const;
 
 /** What axe finds wrong with a page as it is, each way, and whether it is wider than the window. */
-async function lookAt(page: Page, name: string): Promise<string[]> {
+async function lookAt(page: Page, name: string, axeSource: string): Promise<string[]> {
   const found: string[] = [];
   await page.evaluate(axeSource);
   for (const { way, colorScheme, width, rules } of ways) {
@@ -59,24 +57,25 @@ const answered = [
 
 /** To people who cannot see the pages, or not well, or on a small screen. */
 export function describeAccess(chromium: InPlayground): void {
-  it('has nothing that axe finds wrong, on any kind of page, light, dark or narrow', async () => {
+  it('has nothing that axe finds wrong, on any kind of page, light, dark or narrow', async function () {
+    const axeSource = readFileSync(toolFile(this, 'axe-core/axe.min.js'), 'utf8');
     // The page's own policy keeps axe out, so it is set aside here and only here.
     const page = await chromium.open('/', { bypassCSP: true });
-    const found = await lookAt(page, 'index');
+    const found = await lookAt(page, 'index', axeSource);
     await page.goto(`${chromium.gateway.url}/?helper=nothing`);
-    found.push(...(await lookAt(page, 'unknown helper')));
+    found.push(...(await lookAt(page, 'unknown helper', axeSource)));
     for (const id of answered) {
       await page.goto(`${chromium.gateway.url}/?helper=${id}`);
       await page.getByLabel('API key').fill(chromium.gateway.key);
       if (id === 'all/controls') {
         await press(page);
-        found.push(...(await lookAt(page, `${id}, called with nothing`)));
+        found.push(...(await lookAt(page, `${id}, called with nothing`, axeSource)));
       }
       const example = page.locator('[data-example]').first();
       if ((await example.count()) > 0) await example.click();
       if (id.startsWith('media/')) await page.locator('[data-chosen]:visible').waitFor();
       await press(page);
-      found.push(...(await lookAt(page, `${id}, its example called`)));
+      found.push(...(await lookAt(page, `${id}, its example called`, axeSource)));
     }
     expect(found).to.deep.equal([]);
   });

@@ -8,7 +8,7 @@ export interface InPlayground {
   readonly gateway: TestGateway;
   /** What scripts and policies of the pages complained of. */
   readonly faults: string[];
-  /** A page at this path, in a context of its own where it has options; with the key typed in where it is a helper's. */
+  /** A page at this path, or URL, in a context of its own where it has options; with the key typed in where it is a helper's. */
   open(path: string, options?: BrowserContextOptions): Promise<Page>;
 }
 
@@ -48,7 +48,7 @@ export function inPlayground(): InPlayground {
         if (message.type() !== 'error' || message.text().startsWith('Failed to load resource')) return;
         faults.push(message.text());
       });
-      await page.goto(gateway.url + path);
+      await page.goto(new URL(path, gateway.url).href);
       if (path.includes('helper=')) await page.getByLabel('API key').fill(gateway.key);
       return page;
     },

@@ -4,7 +4,10 @@ import { sendAllThenRead } from '../../raw-client.js';
 
 const origin = 'https://app.example.com';
 
-describe('jobs/api: in a gateway', () => {
+describe('jobs/api: in a gateway', function () {
+  // A gateway starts with its queue.
+  this.timeout(30_000);
+
   let gateway: TestGateway;
   before(async () => {
     // Nobody works on them here.

@@ -13,11 +13,14 @@ const many = (job: string, count: number) => Array.from({ length: count }, (_, i
 function queueTests(create: () => Promise<QueuePlace>): void {
   let place: QueuePlace;
   let queue: JobQueue;
-  beforeEach(async () => {
+  before(async () => {
     place = await create();
+  });
+  beforeEach(async () => {
     queue = await place.open();
   });
-  afterEach(() => place.drop());
+  afterEach(() => place.clear());
+  after(() => place?.drop());
 
   it('gives items in the order in which they were added', async () => {
     await queue.add('acme', items('job_b', 0, 1, 2));

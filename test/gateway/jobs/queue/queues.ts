@@ -4,7 +4,13 @@ import { jobSchema, openPostgresQueue } from '../../../../gateway/jobs/queue/pos
 import { openRedisQueue } from '../../../../gateway/jobs/queue/redis-queue.js';
 import { createSqliteQueue } from '../../../../gateway/jobs/queue/sqlite-queue.js';
 import { skipWithout } from '../../../needs.js';
-import { connect, createPostgresDatabase, createSqliteDatabase, requirePostgres } from '../../databases.js';
+import {
+  connect,
+  createPostgresDatabase,
+  createSqliteDatabase,
+  requirePostgres,
+  schemaOf,
+} from '../../databases.js';
 import { answers, forget, freshPrefix, REDIS_URL, withClient } from '../../limits/redis-servers.js';
 
 /** Where queues keep their items; also for another process. */
@@ -14,12 +20,14 @@ export interface QueueAddress {
   location: string;
 }
 
-/** An empty place for one test. */
+/** A place that is empty at first. */
 export interface QueuePlace extends QueueAddress {
   /** One more process's view of it; closed by `drop` at the latest. */
   open(options?: { leaseMs?: number }): Promise<JobQueue>;
   /** How much lies there: rows, or keys. What BullMQ keeps of events counts where it is much. */
   left(): Promise<number>;
+  /** Closes its queues and empties it. */
+  clear(): Promise<void>;
   drop(): Promise<void>;
 }
 
@@ -56,13 +64,12 @@ export async function requireRedis(this: Mocha.Context): Promise<void> {
 
 async function createSqlitePlace(): Promise<QueuePlace> {
   const database = await createSqliteDatabase();
-  const access = (await database.connect()).access<{ job_queue: { place: number } }>();
-  const left = () => access.run((db) => db.selectFrom('job_queue').select('place').execute());
-  return queuePlace(
-    { kind: 'sqlite', location: database.location },
-    async () => (await left()).length,
-    database.drop,
-  );
+  async function left(): Promise<number> {
+    const access = (await database.connect()).access<{ job_queue: { place: number } }>();
+    return (await access.run((db) => db.selectFrom('job_queue').select('place').execute())).length;
+  }
+  const { location, clear, drop } = database;
+  return queuePlace({ kind: 'sqlite', location }, { left, clear, drop });
 }
 
 async function createRedisPlace(): Promise<QueuePlace> {
@@ -79,12 +86,13 @@ async function createRedisPlace(): Promise<QueuePlace> {
     });
   }
   const location = prefix.slice(0, -1);
-  return queuePlace({ kind: 'redis', location }, left, () => forget(REDIS_URL, prefix));
+  const clear = () => forget(REDIS_URL, prefix);
+  return queuePlace({ kind: 'redis', location }, { left, clear, drop: clear });
 }
 
 async function createPostgresPlace(): Promise<QueuePlace> {
-  const { location, drop } = await createPostgresDatabase();
-  const schema = jobSchema(new URL(location).searchParams.get('options')?.split('=')[1] ?? '');
+  const { location, clear, drop } = await createPostgresDatabase();
+  const schema = jobSchema(schemaOf(location));
   async function left(): Promise<number> {
     const client = new pg.Client({ connectionString: location });
     await client.connect();
@@ -100,15 +108,17 @@ async function createPostgresPlace(): Promise<QueuePlace> {
       await client.end();
     }
   }
-  return queuePlace({ kind: 'postgres', location }, left, drop);
+  return queuePlace({ kind: 'postgres', location }, { left, clear, drop });
 }
 
 function queuePlace(
   address: QueueAddress,
-  left: () => Promise<number>,
-  drop: () => Promise<void>,
+  { left, clear, drop }: Pick<QueuePlace, 'left' | 'clear' | 'drop'>,
 ): QueuePlace {
   const opened: JobQueue[] = [];
+  async function close(): Promise<void> {
+    for (const queue of opened.splice(0)) await queue.close();
+  }
   return {
     ...address,
     left,
@@ -117,8 +127,12 @@ function queuePlace(
       opened.push(queue);
       return queue;
     },
+    async clear() {
+      await close();
+      await clear();
+    },
     async drop() {
-      for (const queue of opened) await queue.close();
+      await close();
       await drop();
     },
   };

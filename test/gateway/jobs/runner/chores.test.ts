@@ -16,17 +16,23 @@ for (const { name, require, create } of queuePlaces) {
     let place: QueuePlace;
     let queue: JobQueue;
     let chores: Chores | undefined;
-    before(require);
-    beforeEach(async () => {
+    before(async function () {
+      await require.call(this);
       database = await createSqliteDatabase();
-      store = openJobStore(await database.connect());
       place = await create();
+    });
+    beforeEach(async () => {
+      store = openJobStore(await database.connect());
       queue = await place.open();
     });
     afterEach(async () => {
       await chores?.close();
-      await place.drop();
-      await database.drop();
+      await place.clear();
+      await database.clear();
+    });
+    after(async () => {
+      await place?.drop();
+      await database?.drop();
     });
 
     function start(parts: Partial<Parameters<typeof createChores>[0]> = {}): Chores {

@@ -35,17 +35,17 @@ const notRun: readonly { page: string; begins: string; why: string }[] = [
   {
     page: '.deploy/README.md',
     begins: 'docker build',
-    why: 'needs Docker; test/deploy/container.test.ts reads the image',
+    why: 'needs Docker; test/deploy/container.long.test.ts reads the image',
   },
   {
     page: '.deploy/README.md',
     begins: '(umask 077',
-    why: 'needs Docker; test/deploy/compose.test.ts reads the file',
+    why: 'needs Docker; test/deploy/compose.long.test.ts reads the file',
   },
   {
     page: '.deploy/README.md',
     begins: 'kubectl create',
-    why: 'needs a cluster; test/deploy/chart.test.ts renders the chart',
+    why: 'needs a cluster; test/deploy/chart.long.test.ts renders the chart',
   },
   {
     page: 'gateway/mcp/README.md',

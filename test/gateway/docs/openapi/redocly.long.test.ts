@@ -2,15 +2,14 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { toolFile } from '../../../needs.js';
 import { documentOf, fixtureFolders } from './document-of.js';
 
-const cli = fileURLToPath(import.meta.resolve('@redocly/cli/bin/cli.js'));
-
 describe('docs/openapi: to Redocly', () => {
-  it('is a document without an error', async () => {
+  it('is a document without an error', async function () {
+    const cli = toolFile(this, '@redocly/cli/bin/cli.js');
     const folder = await mkdtemp(join(tmpdir(), 'openapi-'));
     const file = join(folder, 'openapi.json');
     const { document } = await documentOf(fixtureFolders);

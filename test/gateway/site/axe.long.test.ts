@@ -1,12 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { expect } from 'chai';
+import { toolFile } from '../../needs.js';
 import { follow } from './arrive.js';
 import { inChromium } from './in-chromium.js';
 import { sampleItems, sampleJob } from './sample-jobs.js';
 import { sampleUsage } from './sample-usage.js';
-
-const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 interface Violation {
   id: string;
@@ -15,6 +13,10 @@ interface Violation {
 
 describe('site: to people who cannot see the pages, or not well', function () {
   this.timeout(180_000);
+  let axeSource: string;
+  before(function () {
+    axeSource = readFileSync(toolFile(this, 'axe-core/axe.min.js'), 'utf8');
+  });
   const chromium = inChromium();
 
   for (const colorScheme of ['light', 'dark'] as const) {

@@ -84,8 +84,9 @@ describe('a loop that never ends', function () {
   for (const ends of [true, false]) {
     it(`is named by the watchdog, which ends the process where it is to: ${ends}`, async () => {
       const options = JSON.stringify({ limitMs: 100, ends });
-      const code = `import { watchBlocked } from ${JSON.stringify(watchdog)};
-        watchBlocked('loading x.mjs', ${options});
+      const code = `import { watchSteps } from ${JSON.stringify(watchdog)};
+        const steps = watchSteps(['loading w.mjs', 'loading x.mjs'], ${options});
+        steps.next();
         for (const end = Date.now() + 3000; ${ends} || Date.now() < end;);
         process.exit(7);`;
       const child = startChild(process.execPath, ['--input-type=module', '--eval', code]);

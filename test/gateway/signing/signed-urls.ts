@@ -1,0 +1,101 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { ActiveKey, KeyVerifier } from '../../../gateway/keys/verifier.js';
+import { authenticate } from '../../../gateway/pipeline/authenticate.js';
+import { authenticateSigned } from '../../../gateway/pipeline/authenticate-signed.js';
+import type { HttpCall } from '../../../gateway/pipeline/stage.js';
+import { signUrl } from '../../../gateway/signing/sign-url.js';
+import { signing } from './signing.js';
+import { changes, drawFrom, meaningOf } from './tamper.js';
+
+const versions: Record<string, number> = { key_one: 1, key_other: 3 };
+const limits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
+const tenant: ActiveKey['tenant'] = { id: 'ten_1', name: 'acme', limits, weight: 1 };
+const exp = 2_000_000_000;
+
+const keys: Pick<KeyVerifier, 'verify' | 'verifySigned'> = {
+  verify: () => ({ state: 'unknown' }),
+  verifySigned(id, isSigned) {
+    const version = versions[id];
+    if (version === undefined || !isSigned(version)) return { state: 'unknown' };
+    return { state: 'active', tenant, key: { id, label: null, scopes: null } };
+  },
+};
+const stage = authenticate(
+  keys,
+  authenticateSigned(keys, signing, () => (exp - 1) * 1000),
+);
+
+/** The code that a GET of this url ends with, or `passed`. */
+export function outcome(url: string): string {
+  const at = url.indexOf('?');
+  const [path, querystring] = at < 0 ? [url, ''] : [url.slice(0, at), url.slice(at + 1)];
+  const ctx = { method: 'GET', path, querystring, headers: {}, state: {}, get: () => '' };
+  try {
+    stage(
+      { ctx, state: {}, bodyBytes: 0 } as unknown as HttpCall,
+      () => ({ kind: 'data', text: '' }) as never,
+    );
+    return 'passed';
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
+}
+
+function sign(path: string, values: Iterable<[string, string]>): string {
+  const url = `${path}?${[...values].map((pair) => pair.map(encodeURIComponent).join('=')).join('&')}`;
+  return signUrl({ url, kid: 'key_one', secret: signing.current('key_one', 1), exp });
+}
+
+const names = fc.oneof(
+  fc.constantFrom('url', 'color', 'text', 'a', 'A', 'kid2', 'expires', 'sigs'),
+  fc.string({ unit: 'grapheme', minLength: 1, maxLength: 5 }),
+);
+const values = fc.oneof(
+  fc.constantFrom(
+    'https://example.com/a b.jpg?x=1&y=2',
+    'rgb(1 2 3)',
+    '5%',
+    '',
+    "it's (a) *!~",
+    'a+b',
+    '%41',
+  ),
+  fc.string({ unit: 'grapheme', maxLength: 12 }),
+);
+export const signedUrls = fc
+  .tuple(
+    fc.constantFrom('/media/add-border', '/img/add-border', '/text/diff-two-strings'),
+    fc.uniqueArray(fc.tuple(names, values), { maxLength: 5, selector: ([name]) => name }),
+  )
+  .filter(([, given]) => given.every(([name]) => !['ak', 'kid', 'exp', 'sig'].includes(name)))
+  .map(([path, given]) => sign(path, given));
+
+/** No url that means something else passes, of so many. */
+export function tamperingTest(count: number): void {
+  it(`passes in none of ${count} tamperings`, () => {
+    let tampered = 0;
+    const told = new Map<string, number>();
+    while (tampered < count) {
+      fc.assert(
+        fc.property(signedUrls, fc.nat(), (url, start) => {
+          const draw = drawFrom(start);
+          const meant = meaningOf(url);
+          for (let n = 0; n < 250; n += 1) {
+            const change = changes[draw(changes.length)] as (typeof changes)[0];
+            const other = change(url, draw);
+            if (meaningOf(other) === meant) continue;
+            tampered += 1;
+            const code = outcome(other);
+            if (code === 'passed') throw new Error(`It passes: ${other}`);
+            told.set(code, (told.get(code) ?? 0) + 1);
+          }
+        }),
+        { numRuns: 100 },
+      );
+    }
+    // What was cut off whole has neither key nor signature; all else is told in one word.
+    expect([...told.keys()]).to.have.members(['signature_invalid', 'key_missing']);
+    expect(told.get('key_missing')).to.be.lessThan(tampered / 20);
+  });
+}
