@@ -39,7 +39,7 @@ describe('tasks behind all calls', () => {
 
   it('go on while calls wait all the time', async () => {
     await gate.open();
-    let left = 20;
+    let left = 5;
     const client = async () => {
       while (left > 0) await call('b').run(callTask('echo'));
     };
