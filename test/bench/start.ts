@@ -1,6 +1,6 @@
 /**
  * Prints what a start costs beside a bare `node -e 0`: processor time of all its processes until `/readyz` is 200, the time until
- * `/healthz` answers, memory once it has come to rest, the same with 20 and 100 more helpers, and the first call of each helper.
+ * `/healthz` answers, memory then and once it has come to rest, the same with 20 and 100 more helpers, and the first call of each helper.
  * In turns within one run. `node dist/test/bench/start.js`; Linux only.
  */
 import { spawnSync } from 'node:child_process';
@@ -22,8 +22,8 @@ import { printGoals, printTable, ratio } from './table.js';
 const rounds = 5;
 /** So many cost a good many of the hundredths of a second in which the kernel counts. */
 const bareNodes = 10;
-/** In this time what is loaded after a start has been loaded. */
-const restMs = 4_000;
+/** In this time what is loaded after a start has been loaded, and V8 has freed what that left. */
+const restMs = 20_000;
 const mb = 1024;
 
 /** What one start cost. */
@@ -32,6 +32,7 @@ interface Start {
   healthzMs: number;
   readyMs: number;
   memoryMb: number;
+  restMb: number;
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'bench-start-'));
@@ -89,8 +90,14 @@ async function helpersFolder(count: number): Promise<string> {
   return plugins;
 }
 
+interface StartOptions {
+  first?: (key: string) => Call;
+  /** Whether memory is read once more at rest. */
+  rests?: boolean;
+}
+
 /** Starts a gateway in an empty folder, makes a first call once it is ready if there is one, and ends it. */
-async function start(plugins = '', first?: (key: string) => Call) {
+async function start(plugins = '', { first, rests = false }: StartOptions = {}) {
   const dataDir = await mkdtemp(join(folder, 'data-'));
   const [port = 0] = await freePorts(1);
   const url = `http://127.0.0.1:${port}`;
@@ -114,6 +121,7 @@ async function start(plugins = '', first?: (key: string) => Call) {
   const healthzMs = await answers('/healthz');
   const readyMs = await answers('/readyz');
   const cpuMs = cpu();
+  const memoryMb = memoryMbOf(treeOf(pid));
   const started = await child.until(() => startedIn(child.stdout()));
   let call = { cpuMs: 0, ms: 0 };
   if (first) {
@@ -121,8 +129,9 @@ async function start(plugins = '', first?: (key: string) => Call) {
     const { status, ms } = await client.call(first(started.first_key?.key ?? ''));
     if (status !== 200) throw new Error(`a first call was answered ${status}`);
     call = { cpuMs: cpu() - before, ms };
-  } else await sleep(restMs);
-  const cost: Start = { cpuMs, healthzMs, readyMs, memoryMb: memoryMbOf(treeOf(pid)) };
+  }
+  if (rests) await sleep(restMs);
+  const cost: Start = { cpuMs, healthzMs, readyMs, memoryMb, restMb: memoryMbOf(treeOf(pid)) };
   client.close();
   child.process.kill();
   await child.ended;
@@ -136,6 +145,7 @@ function medians(costs: readonly Start[]): Start {
     healthzMs: of('healthzMs'),
     readyMs: of('readyMs'),
     memoryMb: of('memoryMb'),
+    restMb: of('restMb'),
   };
 }
 
@@ -149,9 +159,11 @@ const called = new Map<string, { cpuMs: number; ms: number }[]>(
 );
 for (let round = 0; round < rounds; round += 1) {
   bare.push(bareNodeMs());
-  for (const count of counts) seen.get(count)?.push((await start(folders.get(count))).cost);
+  for (const count of counts) {
+    seen.get(count)?.push((await start(folders.get(count), { rests: count < 2 })).cost);
+  }
   for (const [name, first] of Object.entries(firstCalls)) {
-    called.get(name)?.push((await start('', first)).call);
+    called.get(name)?.push((await start('', { first })).call);
   }
 }
 
@@ -159,14 +171,15 @@ const node = median(bare);
 const costs = new Map(counts.map((count) => [count, medians(seen.get(count) ?? [])]));
 console.log(`  a bare node: ${node.toFixed(0)} ms of processor time`);
 printTable(
-  ['a start', 'CPU, ms', 'beside a bare node', '/healthz, ms', '/readyz, ms', 'memory, MB'],
-  [...costs].map(([count, { cpuMs, healthzMs, readyMs, memoryMb }]) => [
+  ['a start', 'CPU, ms', 'beside a bare node', '/healthz, ms', '/readyz, ms', 'memory, MB', 'at rest, MB'],
+  [...costs].map(([count, { cpuMs, healthzMs, readyMs, memoryMb, restMb }]) => [
     count === 0 ? 'as it comes' : `with ${count} more helper${count === 1 ? '' : 's'}`,
     cpuMs.toFixed(0),
     ratio(cpuMs, node),
     healthzMs.toFixed(0),
     readyMs.toFixed(0),
     memoryMb.toFixed(0),
+    count < 2 ? restMb.toFixed(0) : '',
   ]),
 );
 printTable(
@@ -182,7 +195,8 @@ const figure = (count: number) => costs.get(count)?.cpuMs ?? Number.NaN;
 printGoals([
   { what: 'CPU of a start beside a bare node', figure: usual.cpuMs / node, unit: '×', goal: { atMost: 18 } },
   { what: '/healthz of a start', figure: usual.healthzMs, unit: 'ms', goal: { atMost: 350 } },
-  { what: 'memory of a gateway at rest', figure: usual.memoryMb, unit: 'MB', goal: { atMost: 230 } },
+  { what: 'memory when ready', figure: usual.memoryMb, unit: 'MB', goal: { atMost: 230 } },
+  { what: 'memory at rest', figure: usual.restMb, unit: 'MB', goal: { atMost: 230 } },
   {
     what: 'CPU of a start with 100 helpers beside one',
     figure: figure(100) / figure(1),
