@@ -163,7 +163,7 @@ export async function compose({
   logger.debug({ url, ms: Math.round(performance.now() - started) }, 'listening');
   jobs.start(metrics);
   isStarting = false;
-  closers.own(loadForFirstCalls({ registry, pool, logger }));
+  closers.own(loadForFirstCalls({ ...work, registry, logger }));
 
   return {
     url,

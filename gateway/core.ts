@@ -91,7 +91,11 @@ export async function openCore({
     }).then((opened) => closers.own(opened)),
     loading.then(async (registry) => {
       await Promise.all([...registry.values()].map(inline.helpers.prepare));
-      await warmUp(registry, inline);
+      // Those of the others run when the gateway is ready: their faults would be ours, and stop no start.
+      await warmUp(
+        [...registry.values()].filter(({ shipped }) => !shipped),
+        inline,
+      );
     }),
   ]);
   for (const helper of loaded.values()) helper.group = pool.first;

@@ -75,7 +75,7 @@ async function compose(
   const url = await serveWatchers({ config, logger, closers, lifecycle, core, metrics });
   logger.debug({ url, ms: Math.round(performance.now() - started) }, 'working');
   jobs.start(metrics);
-  closers.own(loadForFirstCalls({ registry, pool: work.pool, logger }));
+  closers.own(loadForFirstCalls({ ...work, registry, logger }));
 
   return {
     url,

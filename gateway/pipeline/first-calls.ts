@@ -5,10 +5,13 @@ import { loadColorNames } from '../../schemas/vocabulary/color/names.js';
 import type { Registry } from '../helpers/registry.js';
 import { loadKoaBody } from '../http/body/text-body.js';
 import { loadUndici } from '../source/connection.js';
+import type { RunOptions } from './run-here.js';
+import { warmUp } from './warm-up.js';
 
 export interface FirstCallsOptions {
   registry: Registry;
   pool: Pick<Pool, 'warm'>;
+  inline: RunOptions;
   logger: Pick<Logger, 'error'>;
 }
 
@@ -27,13 +30,19 @@ export function loadForFirstCalls(options: FirstCallsOptions): { close(): void }
   };
 }
 
-async function load({ registry, pool, logger }: FirstCallsOptions, isClosed: () => boolean): Promise<void> {
-  const prepared = [...registry.values()].map(
-    ({ parameters }) =>
-      () =>
-        parameters.prepare(),
-  );
-  const steps = [loadKoaBody, loadUndici, ...prepared, loadColorNames, () => pool.warm()];
+async function load(
+  { registry, pool, inline, logger }: FirstCallsOptions,
+  isClosed: () => boolean,
+): Promise<void> {
+  const helpers = [...registry.values()];
+  const steps = [
+    loadKoaBody,
+    ...helpers.map((helper) => () => helper.parameters.prepare()),
+    ...helpers.filter(({ shipped }) => shipped).map((helper) => () => warmUp([helper], inline)),
+    loadUndici,
+    loadColorNames,
+    () => pool.warm(),
+  ];
   try {
     for (const step of steps) {
       // What is printed of the start comes first, and a call that has come meanwhile waits for one step at most.

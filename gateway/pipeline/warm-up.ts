@@ -2,7 +2,7 @@ import { HandlerContext } from '../../pool/context/handler-context.js';
 import { readThrown } from '../../pool/thrown.js';
 import type { HelperContext } from '../helper.js';
 import { nameAtExit } from '../helpers/name-at-exit.js';
-import type { Registry } from '../helpers/registry.js';
+import type { Helper } from '../helpers/registry.js';
 import { Ending } from '../http/ending.js';
 import { MainScope } from './main-scope.js';
 import { mayBeShort, type RunOptions, runShort } from './run-here.js';
@@ -24,8 +24,8 @@ const nobody: Caller = {
  * Runs the examples of the helpers whose short calls run on the main thread, once, so that no customer's call waits there for code
  * to be compiled and tables to be built: some 10 ms. One that fails is told to the log; its call would fail too.
  */
-export async function warmUp(registry: Registry, options: RunOptions): Promise<void> {
-  for (const helper of registry.values()) {
+export async function warmUp(helpers: Iterable<Helper>, options: RunOptions): Promise<void> {
+  for (const helper of helpers) {
     const { id: service, file, declaration, functions, parameters, shipped } = helper;
     const parts = options.helpers.partsOf(helper);
     if (!mayBeShort(functions) || declaration.effects) continue;

@@ -3,6 +3,7 @@ import type { FileField } from '../declared-helper.js';
 import { toProblems } from '../explain-errors.js';
 import { asSchema, type JsonSchema } from '../json-schema.js';
 import { notJson } from '../not-json.js';
+import { compileChecked } from '../own-schemas.js';
 import { hasEndlessReference, schemaFaults } from '../schema-faults.js';
 import { subschemas } from '../subschemas.js';
 import { closeNested } from './close-nested.js';
@@ -62,8 +63,9 @@ export function compileSchema(
   if (!checked && hasEndlessReference(given)) throw new SchemaError(faultsOf());
   try {
     const closed = closeNested(declared);
-    const judge = createJudge(ajv, () => tagAlternatives(closed));
-    const judgeDryrun = createJudge(ajv, () => tagAlternatives(liftRequired(closed)));
+    const compile = (schema: JsonSchema) => (checked ? compileChecked(ajv, schema) : ajv.compile(schema));
+    const judge = createJudge(() => tagAlternatives(closed), compile);
+    const judgeDryrun = createJudge(() => tagAlternatives(liftRequired(closed)), compile);
     if (!checked) {
       if (!isPlain(ajv, closed)) judge.prepare();
       // Elsewhere what is required is left out of the same schema, which breaks nothing.
@@ -144,12 +146,15 @@ export function inputFaults(ajv: Ajv, input: JsonSchema): readonly string[] {
 /** Where lifting what is required makes a schema of another form. */
 const branches = ['allOf', 'anyOf', 'oneOf', 'then', 'else'];
 
-function createJudge(ajv: Ajv, schemaOf: () => JsonSchema): PreparedJudge {
+function createJudge(
+  schemaOf: () => JsonSchema,
+  compile: (schema: JsonSchema) => ValidateFunction,
+): PreparedJudge {
   let compiled: { schema: JsonSchema; validate: ValidateFunction } | undefined;
   function prepare() {
     if (!compiled) {
       const schema = schemaOf();
-      compiled = { schema, validate: ajv.compile(schema) };
+      compiled = { schema, validate: compile(schema) };
     }
     return compiled;
   }

@@ -1,6 +1,6 @@
 import { Ajv, type FuncKeywordDefinition, type Options, type ValidateFunction } from 'ajv';
 import { compiledQuickly } from '../compiled-quickly.js';
-import { ownSchemas } from '../own-schemas.js';
+import { compileChecked, ownSchemas } from '../own-schemas.js';
 import { choiceKeyword } from './choice.js';
 import { colorKeyword } from './color.js';
 import { type CanDraw, drawableKeyword } from './drawable.js';
@@ -72,7 +72,7 @@ export function createVocabulary({ canDraw, canEncode, own = false }: Vocabulary
 export function addKeyword(ajv: Ajv, { metaSchema = {}, ...definition }: FuncKeywordDefinition): void {
   let compiled: ValidateFunction | undefined;
   function validateSchema(setting: unknown): boolean {
-    compiled ??= ajv.compile(metaSchema, true);
+    compiled ??= compileChecked(ajv, metaSchema);
     const valid = compiled(setting);
     validateSchema.errors = compiled.errors;
     return valid;
