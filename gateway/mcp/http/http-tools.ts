@@ -51,10 +51,15 @@ export function createHttpTools(
   { apiUrl, tell }: HttpToolsOptions,
 ): HttpTools {
   // Looked at when a tool is called and not before: from then on its version's threads stay for it.
-  let tools = asTheyAre();
+  let made: ReturnType<typeof asTheyAre> | undefined;
   registry.watch(() => {
-    tools = asTheyAre();
+    made = undefined;
   });
+
+  function tools() {
+    made ??= asTheyAre();
+    return made;
+  }
 
   function asTheyAre(): ReadonlyMap<string, RunnableTool & Pick<HelperTool, 'definition'>> {
     return new Map(
@@ -66,14 +71,14 @@ export function createHttpTools(
   }
 
   return {
-    has: (name) => tools.has(name),
+    has: (name) => tools().has(name),
     for: (asker) => ({
       list: () =>
-        [...tools.values()]
+        [...tools().values()]
           .filter(({ helper }) => scopeAllows(asker.caller.scopes, helper.id))
           .map(({ definition }) => definition),
       call(name, input) {
-        const tool = tools.get(name);
+        const tool = tools().get(name);
         if (tool) return call(tool, input, asker);
         asker.state.code = 'not_found';
         return undefined;
