@@ -1,8 +1,8 @@
 import type { ImageEngine } from '../../../pool/image/engine.js';
 import { engineBench } from './contract/bench.js';
 import { borderTests } from './contract/border.js';
-import { brokenPictureTests } from './contract/broken.js';
-import { formatTests } from './contract/formats.js';
+import { brokenByteTests, brokenPictureTests } from './contract/broken.js';
+import { conversionTests, formatTests } from './contract/formats.js';
 import { geometryTests } from './contract/geometry.js';
 import { legibilityTests } from './contract/legibility.js';
 import { logoTests } from './contract/logo.js';
@@ -25,6 +25,7 @@ export function imageEngineTests(
       engine = await makeEngine();
     });
     const bench = engineBench(() => engine, decode);
+    conversionTests(bench, false);
     formatTests(bench);
     borderTests(bench);
     watermarkTests(bench);
@@ -36,5 +37,23 @@ export function imageEngineTests(
     optionTests(bench);
     outputTests(bench, name);
     brokenPictureTests(bench);
+    brokenByteTests(bench, 12);
+  });
+}
+
+/** Every conversion, and many more broken bytes. */
+export function longImageEngineTests(
+  name: ImageEngine['name'],
+  makeEngine: () => Promise<ImageEngine>,
+  decode: Decode,
+): void {
+  describe(`image engine ${name}, at length`, () => {
+    let engine: ImageEngine;
+    before(async () => {
+      engine = await makeEngine();
+    });
+    const bench = engineBench(() => engine, decode);
+    conversionTests(bench, true);
+    brokenByteTests(bench, 200);
   });
 }

@@ -47,8 +47,12 @@ export function paint(
 ): Raster {
   const channels = colorAt(0, 0).length === 4 ? 4 : 3;
   const data = Buffer.alloc(width * height * channels);
-  for (let at = 0; at < width * height; at++) {
-    data.set(colorAt(at % width, Math.floor(at / width)), at * channels);
+  let at = 0;
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      const color = colorAt(x, y);
+      for (let channel = 0; channel < channels; channel++) data[at++] = color[channel] as number;
+    }
   }
   return { data, width, height, channels, frames: 1 };
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Image, WatermarkOptions } from '../../../../pool/image/engine.js';
+import type { WatermarkOptions } from '../../../../pool/image/engine.js';
 import type { Raster } from '../../../../pool/image/raster.js';
 import { contrastOf, luminanceOf } from '../../../../pool/image/text/luminance.js';
 import { paint, toSharp } from '../pictures.js';
@@ -15,7 +15,11 @@ const mark: WatermarkOptions = {
   color: 'auto',
 };
 
-const sides = { width: 420, height: 320 };
+/** The quarter of 420 × 320 in which the mark stands. */
+const sides = { width: 210, height: 160 };
+const quarter = (colorAt: (x: number, y: number) => readonly number[]) =>
+  paint(sides.width, sides.height, (x, y) => colorAt(x + sides.width, y + sides.height));
+const plain = (...color: number[]) => quarter(() => color);
 
 /** The default watermark can be read on anything, by the pixels of the results. */
 export function legibilityTests(bench: EngineBench): void {
@@ -23,49 +27,44 @@ export function legibilityTests(bench: EngineBench): void {
     /** Places that ink covers whole: where solid black leaves nothing of white. */
     let covered: number[];
     before(async () => {
-      const raster = await bench.run(
-        await png(paint(sides.width, sides.height, () => [255, 255, 255])),
-        (image) => image.watermark({ ...mark, color: '#000000', opacity: 1 }),
+      const raster = await bench.run(await png(plain(255, 255, 255)), (image) =>
+        image.watermark({ ...mark, color: '#000000', opacity: 1 }),
       );
-      covered = pixels(raster).filter((at) => (raster.data[at] as number) === 0);
+      covered = pixels(raster).filter((at) => raster.data[at * 4] === 0);
       expect(covered.length).to.be.greaterThan(30);
     });
 
-    async function contrast(source: Buffer, format?: 'jpg'): Promise<number> {
-      const before = await bench.run(source, (image: Image) => image, format);
-      const after = await bench.run(source, (image) => image.watermark(mark), format);
-      return contrastOf(meanLight(before, covered), meanLight(after, covered));
+    async function contrast(source: Raster, format?: 'jpg'): Promise<number> {
+      const after = await bench.run(await png(source), (image) => image.watermark(mark), format);
+      return contrastOf(meanLight(source, covered), meanLight(after, covered));
     }
 
     for (const [name, colorAt] of Object.entries(scenes)) {
       it(`of ink on ${name}`, async () => {
-        expect(await contrast(await png(paint(sides.width, sides.height, colorAt)))).to.be.at.least(2);
+        expect(await contrast(quarter(colorAt))).to.be.at.least(2);
       });
     }
 
     it('of ink on white, black and greys of a jpg', async () => {
-      for (const grey of [0, 60, 100, 118, 128, 150, 188, 255]) {
-        const source = await png(paint(sides.width, sides.height, () => [grey, grey, grey]));
-        expect(await contrast(source, 'jpg'), `grey ${grey}`).to.be.at.least(2);
+      for (const grey of [0, 118, 188, 255]) {
+        expect(await contrast(plain(grey, grey, grey), 'jpg'), `grey ${grey}`).to.be.at.least(2);
       }
     });
 
     it('of ink on nothing, laid on white', async () => {
       for (const alpha of [0, 128]) {
-        const clear = await png(paint(sides.width, sides.height, () => [0, 0, 0, alpha]));
+        const clear = plain(0, 0, 0, alpha);
         expect(await contrast(clear), `alpha ${alpha} of a png`).to.be.at.least(2);
         expect(await contrast(clear, 'jpg'), `alpha ${alpha} of a jpg`).to.be.at.least(2);
       }
     });
 
     it('of an outline on what the ink alone does not stand out from', async () => {
-      const grey = await png(paint(sides.width, sides.height, () => [90, 90, 90]));
-      const raster = await bench.run(grey, (image) =>
+      const raster = await bench.run(await png(plain(90, 90, 90)), (image) =>
         image.watermark({ ...mark, color: '#5a5a5a', opacity: 1, outline: 3 }),
       );
-      const light = pixels(raster).filter((at) => (raster.data[at] as number) > 250);
+      const light = pixels(raster).filter((at) => (raster.data[at * 4] as number) > 250);
       expect(light.length).to.be.greaterThan(500);
-      expect(Math.max(...light.map((at) => (at / 4) % sides.width))).to.be.lessThan(sides.width);
     });
   });
 
@@ -96,13 +95,14 @@ function png(raster: Raster): Promise<Buffer> {
 }
 
 function pixels({ width, height }: Raster): number[] {
-  return Array.from({ length: width * height }, (_, i) => i * 4);
+  return Array.from({ length: width * height }, (_, i) => i);
 }
 
 /** Mean relative luminance, as seen on white. */
-function meanLight({ data }: Raster, places: readonly number[]): number {
-  const lights = places.map((at) => {
-    const alpha = (data[at + 3] as number) / 255;
+function meanLight({ data, channels }: Raster, places: readonly number[]): number {
+  const lights = places.map((place) => {
+    const at = place * channels;
+    const alpha = channels === 4 ? (data[at + 3] as number) / 255 : 1;
     const seen = [0, 1, 2].map((c) => Math.round((data[at + c] as number) * alpha + 255 * (1 - alpha)));
     return luminanceOf(`#${Buffer.from(seen).toString('hex')}`);
   });
@@ -112,12 +112,15 @@ function meanLight({ data }: Raster, places: readonly number[]): number {
 /** The first and the last dark pixel of each row that has any. */
 function inkedRows({ data, width, height }: Raster): { first: number; last: number }[] {
   const rows = Array.from({ length: height }, (_, y) => {
-    const dark = Array.from({ length: width }, (__, x) => x).filter(
-      (x) => (data[(y * width + x) * 4] as number) < 128,
-    );
-    return { first: dark[0], last: dark.at(-1) };
+    const row = { first: width, last: -1 };
+    for (let x = 0; x < width; x++) {
+      if ((data[(y * width + x) * 4] as number) >= 128) continue;
+      row.first = Math.min(row.first, x);
+      row.last = x;
+    }
+    return row;
   });
-  return rows.filter((row): row is { first: number; last: number } => row.first !== undefined);
+  return rows.filter(({ last }) => last >= 0);
 }
 
 /** How far the middle eight tenths of the values lie from each other. */

@@ -138,7 +138,7 @@ function inked(
   const box: Box = { left: Infinity, top: Infinity, right: -1, bottom: -1 };
   const pixels: number[][] = [];
   for (let i = 0; i < raster.width * raster.height; i++) {
-    const pixel = [...raster.data.subarray(i * 4, i * 4 + 4)];
+    const pixel = [0, 1, 2, 3].map((channel) => raster.data[i * 4 + channel] as number);
     if (!isInk(pixel)) continue;
     pixels.push(pixel);
     const x = i % raster.width;
