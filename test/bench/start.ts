@@ -20,6 +20,8 @@ import { upload } from './servers.js';
 import { printGoals, printTable, ratio } from './table.js';
 
 const rounds = 5;
+/** A rest takes long, and what is read after it differs little. */
+const roundsWithRest = 2;
 /** So many cost a good many of the hundredths of a second in which the kernel counts. */
 const bareNodes = 10;
 /** In this time what is loaded after a start has been loaded, and V8 has freed what that left. */
@@ -32,6 +34,7 @@ interface Start {
   healthzMs: number;
   readyMs: number;
   memoryMb: number;
+  /** Not a number where it was not read. */
   restMb: number;
 }
 
@@ -131,7 +134,8 @@ async function start(plugins = '', { first, rests = false }: StartOptions = {}) 
     call = { cpuMs: cpu() - before, ms };
   }
   if (rests) await sleep(restMs);
-  const cost: Start = { cpuMs, healthzMs, readyMs, memoryMb, restMb: memoryMbOf(treeOf(pid)) };
+  const restMb = rests ? memoryMbOf(treeOf(pid)) : Number.NaN;
+  const cost: Start = { cpuMs, healthzMs, readyMs, memoryMb, restMb };
   client.close();
   child.process.kill();
   await child.ended;
@@ -139,7 +143,8 @@ async function start(plugins = '', { first, rests = false }: StartOptions = {}) 
 }
 
 function medians(costs: readonly Start[]): Start {
-  const of = (name: keyof Start) => median(costs.map((cost) => cost[name]));
+  const of = (name: keyof Start) =>
+    median(costs.map((cost) => cost[name]).filter((cost) => !Number.isNaN(cost)));
   return {
     cpuMs: of('cpuMs'),
     healthzMs: of('healthzMs'),
@@ -160,7 +165,9 @@ const called = new Map<string, { cpuMs: number; ms: number }[]>(
 for (let round = 0; round < rounds; round += 1) {
   bare.push(bareNodeMs());
   for (const count of counts) {
-    seen.get(count)?.push((await start(folders.get(count), { rests: count < 2 })).cost);
+    seen
+      .get(count)
+      ?.push((await start(folders.get(count), { rests: count < 2 && round < roundsWithRest })).cost);
   }
   for (const [name, first] of Object.entries(firstCalls)) {
     called.get(name)?.push((await start('', { first })).call);
@@ -179,7 +186,7 @@ printTable(
     healthzMs.toFixed(0),
     readyMs.toFixed(0),
     memoryMb.toFixed(0),
-    count < 2 ? restMb.toFixed(0) : '',
+    Number.isNaN(restMb) ? '' : restMb.toFixed(0),
   ]),
 );
 printTable(
