@@ -1,4 +1,4 @@
-import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
+import { createHash, generateKeyPairSync, type KeyPairKeyObjectResult, randomUUID, sign } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -11,8 +11,12 @@ export interface IdentityProvider {
   close(): Promise<void>;
 }
 
+/** Made once in a process, which takes a while. */
+let keys: KeyPairKeyObjectResult | undefined;
+
 export async function createIdentityProvider(): Promise<IdentityProvider> {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  keys ??= generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const { privateKey, publicKey } = keys;
   const codes = new Map<string, { nonce: string | null; challenge: string; client: string }>();
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const provider = {

@@ -4,15 +4,15 @@ import { openTestSite, type TestSite } from './test-site.js';
 
 describe('site: signing in', () => {
   let site: TestSite;
-  beforeEach(async () => {
-    site = await openTestSite();
+  before(async () => {
+    site = await openTestSite({ proxies: 1 });
   });
-  afterEach(() => site.close());
+  after(() => site.close());
 
-  async function tryPassword(email: string, password: string) {
+  async function tryPassword(email: string, password: string, address = '127.0.0.1') {
     const browser = createBrowserLike(site.url);
     await browser.get('/sign-in');
-    return browser.submit('/sign-in', { email, password });
+    return browser.submit('/sign-in', { email, password }, { 'x-forwarded-for': address });
   }
 
   it('says the same of an unknown e-mail, a malformed one and a wrong password', async () => {
@@ -79,6 +79,7 @@ describe('site: signing in', () => {
   });
 
   it('keeps sessions in the database as hashes, which open nothing', async () => {
+    await site.connect.run((db) => db.deleteFrom('connect_sessions').execute());
     const browser = await signedIn(site.url, site.operator);
     const cookie = decodeURIComponent(browser.cookies.get('hg.session_token') ?? '');
     const rows = await site.connect.run((db) => db.selectFrom('connect_sessions').selectAll().execute());
@@ -97,14 +98,16 @@ describe('site: signing in', () => {
   });
 
   it('slows down guessing at one account, says for how long, and lets nobody in meanwhile', async () => {
+    const { email, password } = site.operator;
+    const address = '192.0.2.1';
     for (let guess = 0; guess < 5; guess += 1) {
-      expect((await tryPassword(site.operator.email, `guess number ${guess}`)).status).to.equal(401);
+      expect((await tryPassword(email, `guess number ${guess}`, address)).status).to.equal(401);
     }
-    const page = await tryPassword(site.operator.email.toUpperCase(), site.operator.password);
+    const page = await tryPassword(email.toUpperCase(), password, address);
     expect(page.status).to.equal(429);
     expect(Number(page.headers.get('retry-after'))).to.be.within(1, 600);
     expect(page.html).to.include('Too many tries. Wait 10 minutes');
-    expect((await tryPassword('somebody.else@example.com', 'a password')).status).to.equal(401);
+    expect((await tryPassword('somebody.else@example.com', 'a password', address)).status).to.equal(401);
   });
 
   it('lets the operator in with a browser that has signed in before, while strangers lock the account', async () => {
@@ -114,14 +117,11 @@ describe('site: signing in', () => {
       const own = await signedIn(guarded.url, guarded.operator);
       await own.get('/account');
       await own.submit('/sign-out');
-      async function tryFrom(address: string, guess: string, browser = createBrowserLike(guarded.url)) {
-        await browser.get('/sign-in');
-        const page = await browser.submit(
-          '/sign-in',
-          { email, password: guess },
-          { 'x-forwarded-for': address },
-        );
-        return page.status;
+      const stranger = createBrowserLike(guarded.url);
+      for (const browser of [own, stranger]) await browser.get('/sign-in');
+      async function tryFrom(address: string, guess: string, browser = stranger) {
+        const fields = { email, password: guess };
+        return (await browser.submit('/sign-in', fields, { 'x-forwarded-for': address })).status;
       }
       for (let n = 0; n < 50; n += 1) {
         expect(await tryFrom(`198.51.100.${n >> 2}`, 'a wrong guess')).to.equal(401);
@@ -161,6 +161,13 @@ describe('site: signing in', () => {
     }
   });
 
+  it('lets nobody sign up without an invitation', async () => {
+    for (const path of ['/api/auth/sign-up/email', '/sign-up', '/api/auth/ok', '/api/auth/get-session']) {
+      const response = await fetch(`${site.url}${path}`, { method: 'POST' });
+      expect(response.status, path).to.be.oneOf([401, 404]);
+    }
+  });
+
   it('changes a password, and ends the other sessions with it', async () => {
     const other = await signedIn(site.url, site.operator);
     const browser = await signedIn(site.url, site.operator);
@@ -180,12 +187,5 @@ describe('site: signing in', () => {
     expect((await other.get('/account')).status).to.equal(303);
     expect((await tryPassword(site.operator.email, site.operator.password)).status).to.equal(401);
     expect((await tryPassword(site.operator.email, password)).status).to.equal(303);
-  });
-
-  it('lets nobody sign up without an invitation', async () => {
-    for (const path of ['/api/auth/sign-up/email', '/sign-up', '/api/auth/ok', '/api/auth/get-session']) {
-      const response = await fetch(`${site.url}${path}`, { method: 'POST' });
-      expect(response.status, path).to.be.oneOf([401, 404]);
-    }
   });
 });

@@ -7,11 +7,12 @@ import { createApiClient } from './api-client.js';
 
 describe('site/api: who may use it', () => {
   let site: TestSite;
-  // Each with tries of its own.
-  beforeEach(async () => {
-    site = await openTestSite();
+  let cookie: string;
+  before(async () => {
+    site = await openTestSite({ proxies: 1 });
+    cookie = [...(await signedIn(site.url, site.operator)).cookies].map((pair) => pair.join('=')).join('; ');
   });
-  afterEach(() => site.close());
+  after(() => site.close());
   const call = createApiClient(() => site);
 
   const protectedPaths = [
@@ -24,11 +25,10 @@ describe('site/api: who may use it', () => {
     { method: 'GET', path: '/api' },
     { method: 'GET', path: '/api/nothing-here' },
   ];
-  for (const { method, path } of protectedPaths) {
+  for (const [at, { method, path }] of protectedPaths.entries()) {
+    // Each with tries of its own.
+    const address = { 'x-forwarded-for': `198.51.100.${at}` };
     it(`opens ${method} ${path} to the operator token alone`, async () => {
-      const cookie = [...(await signedIn(site.url, site.operator)).cookies]
-        .map((pair) => pair.join('='))
-        .join('; ');
       const concrete = path.replace(/:\w+/g, 'nobody');
       const attempts: Record<string, string>[] = [
         { authorization: '' },
@@ -39,14 +39,14 @@ describe('site/api: who may use it', () => {
         { authorization: '', cookie },
       ];
       for (const headers of attempts) {
-        const answer = await call(method, concrete, undefined, { headers });
+        const answer = await call(method, concrete, undefined, { headers: { ...address, ...headers } });
         expect(answer.status, JSON.stringify(headers)).to.equal(401);
         expect(answer.json.error?.code).to.equal('unauthorized');
         expect(answer.headers.get('www-authenticate')).to.match(/^Bearer /);
       }
       const response = await fetch(`${site.url}${concrete}`, {
         method,
-        headers: { authorization: `bearer ${operatorToken}` },
+        headers: { ...address, authorization: `bearer ${operatorToken}` },
       });
       expect(response.status).not.to.equal(401);
     });
@@ -65,25 +65,20 @@ describe('site/api: who may use it', () => {
   });
 
   it('slows down wrong tokens by address, and never the right one', async () => {
-    const open = await openTestSite({ proxies: 1 });
-    try {
-      const ask = (authorization: string, address: string) =>
-        fetch(`${open.url}/metrics`, { headers: { authorization, 'x-forwarded-for': address } });
-      const guesses = await Promise.all(
-        Array.from({ length: 40 }, (_, n) => ask(`Bearer guess-${n}`, '192.0.2.1')),
-      );
-      expect(guesses.filter(({ status }) => status === 401)).to.have.length(30);
-      const refused = guesses.find(({ status }) => status === 429);
-      expect(Number(refused?.headers.get('retry-after'))).to.be.within(1, 600);
-      expect(refused?.headers.get('www-authenticate')).to.equal(null);
-      expect(await refused?.text()).to.include('"code":"rate_limited"');
-      expect((await ask('Bearer guess', '192.0.2.2')).status).to.equal(401);
-      expect((await ask('', '192.0.2.1')).status, 'no guess at all').to.equal(401);
-      for (const address of ['192.0.2.1', '192.0.2.2']) {
-        expect((await ask(`Bearer ${operatorToken}`, address)).status).to.equal(200);
-      }
-    } finally {
-      await open.close();
+    const ask = (authorization: string, address: string) =>
+      fetch(`${site.url}/metrics`, { headers: { authorization, 'x-forwarded-for': address } });
+    const guesses = await Promise.all(
+      Array.from({ length: 40 }, (_, n) => ask(`Bearer guess-${n}`, '192.0.2.1')),
+    );
+    expect(guesses.filter(({ status }) => status === 401)).to.have.length(30);
+    const refused = guesses.find(({ status }) => status === 429);
+    expect(Number(refused?.headers.get('retry-after'))).to.be.within(1, 600);
+    expect(refused?.headers.get('www-authenticate')).to.equal(null);
+    expect(await refused?.text()).to.include('"code":"rate_limited"');
+    expect((await ask('Bearer guess', '192.0.2.2')).status).to.equal(401);
+    expect((await ask('', '192.0.2.1')).status, 'no guess at all').to.equal(401);
+    for (const address of ['192.0.2.1', '192.0.2.2']) {
+      expect((await ask(`Bearer ${operatorToken}`, address)).status).to.equal(200);
     }
   });
 });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { hiddenFields } from '../browser-like.js';
+import { type BrowserLike, hiddenFields } from '../browser-like.js';
 import { join } from '../join.js';
 import { sampleJob } from '../sample-jobs.js';
 import { openTestSite, type TestSite } from '../test-site.js';
@@ -7,17 +7,17 @@ import { openTestSite, type TestSite } from '../test-site.js';
 describe('site: jobs', () => {
   let site: TestSite;
   let tenant: string;
+  let browser: BrowserLike;
 
-  beforeEach(async () => {
+  before(async () => {
     site = await openTestSite();
     tenant = (await site.admin.createTenant('acme', 'test')).id;
+    browser = await join(site, 'acme', 'ada@acme.example');
   });
-  afterEach(() => site.close());
-
-  const member = () => join(site, 'acme', 'ada@acme.example');
+  beforeEach(() => site.jobs.splice(0));
+  after(() => site.close());
 
   it('are listed with their progress, and say how to make the first', async () => {
-    const browser = await member();
     expect((await browser.get('/tenants/acme/jobs')).html).to.include('http://127.0.0.1:8080/jobs');
     site.jobs.push(sampleJob(tenant), sampleJob('ten_other', { id: 'job_ofanother' }));
     const { html } = await browser.get('/tenants/acme/jobs');
@@ -30,7 +30,7 @@ describe('site: jobs', () => {
 
   it('are looked at again only while one runs', async () => {
     site.jobs.push(sampleJob(tenant, { state: 'done', finished_at: '2026-11-01T11:00:00.000Z' }));
-    expect((await (await member()).get('/tenants/acme/jobs')).html).not.to.include('data-look-again');
+    expect((await browser.get('/tenants/acme/jobs')).html).not.to.include('data-look-again');
   });
 
   it('show what became of each item, page by page', async () => {
@@ -48,7 +48,6 @@ describe('site: jobs', () => {
       },
     ];
     site.jobs.push(sampleJob(tenant, {}, [first, second, ...items.slice(2)]));
-    const browser = await member();
     const { html } = await browser.get('/tenants/acme/jobs/job_4fGhJ2kLm9pQ');
     expect(html).to.include('width must be &lt;5').and.to.include('image/png, 2 kB');
     expect(html).to.include('?after=99');
@@ -60,7 +59,6 @@ describe('site: jobs', () => {
 
   it('can be called off', async () => {
     site.jobs.push(sampleJob(tenant));
-    const browser = await member();
     const path = '/tenants/acme/jobs/job_4fGhJ2kLm9pQ';
     const { html } = await browser.get(path);
     const { _token = '' } = hiddenFields(html, `${path}/cancel`);

@@ -58,6 +58,7 @@ describe('site: the page of an invitation', () => {
     await guest.get(other);
     const account = { email: 'guest@example.com', name: '', password: goodPassword, again: goodPassword };
     expect((await guest.submit(other, account)).status).to.equal(303);
+    expect(site.logs.join('')).to.not.include(goodPassword);
     await guest.get(path);
     expect((await guest.submit(path)).status).to.equal(303);
   });
