@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { fixture } from '../fixtures.js';
+import { gauge, operatorToken } from './gate.js';
 import { startTestGateway, type TestGateway } from './harness.js';
 
 const gif = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
@@ -10,18 +11,26 @@ const png = Buffer.from(
   'base64',
 );
 
+const long = 'this text is longer than 20 bytes';
+
 describe('files of a helper', () => {
   let api: TestGateway;
   let server: Server;
   let origin: string;
-  const accepts = new Map<string | undefined, string | undefined>();
+  const accepts = new Map<string, string | undefined>();
+  /** The paths that the server was asked for. */
+  const asked: string[] = [];
 
   before(async () => {
-    server = createServer(({ url, headers }, response) => {
+    server = createServer(({ url = '', headers }, response) => {
       accepts.set(url, headers.accept);
+      asked.push(url);
       if (url === '/no') response.writeHead(404).end('no');
       else if (url === '/untyped') response.end('untyped');
-      else if (url === '/page')
+      else if (url.startsWith('/fresh/')) {
+        response.writeHead(200, { 'content-type': 'text/plain', 'cache-control': 'max-age=600' });
+        response.end(url === '/fresh/short' ? 'short' : long);
+      } else if (url === '/page')
         response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<p>');
       else if (url === '/sheet') response.writeHead(200, { 'content-type': 'text/csv' }).end('a,'.repeat(50));
       else response.writeHead(200, { 'content-type': 'Application/PDF' }).end('%PDF');
@@ -31,6 +40,7 @@ describe('files of a helper', () => {
     api = await startTestGateway({
       HELPER_PLUGINS: fixture('plugins/files'),
       HELPER_SOURCE_ORIGINS: origin,
+      HELPER_OPERATOR_TOKEN: operatorToken,
     });
   });
 
@@ -103,6 +113,67 @@ describe('files of a helper', () => {
     expect(json.error).to.deep.include({
       code: 'source_failed',
       message: 'any: The server behind the url answered 404.',
+    });
+  });
+
+  describe('that calls name by their urls', () => {
+    beforeEach(() => {
+      asked.length = 0;
+    });
+
+    const read = (path: string, field = 'any', key = api.key) =>
+      api.call(`/reads?${new URLSearchParams({ [field]: origin + path })}`, { key });
+
+    /** A key of a tenant of its own. */
+    async function keyOf(name: string): Promise<string> {
+      const post = async (path: string, body: object) => {
+        const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' };
+        const url = new URL(path, api.gateway.connectUrl);
+        return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })).json();
+      };
+      await post('/api/tenants', { name });
+      return (await post(`/api/tenants/${name}/keys`, {})).data.key;
+    }
+
+    it('are downloaded once while they are fresh, and are what they were for each worker', async () => {
+      for (let round = 0; round < 3; round++) {
+        const { json } = await read('/fresh/a.txt');
+        expect(json.data.any.text).to.equal(long);
+        expect(json.data.any).to.include({ type: 'text/plain', name: 'a.txt' });
+      }
+      expect(asked).to.deep.equal(['/fresh/a.txt']);
+      expect(await gauge(api.gateway.connectUrl, 'input_bytes')).to.equal(0);
+      expect(await gauge(api.gateway.connectUrl, 'cache_entries')).to.be.at.least(1);
+    });
+
+    it('are held against each field that takes them', async () => {
+      const accepted = await read('/fresh/bound', 'any');
+      expect(accepted.status).to.equal(200);
+      const { json } = await read('/fresh/bound', 'letter');
+      expect(json.error).to.include({ code: 'image_too_large' });
+      expect(json.error.message).to.match(/^letter: /);
+    });
+
+    it('may be kept, new and uploaded in one call', async () => {
+      await read('/fresh/kept');
+      const urls = { any: `${origin}/fresh/kept`, letter: `${origin}/fresh/short` };
+      for (let round = 0; round < 2; round++) {
+        const { json } = await api.call(`/reads?${new URLSearchParams(urls)}`);
+        expect([json.data.any.text, json.data.letter.text]).to.deep.equal([long, 'short']);
+      }
+      expect(asked).to.deep.equal(['/fresh/kept', '/fresh/short']);
+      const form = new FormData();
+      form.set('letter', new Blob(['mine'], { type: 'text/plain' }), 'given');
+      const { json } = await api.call(`/reads?any=${encodeURIComponent(urls.any)}`, { body: form });
+      expect([json.data.any.text, json.data.letter.text]).to.deep.equal([long, 'mine']);
+      expect(asked).to.have.length(2);
+    });
+
+    it('are downloaded for each tenant alone', async () => {
+      await read('/fresh/mine');
+      await read('/fresh/mine', 'any', await keyOf('other'));
+      await read('/fresh/mine');
+      expect(asked).to.deep.equal(['/fresh/mine', '/fresh/mine']);
     });
   });
 });

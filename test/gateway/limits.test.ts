@@ -7,33 +7,35 @@ import { open } from './raw-client.js';
 
 const policy = /^"rate";q=9;w=1, "quota";q=3;w=\d+, "in-flight";q=1;qu="concurrent-requests"$/;
 
+/** What a tenant and its key have of their own. */
+interface Own {
+  scopes?: string[];
+  limits?: { rate?: number; monthly_quota?: number; in_flight?: number };
+}
+
+const ample = { rate: 1000, monthly_quota: 1000, in_flight: 100 };
+
 describe('limits of the API', () => {
-  let limited: TestGateway;
-  let unlimited: TestGateway;
+  let api: TestGateway;
   before(async function () {
     this.timeout(60_000);
-    limited = await startTestGateway({
+    api = await startTestGateway({
       HELPER_PLUGINS: fixture('plugins/pool'),
       HELPER_OPERATOR_TOKEN: 'token-of-this-test-of-32-characters',
       HELPER_RATE: '9',
       HELPER_MONTHLY_QUOTA: '3',
       HELPER_IN_FLIGHT: '1',
-    });
-    unlimited = await startTestGateway({
       HELPER_INPUT_BYTES: '4MB',
       HELPER_MAX_IMAGE_BYTES: '1MB',
       HELPER_MAX_JOB_BYTES: '1MB',
       HELPER_POOL_QUEUE: '100',
     });
   });
-  after(async () => {
-    await limited?.close();
-    await unlimited?.close();
-  });
+  after(() => api?.close());
 
-  async function manage(path: string, body: object): Promise<{ key: string }> {
-    const response = await fetch(new URL(`/api/tenants${path}`, limited.gateway.connectUrl), {
-      method: 'POST',
+  async function manage(path: string, body: object, method = 'POST'): Promise<{ key: string }> {
+    const response = await fetch(new URL(`/api/tenants${path}`, api.gateway.connectUrl), {
+      method,
       headers: {
         authorization: 'Bearer token-of-this-test-of-32-characters',
         'content-type': 'application/json',
@@ -44,11 +46,16 @@ describe('limits of the API', () => {
     return ((await response.json()) as { data: { key: string } }).data;
   }
 
-  /** Calls as a tenant of its own, which has used nothing yet. */
-  async function callAs(name: string, scopes?: string[]): Promise<TestGateway['call']> {
+  /** The key of a tenant of its own, which has used nothing yet. */
+  async function keyOf(name: string, { scopes, limits }: Own = {}): Promise<string> {
     await manage('', { name });
-    const { key } = await manage(`/${name}/keys`, scopes ? { scopes } : {});
-    return (path, init) => limited.call(path, { ...init, key });
+    if (limits) await manage(`/${name}`, limits, 'PATCH');
+    return (await manage(`/${name}/keys`, scopes ? { scopes } : {})).key;
+  }
+
+  async function callAs(name: string, own?: Own): Promise<TestGateway['call']> {
+    const key = await keyOf(name, own);
+    return (path, init) => api.call(path, { ...init, key });
   }
 
   it('refuse what comes beyond the rate, and say so on every answer', async () => {
@@ -71,7 +78,7 @@ describe('limits of the API', () => {
   });
 
   it('tell on a call outside the key’s scopes too what is left, at no cost to the quota', async () => {
-    const call = await callAs('scoped', ['media/*']);
+    const call = await callAs('scoped', { scopes: ['media/*'] });
     for (let round = 0; round < 2; round += 1) {
       const { status, headers } = await call('/text/remove-stopwords?text=a');
       expect(status).to.equal(403);
@@ -105,7 +112,7 @@ describe('limits of the API', () => {
   });
 
   it('let uploads wait that come all at once, and call none of them slow', async () => {
-    const { call } = unlimited;
+    const call = await callAs('uploading', { limits: ample });
     const answers = await Promise.all(
       Array.from({ length: 30 }, () => {
         const body = new FormData();
@@ -117,11 +124,11 @@ describe('limits of the API', () => {
   });
 
   it('take a small body byte by byte, and no large one', async function () {
-    // Some 250,000 chunks.
+    // Some 140,000 chunks.
     this.timeout(60_000);
-    const { url, key } = unlimited;
+    const key = await keyOf('trickling', { limits: ample });
     async function send(length: number): Promise<string> {
-      const socket = open(url);
+      const socket = open(api.url);
       const head = `POST /text/remove-stopwords?ak=${key} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
       const body = JSON.stringify({ text: 'a'.repeat(length) });
       socket.write(`${head}${[...body].map((byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`);
@@ -131,13 +138,8 @@ describe('limits of the API', () => {
       return answer;
     }
     expect(await send(60_000)).to.match(/^HTTP\/1.1 200 /);
-    expect(await send(200_000))
+    expect(await send(80_000))
       .to.match(/^HTTP\/1.1 400 /)
       .and.include('must come in larger chunks');
-  });
-
-  it('say nothing where there is none', async () => {
-    const { headers } = await unlimited.call('/text/remove-stopwords?text=a');
-    expect(headers.get('ratelimit-policy')).to.equal(null);
   });
 });

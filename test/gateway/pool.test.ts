@@ -46,6 +46,10 @@ describe('helpers in the pool', function () {
     });
   }
 
+  it('run in so many threads, for the first of which alone a start waits', async () => {
+    await until(async () => (await api.call('/readyz', { key: null })).json.data.threads === 2);
+  });
+
   it('run in a worker', works);
 
   it('may import the public interface and their own folder', async () => {
