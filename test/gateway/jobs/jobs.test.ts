@@ -3,21 +3,32 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import sharp from 'sharp';
+import { Webhook } from 'standardwebhooks';
 import { until } from '../../until.js';
 import { operatorToken } from '../gate.js';
 import { startTestGateway, type TestGateway } from '../harness.js';
+import { type PostServer, startPostServer } from '../source/post-server.js';
 
 describe('jobs, end to end', function () {
   // A gateway starts with its queue.
   this.timeout(30_000);
 
+  const sources = 'http://127.0.0.1:9100';
   const dataDir = mkdtempSync(join(tmpdir(), 'helper-gateway-jobs-'));
+  let receiver: PostServer;
   let world: TestGateway;
   before(async () => {
-    world = await startTestGateway({ HELPER_OPERATOR_TOKEN: operatorToken, HELPER_DATA_DIR: dataDir });
+    receiver = await startPostServer();
+    world = await startTestGateway({
+      HELPER_OPERATOR_TOKEN: operatorToken,
+      HELPER_DATA_DIR: dataDir,
+      HELPER_WEBHOOK_ORIGINS: receiver.origin,
+      HELPER_SOURCE_ORIGINS: sources,
+    });
   });
   after(async () => {
     await world.close();
+    await receiver.close();
     rmSync(dataDir, { recursive: true });
   });
 
@@ -77,6 +88,39 @@ describe('jobs, end to end', function () {
     expect(job.done + job.cancelled).to.equal(300);
     expect(job.failed).to.equal(0);
     expect((await calls()) - before).to.equal(job.done);
+  });
+
+  it('send webhooks to no origin that is exempt for downloads alone, and downloads to none that is for webhooks', async () => {
+    const inputs = [{ text: 'a' }];
+    const job = { service: 'text/remove-stopwords', inputs, webhook: { url: `${sources}/hook` } };
+    const { status, json } = await world.call('/jobs', { body: job });
+    expect([status, json.error.code]).to.deep.equal([400, 'source_refused']);
+    const fetched = await world.call(`/media/convert?url=${receiver.origin}/hook`);
+    expect([fetched.status, fetched.json.error.code]).to.deep.equal([400, 'source_refused']);
+    expect(receiver.received).to.deep.equal([]);
+  });
+
+  it('send a webhook when they have ended, signed by the secret that the operator reads', async () => {
+    const body = {
+      service: 'text/remove-stopwords',
+      inputs: [{ text: 'the cat' }, {}],
+      webhook: { url: `${receiver.origin}/hook` },
+    };
+    const { status, json } = await world.call('/jobs', { body });
+    expect(status).to.equal(202);
+    await until(() => receiver.received.length > 0);
+
+    const authorization = `Bearer ${operatorToken}`;
+    const tenant = await fetch(`${world.gateway.connectUrl}/api/tenants/demo`, {
+      headers: { authorization },
+    });
+    const { webhook_secret } = (await tenant.json()).data;
+    const [{ body: sent = '', headers = {} } = {}] = receiver.received;
+    const told = new Webhook(webhook_secret).verify(sent, headers as Record<string, string>);
+    expect(told).to.have.property('type', 'job.done');
+    expect(told).to.deep.nested.include({ 'data.id': json.data.id, 'data.done': 1, 'data.failed': 1 });
+    const metrics = await fetch(`${world.gateway.connectUrl}/metrics`, { headers: { authorization } });
+    expect(await metrics.text()).to.include('helper_gateway_webhooks_total{outcome="sent"} 1');
   });
 
   async function usageOf(service: string): Promise<number> {

@@ -11,7 +11,7 @@ describe('limits of tools', () => {
   before(async () => {
     api = await startTestGateway({
       HELPER_PLUGINS: fixture('plugins/agents'),
-      HELPER_RATE: '40',
+      HELPER_RATE: '12',
       HELPER_MONTHLY_QUOTA: '2',
       HELPER_OPERATOR_TOKEN: token,
     });
@@ -64,7 +64,7 @@ describe('limits of tools', () => {
           headers: { accept: 'application/json, text/event-stream' },
         });
       const rush = async () =>
-        (await Promise.all(Array.from({ length: 120 }, ask))).filter(({ status }) => status === 429);
+        (await Promise.all(Array.from({ length: 40 }, ask))).filter(({ status }) => status === 429);
       let refused = await rush();
       // A machine that is busy with other things may take more than two seconds for so many.
       for (let tries = 0; tries < 20 && refused.length === 0; tries += 1) refused = await rush();

@@ -2,6 +2,7 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { fixture } from '../../fixtures.js';
+import { until } from '../../until.js';
 import { startTestGateway, type TestGateway } from '../harness.js';
 import { type Collector, type SentSpan, startCollector } from './collector.js';
 
@@ -11,12 +12,13 @@ const parent = `00-${traceId}-${caller}-01`;
 const unsampled = '00-1af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00';
 
 /** One gateway, whose spans are all there once it has closed. */
-describe('spans of calls', () => {
+describe('spans of calls and jobs', () => {
   let collector: Collector;
   let api: TestGateway;
   let images: Server;
   let asked: IncomingHttpHeaders[];
   let spans: SentSpan[];
+  let job: string;
   let ids: Record<'diff' | 'badKey' | 'picture' | 'invalid' | 'followed' | 'malformed', string>;
 
   before(async () => {
@@ -49,6 +51,11 @@ describe('spans of calls', () => {
     await id(diff, { headers: { traceparent: unsampled } });
     await id('/healthz', { key: null });
     await id('/text/private?private=1');
+    const inputs = [{ a: 'private', b: 'other' }, { a: 'private' }];
+    const { json } = await api.call('/jobs', { body: { service: 'text/diff-two-strings', inputs } });
+    job = json.data.id;
+    await until(async () => (await api.call(`/jobs/${job}`)).json.data.done === 1);
+    await until(() => api.log.filter(({ msg }) => msg === 'item').length === 2);
     await api.close();
     spans = collector.spans();
   });
@@ -61,6 +68,7 @@ describe('spans of calls', () => {
   const rootOf = (id: string) =>
     spans.find(({ attributes }) => attributes['helper_gateway.request_id'] === id) as SentSpan;
   const childrenOf = ({ spanId }: SentSpan) => spans.filter((span) => span.parentSpanId === spanId);
+  const named = (name: string) => spans.filter((span) => span.name === name);
   const namesOf = (list: SentSpan[]) => list.map(({ name }) => name);
 
   it('are named as the stages, one after another in the call’s own', () => {
@@ -97,7 +105,7 @@ describe('spans of calls', () => {
   });
 
   it('tell an origin of the operator’s own which download it is', () => {
-    const { spanId } = spans.find(({ name }) => name === 'download') as SentSpan;
+    const { spanId } = named('download')[0] as SentSpan;
     expect(asked).to.have.length(1);
     expect(asked[0]).to.include({ traceparent: `00-${traceId}-${spanId}-01`, tracestate: 'vendor=1' });
   });
@@ -130,9 +138,23 @@ describe('spans of calls', () => {
 
   it('are not sent of what its caller does not record, nor of balancers’ probes', () => {
     expect(spans.filter(({ traceId }) => traceId === unsampled.slice(3, 35))).to.deep.equal([]);
-    expect(
-      spans.filter(({ parentSpanId = '' }) => parentSpanId === '' || parentSpanId === caller),
-    ).to.have.length(7);
+    const roots = spans.filter(({ parentSpanId = '' }) => parentSpanId === '' || parentSpanId === caller);
+    expect(roots.filter(({ name }) => !name.includes('job'))).to.have.length(7);
+  });
+
+  it('of jobs are those of the request and of each item, which name the same job', () => {
+    const [request] = named('POST /jobs');
+    expect(request?.attributes['helper_gateway.job_id']).to.equal(job);
+    expect(named('GET /jobs/:id')).not.to.deep.equal([]);
+    const items = named('job-item');
+    expect(items.map(({ attributes }) => attributes['helper_gateway.job_id'])).to.deep.equal([job, job]);
+    const [done, failed] = [undefined, 'invalid_input'].map((code) =>
+      items.find(({ attributes }) => attributes['helper_gateway.code'] === code),
+    );
+    expect(namesOf(childrenOf(done as SentSpan))).to.include.members(['limit', 'validate', 'run-helper']);
+    expect(namesOf(childrenOf(failed as SentSpan)).at(-1)).to.equal('validate');
+    const lines = api.log.filter(({ msg }) => msg === 'item').map(({ trace_id }) => trace_id);
+    expect(lines).to.have.members(items.map(({ traceId }) => traceId));
   });
 
   it('are found by the line of the log', () => {

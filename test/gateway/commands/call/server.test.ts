@@ -17,6 +17,7 @@ import { expect } from 'chai';
 import { createInput } from '../../../../gateway/commands/call/read-file.js';
 import { runThere } from '../../../../gateway/commands/call/server/call-there.js';
 import { namesServer } from '../../../../gateway/commands/call/server/names-server.js';
+import { operatorToken } from '../../gate.js';
 import { startTestGateway, type TestGateway } from '../../harness.js';
 
 const examplePicture = fileURLToPath(new URL('../../../../../plugins/media/example.jpg', import.meta.url));
@@ -41,6 +42,7 @@ describe('call --server', () => {
       HELPER_RATE: '0',
       HELPER_MAX_IMAGE_BYTES: '512KB',
       HELPER_PLUGINS: plugins,
+      HELPER_OPERATOR_TOKEN: operatorToken,
     });
   });
   after(async () => {
@@ -351,11 +353,16 @@ describe('call --server', () => {
   });
 
   it('tells at once of a quota that is used up, and does not wait for the next month', async () => {
-    const own = await startTestGateway({ HELPER_MONTHLY_QUOTA: '1' });
-    const at = { server: own.url, key: own.key };
+    const operate = async (path: string, body: object, method = 'POST') => {
+      const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' };
+      const init = { method, headers, body: JSON.stringify(body) };
+      return (await (await fetch(`${api.gateway.connectUrl}/api/tenants${path}`, init)).json()).data;
+    };
+    await operate('', { name: 'small' });
+    await operate('/small', { monthly_quota: 1 }, 'PATCH');
+    const at = { key: (await operate('/small/keys', {})).key };
     expect((await run(['text/remove-stopwords', '--text', 'a'], at)).code).to.equal(0);
     const { code, stderr } = await run(['media/add-border', examplePicture, examplePicture], at);
-    await own.close();
     expect([code, stderr.match(/quota_exceeded/g)?.length]).to.deep.equal([1, 1]);
   });
 
