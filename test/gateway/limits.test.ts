@@ -124,7 +124,7 @@ describe('limits of the API', () => {
   });
 
   it('take a small body byte by byte, and no large one', async function () {
-    // Some 140,000 chunks.
+    // Some 126,000 chunks.
     this.timeout(60_000);
     const key = await keyOf('trickling', { limits: ample });
     async function send(length: number): Promise<string> {
@@ -138,7 +138,7 @@ describe('limits of the API', () => {
       return answer;
     }
     expect(await send(60_000)).to.match(/^HTTP\/1.1 200 /);
-    expect(await send(80_000))
+    expect(await send(66_000))
       .to.match(/^HTTP\/1.1 400 /)
       .and.include('must come in larger chunks');
   });

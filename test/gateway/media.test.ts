@@ -2,7 +2,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import sharp from 'sharp';
+import { lightBytes } from '../../schemas/input/weigh.js';
+import { fixture } from '../fixtures.js';
+import { animation } from '../pool/image/pictures.js';
 import { startTestGateway, type TestGateway } from './harness.js';
+import { olderAgent } from './mcp/agents.js';
 import { uprightTests } from './media-upright.js';
 
 const formats = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' };
@@ -22,14 +26,24 @@ for (const engine of ['sharp', 'jimp']) {
       picture = await sharp({ create: { width: 120, height: 80, channels: 3, background: '#3060c0' } })
         .jpeg()
         .toBuffer();
+      const moving = await animation()
+        .gif({ delay: [100, 250, 400], loop: 3 })
+        .toBuffer();
+      const still = await sharp(moving).png().toBuffer();
       images = createServer((request, response) => {
         if (request.url === '/picture') response.end(picture);
         else if (request.url === '/logo') response.end(logo);
+        else if (request.url === '/moving') response.end(moving);
+        else if (request.url === '/still') response.end(still);
         else response.writeHead(404).end();
       });
       await new Promise<void>((resolve) => images.listen(0, '127.0.0.1', resolve));
       origin = `http://127.0.0.1:${(images.address() as AddressInfo).port}`;
-      api = await startTestGateway({ HELPER_SOURCE_ORIGINS: origin, HELPER_IMAGE_ENGINE: engine });
+      api = await startTestGateway({
+        HELPER_SOURCE_ORIGINS: origin,
+        HELPER_IMAGE_ENGINE: engine,
+        HELPER_PLUGINS: `${fixture('plugins/outputs')}:${fixture('plugins/playground')}`,
+      });
     });
 
     after(async () => {
@@ -91,8 +105,8 @@ for (const engine of ['sharp', 'jimp']) {
       });
     }
 
-    // Two orientations of each combination: over the formats each helper meets all eight.
-    uprightTests(engine, () => api, 4);
+    // One orientation of each combination; the long test has all eight.
+    uprightTests(engine, () => api, 8);
 
     it('lay a logo on a picture, both as uploads, by urls, or one of each', async () => {
       const red = await sharp({ create: { width: 30, height: 20, channels: 3, background: '#ff0000' } })
@@ -196,6 +210,97 @@ for (const engine of ['sharp', 'jimp']) {
         operation: 'add-watermark',
         position: 'top-left',
         opacity: 0.5,
+      });
+    });
+
+    describe('formats', () => {
+      const call = (query: Record<string, string>) =>
+        api.call(`/media/encode?${new URLSearchParams({ url: `${origin}/still`, ...query })}`);
+
+      async function problems(query: Record<string, string>) {
+        const { status, json } = await call(query);
+        expect(status).to.equal(400);
+        return json.error.details.map(({ field, problem }: { field: string; problem: string }) => [
+          field,
+          problem,
+        ]);
+      }
+
+      it('keep what came', async () => {
+        const { status, headers } = await call({});
+        expect([status, headers.get('content-type')]).to.deep.equal([200, 'image/png']);
+      });
+
+      it('have no quality where what came has none', async () => {
+        expect(await problems({ quality: '80' })).to.deep.equal([
+          ['quality', 'is for jpg, webp and avif; the picture is a png, and has none'],
+        ]);
+      });
+
+      if (engine === 'jimp') {
+        it('are refused where the engine does not write them', async () => {
+          for (const [format, url] of [
+            ['avif', `${origin}/still`],
+            ['same', `${origin}/moving`],
+          ] as const) {
+            const [[field, problem]] = await problems({ format, url });
+            expect(field).to.equal('format');
+            expect(problem).to.match(/the image engine jimp writes no (avif|gif); sharp does/);
+          }
+        });
+
+        const isRefused = (details: { field: string; problem: string }[] | undefined) => {
+          expect(details?.map(({ field }) => field)).to.deep.equal(['format']);
+          expect(details?.[0]?.problem).to.include('jimp').and.include('avif').and.include('png, jpg');
+        };
+
+        it('are refused on their field, in a dry run too, naming format and engine', async () => {
+          for (const query of ['format=AVIF', 'format=avif&dryrun=1', 'format=avif&quality=40']) {
+            const { status, json } = await api.call(`/all/measures?${query}`);
+            expect(status, query).to.equal(400);
+            isRefused(json.error.details);
+          }
+          expect((await api.call(`/all/measures?format=webp&quality=40`)).json.data).to.include({
+            format: 'webp',
+          });
+        });
+
+        it('are refused by the workers, which judge what is long', async () => {
+          // What is between the values is text all the same.
+          const body = `${' '.repeat(lightBytes)}{"format":"avif"}`;
+          const headers = { 'content-type': 'application/json' };
+          const { status, json } = await api.call('/all/measures', { method: 'POST', headers, body });
+          expect(status).to.equal(400);
+          isRefused(json.error.details);
+        });
+        return;
+      }
+
+      it('are avif where that is asked for', async () => {
+        const { status, headers, bytes } = await call({ format: 'avif', quality: '70' });
+        expect([status, headers.get('content-type')]).to.deep.equal([200, 'image/avif']);
+        expect(Buffer.from(bytes).toString('latin1', 4, 12)).to.equal('ftypavif');
+      });
+
+      it('keep an animation', async () => {
+        const { headers, bytes } = await call({ url: `${origin}/moving` });
+        expect(headers.get('content-type')).to.equal('image/gif');
+        const { pages, delay, loop } = await sharp(bytes).metadata();
+        expect({ pages, delay, loop }).to.deep.equal({ pages: 3, delay: [100, 250, 400], loop: 3 });
+      });
+
+      it('are shown to agents by a preview where models do not look at them', async () => {
+        const agent = await olderAgent(api.url, api.key);
+        const shown = async (input: Record<string, string>) =>
+          (await agent.callTool({ name: 'media_encode', arguments: input })).content;
+        const [preview, words] = await shown({ url: `${origin}/still`, format: 'avif' });
+        expect(preview).to.include({ type: 'image', mimeType: 'image/jpeg' });
+        expect((await sharp(Buffer.from(preview.data, 'base64')).metadata()).width).to.equal(40);
+        expect(words.text).to.match(/\(image\/avif\)\. This is a preview of it\./);
+        const whole = await shown({ url: `${origin}/moving` });
+        expect(whole).to.have.length(1);
+        expect(whole[0]).to.include({ type: 'image', mimeType: 'image/gif' });
+        await agent.close();
       });
     });
   });
