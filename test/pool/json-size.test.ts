@@ -21,7 +21,7 @@ describe('jsonSize', () => {
 
   it('does not count on past what is allowed', () => {
     const once = { text: '\x01'.repeat(100) };
-    expect(jsonSize(Array(1e6).fill(once), 1000)).to.be.within(1000, 2000);
+    expect(jsonSize(Array(1e5).fill(once), 1000)).to.be.within(1000, 2000);
   });
 
   it('ends with a value that holds itself', () => {

@@ -65,7 +65,7 @@ describe('a pool’s plugins', () => {
 
   it('that no thread can load stop the start, by name', async () => {
     process.env.TEST_FLAKY = '1';
-    const error = await poolOf('flaky')
+    const error = await poolOf('flaky', { threads: 1 })
       .start()
       .catch((thrown) => thrown);
     expect(error.message).to.match(/the plugin flaky/);

@@ -7,10 +7,9 @@ import { workerSettings } from './worker-settings.js';
 describe('memory outside the heap', function () {
   this.timeout(600_000);
   let pool: Pool;
-  let faults: string[];
+  const faults: string[] = [];
 
-  beforeEach(async () => {
-    faults = [];
+  before(async () => {
     pool = createPool({
       threads: 1,
       queue: 9,
@@ -20,7 +19,7 @@ describe('memory outside the heap', function () {
     await pool.start();
   });
 
-  afterEach(() => pool.close());
+  after(() => pool.close());
 
   const run = (plugin: string, input: Record<string, unknown> = {}) => {
     const turn = pool.turn({ tenant: 'a', weight: 1, most: null });
@@ -38,6 +37,7 @@ describe('memory outside the heap', function () {
 
   it('is watched over many short tasks, too', async () => {
     const outcomes = new Set<string>();
+    faults.length = 0;
     for (let count = 0; count < 120 && outcomes.size < 2; count += 1) {
       outcomes.add(
         await run('buffers', { how: 'leak' }).then(
@@ -47,7 +47,7 @@ describe('memory outside the heap', function () {
       );
       if (faults.length > 0) break;
       // Past the bound, what looks every 50 ms may come late on a busy machine.
-      if (count > 70) await sleep(50);
+      if (count > 12) await sleep(50);
     }
     const isEnded = outcomes.has('ended') || faults.some((fault) => /left behind/.test(fault));
     expect(isEnded, `${[...outcomes]}; ${faults}`).to.equal(true);

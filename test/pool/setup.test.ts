@@ -49,7 +49,7 @@ describe('what a plugin sets up', function () {
       spares,
       worker: {
         ...workerSettings,
-        lean: spares === 0,
+        ...(spares > 0 ? { lean: false, engine: 'sharp' } : {}),
         ...(onDemand ? { hooks: { onDemand: () => module } } : { plugins: Promise.resolve([module]) }),
       },
       onFault: ({ message }) => faults.push(message),

@@ -8,13 +8,15 @@ import { rejection } from '../gateway/source/raw-server.js';
 import { callTask } from './call-task.js';
 import { workerSettings } from './worker-settings.js';
 
+/** Of the two engines, the one that is loaded sooner. */
+const whole = { ...workerSettings, lean: false, engine: 'sharp' } as const;
 const url = pathToFileURL(fixture('plugins/setup/counts.mjs')).href;
 
 describe('a thread that loads what first tasks need', () => {
   it('begins the time of a task that comes meanwhile when it has done so', async () => {
     const threads = createThreads({
       count: 1,
-      settings: { ...workerSettings, lean: false },
+      settings: whole,
       onChange: () => undefined,
       onFault: () => undefined,
     });
@@ -38,7 +40,7 @@ describe('a thread that loads what first tasks need', () => {
     const faults: string[] = [];
     const threads = createThreads({
       count: 1,
-      settings: { ...workerSettings, lean: false, fonts: ['/no/such.ttf'] },
+      settings: { ...whole, fonts: ['/no/such.ttf'] },
       onChange: () => told.dispatchEvent(new Event('change')),
       onFault: ({ message }) => faults.push(message),
     });
@@ -61,7 +63,7 @@ describe('a start that waits for one thread of several', () => {
     const changes = new EventTarget();
     const threads = createThreads({
       count: 3,
-      settings: { ...workerSettings, lean: false },
+      settings: whole,
       onChange: () => changes.dispatchEvent(new Event('change')),
       onFault: (error) => expect.fail(error.message),
     });

@@ -129,7 +129,7 @@ describe('a text for a parameter of several types', () => {
 
   // To compile a schema takes longer than to judge a dozen values by it.
   const values = fc.array(value, { minLength: 5, maxLength: 15 });
-  const few = { numRuns: 100 };
+  const few = { numRuns: 50 };
 
   it('is the same as the value in JSON, or refused', () => {
     fc.assert(

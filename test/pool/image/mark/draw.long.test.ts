@@ -1,0 +1,3 @@
+import { drawingTests } from './drawing.js';
+
+drawingTests(1000);

@@ -1,0 +1,3 @@
+import { lateCompileTests } from './late-compile.js';
+
+lateCompileTests(2000);
