@@ -1,52 +1,33 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect } from 'chai';
-import { fixture } from '../fixtures.js';
-import { type Answer, startTestGateway, type TestGateway } from './harness.js';
+import type { Answer, TestGateway } from './harness.js';
+import { shareGateway } from './shared.js';
 
 const picture = readFileSync(new URL('../../../plugins/media/example.jpg', import.meta.url));
 const jpeg = () => new Blob([picture], { type: 'image/jpeg' });
 
 /** What stands for the web: a page, a picture, and a service that wants a key. */
-async function startWeb(): Promise<Server> {
-  const server = createServer((request, response) => {
-    const url = new URL(request.url ?? '/', 'http://web');
-    const to = url.searchParams.get('to');
-    if (url.pathname === '/page') {
-      response.writeHead(200, { 'content-type': 'text/html' }).end('<title> A page </title>');
-    } else if (url.pathname === '/table.csv') {
-      response.writeHead(200, { 'content-type': 'text/csv; charset=utf-8' }).end('a,b\n1,2\n');
-    } else if (url.pathname === '/picture') response.writeHead(200).end(picture);
-    else if (url.searchParams.get('key') !== 'top-secret') response.writeHead(401).end();
-    else if (to === 'es') response.writeHead(404).end();
-    else response.writeHead(200).end(JSON.stringify({ text: `${url.searchParams.get('q')} in ${to}` }));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return server;
+function answerAsWeb(request: IncomingMessage, response: ServerResponse): void {
+  const url = new URL(request.url ?? '/', 'http://web');
+  const to = url.searchParams.get('to');
+  if (url.pathname === '/page') {
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<title> A page </title>');
+  } else if (url.pathname === '/table.csv') {
+    response.writeHead(200, { 'content-type': 'text/csv; charset=utf-8' }).end('a,b\n1,2\n');
+  } else if (url.pathname === '/picture') response.writeHead(200).end(picture);
+  else if (url.searchParams.get('key') !== 'top-secret') response.writeHead(401).end();
+  else if (to === 'es') response.writeHead(404).end();
+  else response.writeHead(200).end(JSON.stringify({ text: `${url.searchParams.get('q')} in ${to}` }));
 }
 
 describe('helpers as people write them', () => {
-  let web: Server;
   let origin: string;
   let test: TestGateway;
 
   before(async () => {
-    web = await startWeb();
-    origin = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
-    test = await startTestGateway({
-      HELPER_PLUGINS: fixture('plugins/author'),
-      HELPER_SOURCE_ORIGINS: origin,
-      TRANSLATE_API_KEY: 'top-secret',
-      TRANSLATE_URL: `${origin}/translate`,
-    });
-  });
-  after(async () => {
-    web.close();
-    await test.close();
+    ({ api: test, origin } = await shareGateway(answerAsWeb));
   });
 
   const upload = (path: string, fields: Record<string, string | Blob>) => {

@@ -1,11 +1,8 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { Server, ServerResponse } from 'node:http';
 import { expect } from 'chai';
-import { fixture } from '../fixtures.js';
 import { until } from '../until.js';
-import { startTestGateway, type TestGateway } from './harness.js';
-
-const secret = 'very-secret-key';
+import type { TestGateway } from './harness.js';
+import { contextKey as secret, shareGateway } from './shared.js';
 
 describe('what a handler may use', () => {
   let api: TestGateway;
@@ -28,7 +25,11 @@ describe('what a handler may use', () => {
   }
 
   before(async () => {
-    server = createServer((request, response) => {
+    ({
+      api,
+      web: server,
+      origin,
+    } = await shareGateway((request, response) => {
       accepts.push(request.headers.accept);
       open += 1;
       if (request.url === '/hang') return;
@@ -37,28 +38,13 @@ describe('what a handler may use', () => {
       else if (request.url === '/count') count(response);
       else response.writeHead(404, { 'X-Own': ['a', 'b'] }).end('none here');
       response.once('close', () => (open -= 1));
-    }).listen(0, '127.0.0.1');
-    await new Promise((resolve) => server.once('listening', resolve));
-    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    api = await startTestGateway({
-      HELPER_PLUGINS: `${fixture('plugins/context')}:${fixture('plugins/deadlines')}`,
-      HELPER_TASK_TIMEOUT_MS: '600000',
-      HELPER_SOURCE_ORIGINS: origin,
-      TEST_CONTEXT_KEY: secret,
-      TEST_CONTEXT_REGION: '',
-    });
+    }));
   });
 
   beforeEach(() => {
     accepts = [];
     open = 0;
     waiting = [];
-  });
-
-  after(async () => {
-    await api.close();
-    server.closeAllConnections();
-    server.close();
   });
 
   for (const place of ['in-pool', 'in-line']) {

@@ -1,9 +1,7 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
-import { fixture } from '../fixtures.js';
 import { gauge, operatorToken } from './gate.js';
-import { startTestGateway, type TestGateway } from './harness.js';
+import type { TestGateway } from './harness.js';
+import { shareGateway } from './shared.js';
 
 const gif = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 const png = Buffer.from(
@@ -15,14 +13,13 @@ const long = 'this text is longer than 20 bytes';
 
 describe('files of a helper', () => {
   let api: TestGateway;
-  let server: Server;
   let origin: string;
   const accepts = new Map<string, string | undefined>();
   /** The paths that the server was asked for. */
   const asked: string[] = [];
 
   before(async () => {
-    server = createServer(({ url = '', headers }, response) => {
+    ({ api, origin } = await shareGateway(({ url = '', headers }, response) => {
       accepts.set(url, headers.accept);
       asked.push(url);
       if (url === '/no') response.writeHead(404).end('no');
@@ -34,19 +31,7 @@ describe('files of a helper', () => {
         response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<p>');
       else if (url === '/sheet') response.writeHead(200, { 'content-type': 'text/csv' }).end('a,'.repeat(50));
       else response.writeHead(200, { 'content-type': 'Application/PDF' }).end('%PDF');
-    }).listen(0, '127.0.0.1');
-    await new Promise((resolve) => server.once('listening', resolve));
-    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    api = await startTestGateway({
-      HELPER_PLUGINS: fixture('plugins/files'),
-      HELPER_SOURCE_ORIGINS: origin,
-      HELPER_OPERATOR_TOKEN: operatorToken,
-    });
-  });
-
-  after(async () => {
-    await api.close();
-    server.close();
+    }));
   });
 
   const byUrl = (urls: Record<string, string>) =>

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { fixture } from '../fixtures.js';
 import { until } from '../until.js';
-import { startTestGateway, type TestGateway } from './harness.js';
+import type { TestGateway } from './harness.js';
+import { shareGateway } from './shared.js';
 
 const svg = '<svg xmlns="http://www.w3.org/2000/svg"/>';
 
@@ -9,15 +9,13 @@ describe('what a handler returns', () => {
   let api: TestGateway;
 
   before(async () => {
-    api = await startTestGateway({ HELPER_PLUGINS: fixture('plugins/results') });
+    ({ api } = await shareGateway());
   });
 
-  after(() => api.close());
-
   for (const [where, path] of [
-    ['in the pool', '/in-pool?kind='],
-    ['on the main thread', '/in-line?kind='],
-    ['in a dry run', '/rehearsed?dryrun=1&kind='],
+    ['in the pool', '/results/in-pool?kind='],
+    ['on the main thread', '/results/in-line?kind='],
+    ['in a dry run', '/results/rehearsed?dryrun=1&kind='],
   ] as const) {
     describe(where, () => {
       const call = (kind: string) => api.call(`${path}${encodeURIComponent(kind)}`);

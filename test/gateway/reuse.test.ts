@@ -1,14 +1,12 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { fixture } from '../fixtures.js';
 import { until } from '../until.js';
 import { gauge, operatorToken } from './gate.js';
-import { type CallInit, startTestGateway, type TestGateway } from './harness.js';
+import type { CallInit, TestGateway } from './harness.js';
+import { shareGateway } from './shared.js';
 
 const border = '/media/add-border';
 
@@ -21,7 +19,6 @@ function form(fields: Record<string, string>, bytes: Uint8Array, name = 'picture
 
 describe('results over HTTP', () => {
   let api: TestGateway;
-  let images: Server;
   let origin: string;
   let picture: Buffer;
   let folder: string;
@@ -32,19 +29,7 @@ describe('results over HTTP', () => {
     picture = await sharp({ create }).jpeg({ quality: 100 }).toBuffer();
     // Hashed as soon as it has come, and large enough for its place to be asked for before.
     expect(picture.length).to.be.within(66_000, 128_000);
-    images = createServer((_, response) => void response.end(picture)).listen(0, '127.0.0.1');
-    await new Promise((resolve) => images.once('listening', resolve));
-    origin = `http://127.0.0.1:${(images.address() as AddressInfo).port}`;
-    api = await startTestGateway({
-      HELPER_PLUGINS: fixture('plugins/reuse'),
-      HELPER_SOURCE_ORIGINS: origin,
-      HELPER_OPERATOR_TOKEN: operatorToken,
-      HELPER_CORS_ORIGINS: 'https://page.example',
-    });
-  });
-  after(async () => {
-    await api.close();
-    images.close();
+    ({ api, origin } = await shareGateway((_, response) => void response.end(picture)));
   });
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'reuse-'));

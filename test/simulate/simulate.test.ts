@@ -25,7 +25,7 @@ describe('the simulation', () => {
     it(`has calls wait as the theory of queues says: ${cores} cores, ${load} of them busy`, () => {
       const tally = new Tally();
       const perSecond = (cores * 1000 * load) / 10;
-      const seconds = 120_000 / perSecond;
+      const seconds = 60_000 / perSecond;
       simulate({ ...plain, cores, seconds, rate: () => perSecond, tallyOf: () => tally });
       const theory = erlangWaitMs(cores, perSecond, 10);
       expect(tally.waitMsSum / tally.served).to.be.within(theory * 0.9, theory * 1.1);

@@ -1,0 +1,55 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fixture } from '../fixtures.js';
+import { operatorToken } from './gate.js';
+import { startTestGateway, type TestGateway } from './harness.js';
+
+/** A gateway for all files of a process that vary input only: a start costs more than most of them. */
+export interface SharedGateway {
+  api: TestGateway;
+  /** What stands for the web: the one origin that the gateway downloads from. */
+  web: Server;
+  origin: string;
+}
+
+/** What contextual helpers may not have in the log. */
+export const contextKey = 'very-secret-key';
+
+const plugins = ['author', 'context', 'deadlines', 'files', 'results', 'reuse'];
+
+let sharing: Promise<SharedGateway> | undefined;
+
+/** The gateway that is shared, started where it is not yet; from now on `answer` is the web. */
+export async function shareGateway(answer?: RequestListener): Promise<SharedGateway> {
+  sharing ??= start();
+  const shared = await sharing;
+  shared.web.removeAllListeners('request');
+  if (answer) shared.web.on('request', answer);
+  return shared;
+}
+
+async function start(): Promise<SharedGateway> {
+  const web = createServer().listen(0, '127.0.0.1');
+  await once(web, 'listening');
+  const origin = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
+  const api = await startTestGateway({
+    HELPER_PLUGINS: plugins.map((name) => fixture(`plugins/${name}`)).join(':'),
+    HELPER_TASK_TIMEOUT_MS: '600000',
+    HELPER_SOURCE_ORIGINS: origin,
+    HELPER_OPERATOR_TOKEN: operatorToken,
+    HELPER_CORS_ORIGINS: 'https://page.example',
+    TEST_CONTEXT_KEY: contextKey,
+    TEST_CONTEXT_REGION: '',
+    TRANSLATE_API_KEY: 'top-secret',
+    TRANSLATE_URL: `${origin}/translate`,
+  });
+  return { api, web, origin };
+}
+
+after(async () => {
+  const shared = await sharing?.catch(() => undefined);
+  await shared?.api.close();
+  shared?.web.closeAllConnections();
+  shared?.web.close();
+});
