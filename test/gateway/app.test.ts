@@ -1,18 +1,13 @@
 import { expect } from 'chai';
-import { fixture } from '../fixtures.js';
-import { startTestGateway, type TestGateway } from './harness.js';
+import type { TestGateway } from './harness.js';
+import { shareGateway } from './shared.js';
 
 describe('the API', () => {
   let api: TestGateway;
 
   before(async () => {
-    api = await startTestGateway({
-      HELPER_PLUGINS: `${fixture('plugins/good')}:${fixture('plugins/alternatives')}`,
-      HELPER_CORS_ORIGINS: 'https://app.example',
-    });
+    ({ api } = await shareGateway());
   });
-
-  after(() => api.close());
 
   describe('envelope', () => {
     it('holds data and meta on success', async () => {

@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const text = `{ type: 'object', required: ['to'], properties: { to: { type: 'string', maxLength: 100, description: 'To whom.' } } }`;
@@ -17,8 +17,16 @@ const helpers = (calls: string) => ({
       handler: (_, { image }) => { appendFileSync(${JSON.stringify(calls)}, 'stamp\\n'); return image.encode('png'); } };`,
 });
 
-/** Writes them into a folder; gives where they are, and a reader of the calls that were made. */
-export async function writeEffectHelpers(folder: string) {
+/** Where they are, and the calls that were made. */
+export interface EffectHelpers {
+  plugins: string;
+  calls(): Promise<string[]>;
+  /** From now on there were none. */
+  forgetCalls(): Promise<void>;
+}
+
+/** Writes them into a folder. */
+export async function writeEffectHelpers(folder: string): Promise<EffectHelpers> {
   const plugins = join(folder, 'plugins');
   await mkdir(join(plugins, 'act'), { recursive: true });
   for (const [file, code] of Object.entries(helpers(join(folder, 'calls')))) {
@@ -26,5 +34,5 @@ export async function writeEffectHelpers(folder: string) {
   }
   const calls = async () =>
     (await readFile(join(folder, 'calls'), 'utf8').catch(() => '')).split('\n').slice(0, -1);
-  return { plugins, calls };
+  return { plugins, calls, forgetCalls: () => rm(join(folder, 'calls'), { force: true }) };
 }

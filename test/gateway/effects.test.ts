@@ -1,34 +1,26 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { openApiDocument } from '../../gateway/docs/openapi/document.js';
 import { toolsOf } from '../../gateway/mcp/tools.js';
 import { signUrl } from '../../gateway/signing/sign-url.js';
-import { writeEffectHelpers } from './effect-helpers.js';
+import type { EffectHelpers } from './effect-helpers.js';
 import { runCommand } from './gateway-process.js';
-import { startTestGateway, type TestGateway } from './harness.js';
-import { master, signing } from './signing/signing.js';
+import type { TestGateway } from './harness.js';
+import { shareGateway } from './shared.js';
+import { signing } from './signing/signing.js';
 
 describe('a helper with effects', () => {
-  let folder: string;
-  let plugins: string;
-  let calls: () => Promise<string[]>;
+  let effects: EffectHelpers;
   let api: TestGateway;
   let callsAtStart: string[];
+  const calls = () => effects.calls();
 
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'effects-'));
-    ({ plugins, calls } = await writeEffectHelpers(folder));
-    api = await startTestGateway({ HELPER_PLUGINS: plugins, HELPER_SIGNING_SECRET: master });
+    ({ api, effects } = await shareGateway());
     callsAtStart = await calls();
   });
-  after(async () => {
-    await api.close();
-    await rm(folder, { recursive: true });
-  });
 
-  beforeEach(() => rm(join(folder, 'calls'), { force: true }));
+  beforeEach(() => effects.forgetCalls());
 
   it('has none at the start, for its examples or otherwise', () => {
     expect(callsAtStart).to.deep.equal([]);
@@ -112,7 +104,7 @@ describe('a helper with effects', () => {
   });
 
   it('is not called by plugins test', async () => {
-    const tried = await runCommand(['plugins', 'test', plugins, '--runs', '3'], {});
+    const tried = await runCommand(['plugins', 'test', effects.plugins, '--runs', '3'], {});
     expect(tried.stdout).to.include(
       '/act/notify  skipped: it changes something elsewhere: --effects calls it',
     );

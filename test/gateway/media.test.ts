@@ -1,5 +1,3 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { lightBytes } from '../../schemas/input/weigh.js';
@@ -8,6 +6,7 @@ import { animation } from '../pool/image/pictures.js';
 import { startTestGateway, type TestGateway } from './harness.js';
 import { olderAgent } from './mcp/agents.js';
 import { uprightTests } from './media-upright.js';
+import { shareGateway } from './shared.js';
 
 const formats = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' };
 
@@ -17,7 +16,6 @@ for (const engine of ['sharp', 'jimp']) {
     this.timeout(30_000);
 
     let api: TestGateway;
-    let images: Server;
     let origin: string;
     let picture: Buffer;
     let logo: Buffer;
@@ -30,25 +28,26 @@ for (const engine of ['sharp', 'jimp']) {
         .gif({ delay: [100, 250, 400], loop: 3 })
         .toBuffer();
       const still = await sharp(moving).png().toBuffer();
-      images = createServer((request, response) => {
+      const shared = await shareGateway((request, response) => {
         if (request.url === '/picture') response.end(picture);
         else if (request.url === '/logo') response.end(logo);
         else if (request.url === '/moving') response.end(moving);
         else if (request.url === '/still') response.end(still);
         else response.writeHead(404).end();
       });
-      await new Promise<void>((resolve) => images.listen(0, '127.0.0.1', resolve));
-      origin = `http://127.0.0.1:${(images.address() as AddressInfo).port}`;
-      api = await startTestGateway({
-        HELPER_SOURCE_ORIGINS: origin,
-        HELPER_IMAGE_ENGINE: engine,
-        HELPER_PLUGINS: `${fixture('plugins/outputs')}:${fixture('plugins/playground')}`,
-      });
+      origin = shared.origin;
+      api =
+        engine === 'sharp'
+          ? shared.api
+          : await startTestGateway({
+              HELPER_SOURCE_ORIGINS: origin,
+              HELPER_IMAGE_ENGINE: engine,
+              HELPER_PLUGINS: `${fixture('plugins/outputs')}:${fixture('plugins/playground')}`,
+            });
     });
 
     after(async () => {
-      await api.close();
-      images.close();
+      if (engine !== 'sharp') await api.close();
     });
 
     function upload(

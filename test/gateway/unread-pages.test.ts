@@ -11,9 +11,10 @@ import { respond } from '../../gateway/pipeline/respond.js';
 import { newCallState } from '../../gateway/pipeline/state.js';
 import { tellNoMore } from '../../gateway/pipeline/tell-fault.js';
 import { until } from '../until.js';
-import { gauge, operatorToken } from './gate.js';
-import { startTestGateway, type TestGateway } from './harness.js';
+import { gauge } from './gate.js';
+import type { TestGateway } from './harness.js';
 import { open } from './raw-client.js';
+import { shareGateway } from './shared.js';
 import { openTestSite, operatorToken as siteToken } from './site/test-site.js';
 
 /** Asks for a path so many times on one connection and reads nothing. */
@@ -34,11 +35,10 @@ describe('pages that are asked for and not read', () => {
   let gateway: TestGateway;
   const sockets: Socket[] = [];
   before(async () => {
-    gateway = await startTestGateway({ HELPER_OPERATOR_TOKEN: operatorToken });
+    ({ api: gateway } = await shareGateway());
   });
-  after(async () => {
+  after(() => {
     for (const socket of sockets) socket.destroy();
-    await gateway.close();
   });
 
   it('count on both ports as any answer does, until their client has gone', async () => {
