@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { anyCharacter } from '../../../any-character.js';
 import { skipWithout } from '../../../needs.js';
 import { browserModule } from './browser-module.js';
 
@@ -16,7 +17,7 @@ interface Snippets {
 
 const url = 'http://127.0.0.1:8080/text/shout';
 /** Without U+0000, which no command line and no file name can hold, and whole characters alone. */
-const text = fc.string({ unit: 'binary' }).filter((each) => !each.includes('\0'));
+const text = fc.string({ unit: anyCharacter }).filter((each) => !each.includes('\0'));
 const awkward = fc.oneof(
   text,
   fc.constantFrom("it's", '"$KEY"', '`id`', '\\', '@file', '<x;type=y', `$\{1}`, '\u2028', '\n'),

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import cssColors from 'color-name';
 import fc from 'fast-check';
 import { parseColor } from '../../../../schemas/vocabulary/color/parse-color.js';
+import { anyCharacter } from '../../../any-character.js';
 
 function hexOf(text: string): string {
   const color = parseColor(text);
@@ -174,7 +175,7 @@ describe('parseColor', () => {
     );
     const phrase = fc.array(word, { maxLength: 20 }).map((words) => words.join(' '));
     fc.assert(
-      fc.property(fc.oneof(phrase, fc.string({ unit: 'binary', maxLength: 120 })), (text) => {
+      fc.property(fc.oneof(phrase, fc.string({ unit: anyCharacter, maxLength: 120 })), (text) => {
         const color = parseColor(text);
         if (color.ok) expect(color.hex).to.match(/^#[0-9a-f]{6}$/);
         else expect(color.problem).to.match(/^must be /);
