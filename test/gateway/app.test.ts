@@ -154,12 +154,7 @@ describe('the API', () => {
 
   it('needs no key for its health', async () => {
     expect((await api.call('/healthz', { key: null })).json.data).to.deep.equal({ status: 'alive' });
-    expect((await api.call('/readyz', { key: null })).json.data).to.deep.equal({
-      status: 'ready',
-      engine: 'sharp',
-      keys: 'available',
-      threads: 1,
-    });
+    expect((await api.call('/readyz', { key: null })).json.data).to.include({ status: 'ready', threads: 1 });
     expect((await api.call('/readyz', { method: 'POST', key: null })).status).to.equal(405);
   });
 

@@ -47,7 +47,11 @@ describe('helpers in the pool', function () {
   }
 
   it('run in so many threads, for the first of which alone a start waits', async () => {
-    await until(async () => (await api.call('/readyz', { key: null })).json.data.threads === 2);
+    const ready = await until(async () => {
+      const { data } = (await api.call('/readyz', { key: null })).json;
+      return data.threads === 2 && data;
+    });
+    expect(ready).to.deep.equal({ status: 'ready', engine: 'sharp', keys: 'available', threads: 2 });
   });
 
   it('run in a worker', works);
