@@ -91,7 +91,7 @@ export function tamperingTest(count: number): void {
             told.set(code, (told.get(code) ?? 0) + 1);
           }
         }),
-        { numRuns: 100 },
+        { numRuns: 40 },
       );
     }
     // What was cut off whole has neither key nor signature; all else is told in one word.
