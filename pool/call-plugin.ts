@@ -10,7 +10,8 @@ import type { LoadedPlugin } from './plugin-module.js';
 import type { CallTask, FileBytes } from './task.js';
 
 export interface CallOptions {
-  engine: Promise<ImageEngine>;
+  /** Read for a picture alone: a lean thread loads it when it is first read. */
+  readonly engine: Promise<ImageEngine>;
   limits: ImageLimits;
   /** Bytes of JSON that a handler may answer with. */
   maxJsonBytes: number;
@@ -25,10 +26,10 @@ export async function callPlugin(
   { service, plugin, shipped, parts }: LoadedPlugin,
   { does, input, files = noFiles }: CallTask,
   scope: CallScope,
-  { engine, limits, maxJsonBytes, maxBodyBytes }: CallOptions,
+  options: CallOptions,
 ): Promise<BytesAnswer> {
   const open = async ({ bytes }: FileBytes, name?: string): Promise<Image> =>
-    (await engine).open(bytes, limits, name);
+    (await options.engine).open(bytes, options.limits, name);
   const context = new HandlerContext(scope, parts);
   if (plugin.files) {
     const kinds = asSchema(plugin.files);
@@ -53,7 +54,7 @@ export async function callPlugin(
       restoreObjectPrototype(service),
     );
   const result = await (shipped ? handle() : guarded());
-  const answer = toBytes(makeAnswer(result, maxJsonBytes, maxBodyBytes));
+  const answer = toBytes(makeAnswer(result, options.maxJsonBytes, options.maxBodyBytes));
   return { ...answer, bytes: ownBytes(answer, shipped) };
 }
 
