@@ -61,7 +61,7 @@ describe('pages that are asked for and not read', () => {
 });
 
 describe('a page within the outbound budget', () => {
-  const large = makeAsset(Buffer.alloc(64 * 1024 * 1024, 'x'), 'image/png');
+  const large = makeAsset(Buffer.alloc(32 * 1024 * 1024, 'x'), 'image/png');
   let now: number;
   let departures: Departures;
   let socket: Socket | undefined;
@@ -102,7 +102,7 @@ describe('a page within the outbound budget', () => {
   });
 
   it('is given up on the key site’s when its client rests, and refused to who leaves too much unread', async () => {
-    const body = 'x'.repeat(64 * 1024 * 1024);
+    const body = 'x'.repeat(32 * 1024 * 1024);
     const site = await openTestSite({
       outbound: departures,
       metrics: async () => ({ type: 'text/plain', body }),
