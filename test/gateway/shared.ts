@@ -13,6 +13,8 @@ import { master } from './signing/signing.js';
 /** A gateway for all files of a process that vary input only: a start costs more than most of them. */
 export interface SharedGateway {
   api: TestGateway;
+  /** Where its database is. */
+  dataDir: string;
   /** What stands for the web: the one origin that the gateway downloads from. */
   web: Server;
   origin: string;
@@ -54,7 +56,9 @@ async function start(): Promise<SharedGateway> {
   folder = await mkdtemp(join(tmpdir(), 'shared-'));
   const effects = await writeEffectHelpers(folder);
   const folders = [...plugins.map((name) => fixture(`plugins/${name}`)), effects.plugins];
+  const dataDir = join(folder, 'data');
   const api = await startTestGateway({
+    HELPER_DATA_DIR: dataDir,
     HELPER_PLUGINS: folders.join(':'),
     HELPER_SIGNING_SECRET: master,
     HELPER_TASK_TIMEOUT_MS: '600000',
@@ -66,7 +70,7 @@ async function start(): Promise<SharedGateway> {
     TRANSLATE_API_KEY: 'top-secret',
     TRANSLATE_URL: `${origin}/translate`,
   });
-  return { api, web, origin, effects };
+  return { api, dataDir, web, origin, effects };
 }
 
 after(async () => {

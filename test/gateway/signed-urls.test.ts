@@ -1,41 +1,34 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Database } from '../../gateway/database/database.js';
 import type { KeyAdmin } from '../../gateway/keys/admin.js';
 import { createKeyAdmin } from '../../gateway/keys/admin.js';
 import { createKeyStore } from '../../gateway/keys/sql-store.js';
 import { signUrl } from '../../gateway/signing/sign-url.js';
-import { fixture } from '../fixtures.js';
 import { connect } from './databases.js';
-import { type Answer, type CallInit, startTestGateway, type TestGateway } from './harness.js';
-import { master, signing } from './signing/signing.js';
+import type { Answer, CallInit, TestGateway } from './harness.js';
+import { shareGateway } from './shared.js';
+import { signing } from './signing/signing.js';
 import { expectRefusals } from './signing/tampered-calls.js';
 
 const soon = () => Math.floor(Date.now() / 1000) + 3600;
 
 describe('signed urls', () => {
-  let dataDir: string;
   let database: Database;
   let admin: KeyAdmin;
   let api: TestGateway;
   let kid: string;
 
   before(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), 'signed-'));
-    const own = { HELPER_DATA_DIR: dataDir, HELPER_SIGNING_SECRET: master, HELPER_RATE: '1000' };
-    api = await startTestGateway({ ...own, HELPER_PLUGINS: fixture('plugins/good') });
-    kid = api.gateway.firstKey?.id ?? '';
-    database = await connect({ kind: 'sqlite', location: dataDir });
+    const shared = await shareGateway();
+    api = shared.api;
+    database = await connect({ kind: 'sqlite', location: shared.dataDir });
     const store = createKeyStore(database.access());
     admin = createKeyAdmin({ store, signing, services: () => [...api.gateway.registry.keys()] });
+    await admin.createTenant('signer', 'ann');
+    await admin.setLimits('signer', { rate: 1000 }, 'ann');
+    kid = (await admin.issueKey('signer', {}, 'ann')).id;
   });
-  after(async () => {
-    await api.close();
-    await database.close();
-    await rm(dataDir, { recursive: true });
-  });
+  after(() => database.close());
 
   const sign = (url: string, { id = kid, version = 1, exp = soon() } = {}) =>
     signUrl({ url, kid: id, secret: signing.current(id, version), exp });
@@ -46,7 +39,7 @@ describe('signed urls', () => {
     const { status, json, headers } = await open(sign('/hello?name=Ada%20L'));
     expect([status, json.data.greeting]).to.deep.equal([200, 'Hello Ada L!']);
     expect(headers.get('ratelimit')).to.match(/"rate"/);
-    expect(api.log.at(-1)).to.include({ msg: 'call', key: kid, tenant: 'demo', path: '/hello' });
+    expect(api.log.at(-1)).to.include({ msg: 'call', key: kid, tenant: 'signer', path: '/hello' });
     expect((await open(sign('/hello?name=Ada'), { method: 'HEAD' })).status).to.equal(200);
     const border = '/media/add-border?dryrun=1&url=https%3A%2F%2Fexample.com%2Fa%20b.jpg';
     for (const path of [border, border.replace('/media/', '/img/')])
