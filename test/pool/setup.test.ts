@@ -1,7 +1,6 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { createPool, type Pool } from '../../pool/pool.js';
@@ -108,7 +107,7 @@ describe('what a plugin sets up', function () {
     await poolOf().start();
     process.env.TEST_SETUP_BROKEN = '1';
     await rejection(counted({ exit: true }));
-    while (!faults.some((fault) => fault.includes('broken for now'))) await setImmediate();
+    await until(() => faults.some((fault) => fault.includes('broken for now')));
     expect([pool.stats().threads, pool.missing()]).to.deep.equal([1, ['counts']]);
     delete process.env.TEST_SETUP_BROKEN;
     expect(await counted()).to.equal(1);

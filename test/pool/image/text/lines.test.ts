@@ -117,6 +117,7 @@ describe('layOut', () => {
       'fi\nfl',
     ];
     for (const text of texts) {
+      const prepared = prepareText(text);
       for (const [maxWidth, maxHeight] of [
         [600, 600],
         [30, 600],
@@ -132,7 +133,7 @@ describe('layOut', () => {
         };
         const style = { ...plain, maxWidth, maxHeight, wrap: { maxLines: 50 } };
         const widths = { of: fonts.advance, ellipsis: '…' };
-        const layout = layOut(prepareText(text), style, { widths, measure });
+        const layout = layOut(prepared, style, { widths, measure });
         expect(measured).to.be.within(1, 3);
         if (!layout) throw new Error('no layout');
         expect(layout.box.width * layout.scale).to.be.at.most(maxWidth + 1e-6);

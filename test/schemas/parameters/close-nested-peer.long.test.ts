@@ -1,0 +1,3 @@
+import { closeNestedPeerTests } from './close-nested-peer.js';
+
+closeNestedPeerTests(2000);
