@@ -12,7 +12,7 @@ const folders = ['good', 'alternatives', 'agents'].map((name) => fixture(`plugin
 const unread = /"type":\[|"(?:choice|fraction|drawable|color)":(?:true|\{"[a-z]+":\[)|"definitions"/;
 
 describe('what agents are told of helpers', () => {
-  const ajv = new Ajv2020({ strict: false });
+  const ajv = new Ajv2020({ strict: false, code: { optimize: false } });
   let tools: HelperTool[];
 
   before(async () => {
