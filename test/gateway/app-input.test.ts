@@ -1,19 +1,13 @@
 import { expect } from 'chai';
-import { fixture } from '../fixtures.js';
-import { startTestGateway, type TestGateway } from './harness.js';
+import type { TestGateway } from './harness.js';
+import { maxImageBytes, maxTextBytes, shareGateway } from './shared.js';
 
 describe('input of the API', () => {
   let api: TestGateway;
 
   before(async () => {
-    api = await startTestGateway({
-      HELPER_PLUGINS: fixture('plugins/good'),
-      HELPER_MAX_TEXT_BYTES: '2000',
-      HELPER_MAX_IMAGE_BYTES: '3000',
-    });
+    ({ api } = await shareGateway());
   });
-
-  after(() => api.close());
 
   function problems(answer: {
     json: { error: { details: { field: string; problem: string }[] } };
@@ -165,7 +159,7 @@ describe('input of the API', () => {
   });
 
   it('past the limit is 413, however it comes', async () => {
-    const long = 'x'.repeat(3000);
+    const long = 'x'.repeat(maxTextBytes + 1);
     const chunked = new ReadableStream({
       start(controller) {
         controller.enqueue(new TextEncoder().encode(JSON.stringify({ name: long })));
@@ -175,7 +169,7 @@ describe('input of the API', () => {
     const form = new FormData();
     form.set('name', long);
     const file = new FormData();
-    file.set('file', new Blob([long, long]), 'x.png');
+    file.set('file', new Blob(['x'.repeat(maxImageBytes + 1)]), 'x.png');
     const type = { 'content-type': 'application/json' };
     const answers = await Promise.all([
       api.call('/hello', { body: { name: long } }),
@@ -186,7 +180,7 @@ describe('input of the API', () => {
     ]);
     for (const { status, json } of answers) {
       expect([status, json.error.code]).to.deep.equal([413, 'too_large']);
-      expect(json.error.message).to.match(/2000|3000/);
+      expect(json.error.message).to.match(new RegExp(`${maxTextBytes}|${maxImageBytes}`));
     }
   });
 

@@ -22,6 +22,9 @@ export interface SharedGateway {
   effects: EffectHelpers;
 }
 
+export const maxTextBytes = 20_000;
+export const maxImageBytes = 150_000;
+
 /** What contextual helpers may not have in the log. */
 export const contextKey = 'very-secret-key';
 
@@ -62,6 +65,8 @@ async function start(): Promise<SharedGateway> {
     HELPER_PLUGINS: folders.join(':'),
     HELPER_SIGNING_SECRET: master,
     HELPER_TASK_TIMEOUT_MS: '600000',
+    HELPER_MAX_TEXT_BYTES: String(maxTextBytes),
+    HELPER_MAX_IMAGE_BYTES: String(maxImageBytes),
     HELPER_SOURCE_ORIGINS: origin,
     HELPER_OPERATOR_TOKEN: operatorToken,
     HELPER_CORS_ORIGINS: 'https://page.example,https://app.example',
