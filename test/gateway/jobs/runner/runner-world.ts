@@ -30,6 +30,15 @@ export interface RunnerWorld {
   helpers: Map<string, Helper>;
 }
 
+const made = new Map<number, Uint8Array>();
+
+/** So many bytes, which nothing changes: made once, for some are many. */
+function zeros(count: number): Uint8Array {
+  const bytes = made.get(count) ?? new Uint8Array(count);
+  made.set(count, bytes);
+  return bytes;
+}
+
 /** A runner over items in memory and a pool of which every task runs until the test ends it. */
 export function createRunnerWorld({
   threads = 2,
@@ -84,7 +93,7 @@ export function createRunnerWorld({
             end(ms = 10, bytes = 0) {
               gone();
               const type = 'application/octet-stream';
-              const made = { kind: 'bytes', type, bytes: new Uint8Array(bytes) };
+              const made = { kind: 'bytes', type, bytes: zeros(bytes) };
               const value = bytes > 0 ? made : jsonAnswer({ done: true });
               resolve({ ok: true, value, ms } as unknown as TaskOutcome);
             },
@@ -141,7 +150,7 @@ export function createRunnerWorld({
         const gone = new Promise<never>((_, reject) => {
           signal.addEventListener('abort', () => reject(signal.reason));
         });
-        const bytes = new Uint8Array(await Promise.race([bring?.(href) ?? 0, gone]));
+        const bytes = zeros(await Promise.race([bring?.(href) ?? 0, gone]));
         return { bytes, type: '', shared: false, release() {} };
       },
     } as never,
