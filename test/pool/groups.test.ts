@@ -150,7 +150,7 @@ describe('groups of threads', () => {
 
   it('start without what pictures need, and load it for the first', async () => {
     // The engine is loaded in the task's time, which may be long on a busy machine.
-    const lean = await pool.open({ lean: true, engine: 'jimp', taskTimeoutMs: 60_000 });
+    const lean = await pool.open({ lean: true, taskTimeoutMs: 60_000 });
     const bytes = new Uint8Array([1]);
     const outcome = await pool
       .turn(asker, lean)

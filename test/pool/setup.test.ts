@@ -48,7 +48,7 @@ describe('what a plugin sets up', function () {
       spares,
       worker: {
         ...workerSettings,
-        ...(spares > 0 ? { lean: false, engine: 'sharp' } : {}),
+        lean: spares === 0,
         ...(onDemand ? { hooks: { onDemand: () => module } } : { plugins: Promise.resolve([module]) }),
       },
       onFault: ({ message }) => faults.push(message),

@@ -8,8 +8,7 @@ import { rejection } from '../gateway/source/raw-server.js';
 import { callTask } from './call-task.js';
 import { workerSettings } from './worker-settings.js';
 
-/** Of the two engines, the one that is loaded sooner. */
-const whole = { ...workerSettings, lean: false, engine: 'sharp' } as const;
+const whole = { ...workerSettings, lean: false };
 const url = pathToFileURL(fixture('plugins/setup/counts.mjs')).href;
 
 describe('a thread that loads what first tasks need', () => {

@@ -54,7 +54,7 @@ export async function createReloadWorld(options: WorldOptions = {}): Promise<Rel
     together,
     env,
     createVocabulary: () => createVocabulary(),
-    worker: { lean: true, engine: 'jimp' },
+    worker: { lean: true },
     importMs,
   });
   const path = (name: string) => join(folder, name);
