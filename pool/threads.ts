@@ -56,7 +56,7 @@ export interface Threads {
   run(task: Task, call?: TaskCall): Promise<TaskOutcome>;
   /**
    * Has each thread load what first tasks need and a start does not, so that neither waits for it; then the threads that the start
-   * did not wait for are started one after another, and the spare ones. Resolves before these have. Never rejects.
+   * did not wait for are started one after another. Resolves before these have. Never rejects.
    */
   warm(): Promise<void>;
   close(): Promise<void>;
@@ -75,7 +75,7 @@ const doubtfulFrom = 3;
 const soundAfterMs = 60_000;
 /** A thread that loads a plugin for a task is missed after this time: another one takes its place. */
 const slowLoadMs = 250;
-/** Spare threads are started so long after the gateway listens: the first calls come first. */
+/** Spare threads are started so long after the first task: the calls that come with it go first. */
 const spareAfterMs = 1_000;
 
 /**
@@ -98,6 +98,7 @@ export function createThreads(options: ThreadsOptions): Threads {
   let replenishing = false;
   /** Threads that the start did not wait for. */
   let later = 0;
+  let hasRun = false;
   /** Threads that ended of themselves or could not load, lately. */
   let failures = 0;
   let failedAt = 0;
@@ -249,6 +250,12 @@ export function createThreads(options: ThreadsOptions): Threads {
     }
   }
 
+  /** Starts the spare threads after a first task: nothing but a task costs a thread, and many a process never runs one. */
+  function reserveSoon(): void {
+    hasRun = true;
+    if (spares > 0) setTimeout(() => void replenish(), spareAfterMs).unref();
+  }
+
   function wholeOnRoster(): number {
     return roster.all().filter(isWhole).length;
   }
@@ -341,6 +348,7 @@ export function createThreads(options: ThreadsOptions): Threads {
     },
     engine: () => (settings.engine === 'auto' ? report?.engine : settings.engine),
     run(task, call) {
+      if (!hasRun) reserveSoon();
       const thread = roster.take(task);
       if (thread) return thread.run(task, call);
       return Promise.reject(new PoolError('internal', 'a task was run where no thread was free'));
@@ -348,9 +356,7 @@ export function createThreads(options: ThreadsOptions): Threads {
     async warm() {
       if (settings.lean) return;
       await Promise.all([...opened].map((thread) => thread.warm()));
-      void replenish(0).then(() => {
-        if (spares > 0) setTimeout(() => void replenish(), spareAfterMs).unref();
-      });
+      void replenish(0);
     },
     async close() {
       closing.abort();

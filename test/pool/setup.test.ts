@@ -87,9 +87,9 @@ describe('what a plugin sets up', function () {
 
   it('is there before a thread is lost where a spare one is kept', async () => {
     await poolOf({ spares: 1 }).start();
-    await pool.warm();
-    await until(async () => (await said()).length === 2);
+    expect(await counted()).to.equal(1);
     await until(() => pool.first.threads.spare() === 1);
+    expect(await said()).to.deep.equal(['up', 'up']);
     // Whatever is started from now on is never ready.
     process.env.TEST_SETUP_HANGS = '1';
     await rejection(counted({ exit: true }));
