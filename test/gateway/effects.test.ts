@@ -109,5 +109,5 @@ describe('a helper with effects', () => {
       '/act/notify  skipped: it changes something elsewhere: --effects calls it',
     );
     expect([tried.code, await calls()]).to.deep.equal([0, []]);
-  });
+  }).timeout(30_000);
 });

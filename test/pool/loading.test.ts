@@ -71,7 +71,7 @@ describe('a pool’s plugins', () => {
     expect(error.message).to.match(/the plugin flaky/);
     expect((pool as Pool).stats().threads).to.equal(0);
     expect((pool as Pool).missing()).to.deep.equal(['flaky']);
-  });
+  }).timeout(30_000);
 
   it('that end the thread while they load stop the start, by name', async () => {
     process.env.TEST_DIES = 'import';

@@ -32,7 +32,7 @@ describe('a thread that loads what first tasks need', () => {
     } finally {
       await threads.close();
     }
-  });
+  }).timeout(30_000);
 
   it('is told of and replaced where it cannot', async () => {
     const told = new EventTarget();
@@ -54,7 +54,7 @@ describe('a thread that loads what first tasks need', () => {
     } finally {
       await threads.close();
     }
-  });
+  }).timeout(30_000);
 });
 
 describe('a start that waits for one thread of several', () => {
@@ -78,7 +78,7 @@ describe('a start that waits for one thread of several', () => {
     } finally {
       await threads.close();
     }
-  });
+  }).timeout(30_000);
 });
 
 describe('a thread that replaces another', () => {
@@ -114,5 +114,5 @@ describe('a thread that replaces another', () => {
     delete process.env.TEST_SETUP_HANGS;
     await once(told, 'ready');
     expect(threads.ready()).to.equal(1);
-  });
+  }).timeout(30_000);
 });

@@ -21,7 +21,7 @@ describe('quote', () => {
         expect(quote(text).length).to.be.below(600);
       }),
     );
-  });
+  }).timeout(30_000);
 });
 
 describe('visible', () => {

@@ -47,7 +47,7 @@ describe('database/postgres', () => {
       busy = false;
       await Promise.all(neighbours);
     }
-  });
+  }).timeout(30_000);
 
   it('outlives the server’s going away and coming back', async () => {
     const line = await createLine(new URL(database.location));

@@ -30,7 +30,7 @@ describe('what agents are told of helpers', () => {
         strict.compile(schema);
       }
     }
-  });
+  }).timeout(30_000);
 
   it('takes the examples of every helper', () => {
     let tried = 0;

@@ -132,7 +132,7 @@ describe('site: signing in', () => {
     } finally {
       await guarded.close();
     }
-  });
+  }).timeout(30_000);
 
   it('takes no password that is easy to guess', async () => {
     const browser = await signedIn(site.url, site.operator);
@@ -143,7 +143,7 @@ describe('site: signing in', () => {
       expect(page.status, password).to.equal(400);
       expect(page.html).to.include('New password is easy to guess; take four words or more');
     }
-  });
+  }).timeout(30_000);
 
   it('leads back to where one was going, and to no other site', async () => {
     for (const [next, leads] of [

@@ -91,5 +91,5 @@ describe('createKept', () => {
       }),
       { numRuns: 50 },
     );
-  });
+  }).timeout(30_000);
 });

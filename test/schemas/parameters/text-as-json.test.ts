@@ -155,7 +155,7 @@ describe('a text for a parameter of several types', () => {
       }),
       few,
     );
-  });
+  }).timeout(30_000);
 
   it('is taken wherever the value is taken in JSON, for what is no text', () => {
     fc.assert(
@@ -168,5 +168,5 @@ describe('a text for a parameter of several types', () => {
       }),
       few,
     );
-  });
+  }).timeout(30_000);
 });

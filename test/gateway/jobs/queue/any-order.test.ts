@@ -78,7 +78,7 @@ describe('job queue, whatever is done in whatever order', () => {
       } finally {
         await place.drop();
       }
-    });
+    }).timeout(30_000);
   }
 });
 

@@ -137,6 +137,6 @@ for (const { name, require, create } of queuePlaces) {
         return seen.size === items.length;
       });
       expect(await store.openTenants()).to.deep.equal([]);
-    });
+    }).timeout(30_000);
   });
 }

@@ -243,7 +243,7 @@ describe('jobs/runner', () => {
     });
     // Three fit into the quarter of the inbound budget that is theirs.
     expect(coming.length).to.be.within(1, 3);
-  });
+  }).timeout(30_000);
 
   it('tries again what was our fault, a few times, and tells no reason of ours', async () => {
     world = createRunnerWorld();
@@ -309,7 +309,7 @@ describe('jobs/runner', () => {
     await serve(world, 100, { ms: 1, bytes: 20_000_000 });
     // What runs, and one more: all of it may come to wait for where it is to be written.
     await until(() => world.runner.size() === 3 && world.running.length === 3);
-  });
+  }).timeout(30_000);
 
   it('fails what its tenant’s results have no room for, and runs nothing once they have none', async () => {
     world = createRunnerWorld({ mostResultBytes: 1_000 });

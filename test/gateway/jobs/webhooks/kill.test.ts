@@ -36,5 +36,5 @@ describe('webhooks after kill -9', () =>
       expect(server().received.map(({ headers }) => headers['webhook-id'])).to.deep.equal([id, 'msg_2', id]);
       for (const { body, headers } of server().received)
         new Webhook(signing.webhooks.current(acme, 1)).verify(body, headers as Record<string, string>);
-    });
+    }).timeout(30_000);
   }));

@@ -111,7 +111,7 @@ describe('text/diff-two-strings, beside its peers', () => {
       ),
       runs,
     );
-  });
+  }).timeout(30_000);
 
   it('has as few edits as GNU diff', function () {
     needs(this, 'diff');

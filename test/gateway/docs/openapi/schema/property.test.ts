@@ -80,5 +80,5 @@ describe('docs/openapi: any schema of draft-07', () => {
     });
     fc.assert(property, { numRuns: 200 });
     expect(Math.min(seen.right, seen.wrong), 'each verdict').to.be.above(50);
-  });
+  }).timeout(30_000);
 });
