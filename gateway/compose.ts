@@ -10,6 +10,7 @@ import { docRoutes } from './docs/routes.js';
 import type { Environment } from './helpers/helper-config.js';
 import type { DevMode } from './helpers/helper-reload.js';
 import type { LiveRegistry } from './helpers/live-registry.js';
+import { loadKoaBody } from './http/body/text-body.js';
 import { createDepartures } from './http/flow/departures.js';
 import { isLoopbackHost } from './http/loopback.js';
 import type { Front } from './http/server/front.js';
@@ -95,7 +96,11 @@ export async function compose({
     createDepartures({ bytes: config.outputBytes, onRoom: (tenant) => core.work.pool.look(tenant) }),
   );
   const counts = member?.counts(config.processes, logger);
-  const core = await openCore({ config, logger, closers, env, dev, stopOf: departures.backlog, counts });
+  const [core] = await Promise.all([
+    openCore({ config, logger, closers, env, dev, stopOf: departures.backlog, counts }),
+    // While the first thread starts, there is time for what the first upload would wait for.
+    loadKoaBody(),
+  ]);
   const { work, registry, engine, database, store, signing, keys, usage, limiter, reuse } = core;
   const { pool } = work;
   const jobs = await openJobs({ ...core, config, logger, closers, works: config.jobs === 'on' });

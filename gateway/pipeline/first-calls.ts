@@ -1,19 +1,22 @@
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Pool } from '../../pool/pool.js';
 import { loadColorNames } from '../../schemas/vocabulary/color/names.js';
 import type { Registry } from '../helpers/registry.js';
-import { loadKoaBody } from '../http/body/text-body.js';
 import { loadUndici } from '../source/connection.js';
 import type { RunOptions } from './run-here.js';
 import { warmUp } from './warm-up.js';
 
 export interface FirstCallsOptions {
   registry: Registry;
-  pool: Pick<Pool, 'warm'>;
+  pool: Pick<Pool, 'stats' | 'warm'>;
   inline: RunOptions;
   logger: Pick<Logger, 'error'>;
 }
+
+/** A call that comes with the start goes first, but calls without end keep the other threads waiting for this time at most. */
+const longestWaitMs = 1_000;
+const waitMs = 20;
 
 /**
  * Loads what a start has no use for and one of the first calls has, and has the pool start the threads that the start did not wait
@@ -36,7 +39,6 @@ async function load(
 ): Promise<void> {
   const helpers = [...registry.values()];
   const steps = [
-    loadKoaBody,
     ...helpers.map((helper) => () => helper.parameters.prepare()),
     ...helpers.filter(({ shipped }) => shipped).map((helper) => () => warmUp([helper], inline)),
     loadUndici,
@@ -44,9 +46,11 @@ async function load(
     () => pool.warm(),
   ];
   try {
+    const latest = Date.now() + longestWaitMs;
     for (const step of steps) {
       // What is printed of the start comes first, and a call that has come meanwhile waits for one step at most.
       await setImmediate();
+      while (pool.stats().places > 0 && Date.now() < latest) await setTimeout(waitMs);
       if (isClosed()) return;
       await step();
     }
