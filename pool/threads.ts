@@ -99,6 +99,8 @@ export function createThreads(options: ThreadsOptions): Threads {
   /** Threads that the start did not wait for. */
   let later = 0;
   let hasRun = false;
+  /** Spare threads that are wanted now: none before the first task. */
+  let reserved = 0;
   /** Threads that ended of themselves or could not load, lately. */
   let failures = 0;
   let failedAt = 0;
@@ -219,7 +221,7 @@ export function createThreads(options: ThreadsOptions): Threads {
   }
 
   /** Starts threads that load everything, one after another, until each on the roster has, and there are spare ones. */
-  async function replenish(reserved = spares): Promise<void> {
+  async function replenish(): Promise<void> {
     if (replenishing) return;
     replenishing = true;
     try {
@@ -253,7 +255,12 @@ export function createThreads(options: ThreadsOptions): Threads {
   /** Starts the spare threads after a first task: nothing but a task costs a thread, and many a process never runs one. */
   function reserveSoon(): void {
     hasRun = true;
-    if (spares > 0) setTimeout(() => void replenish(), spareAfterMs).unref();
+    if (spares === 0) return;
+    const reserveAll = () => {
+      reserved = spares;
+      void replenish();
+    };
+    setTimeout(reserveAll, spareAfterMs).unref();
   }
 
   function wholeOnRoster(): number {
@@ -356,7 +363,7 @@ export function createThreads(options: ThreadsOptions): Threads {
     async warm() {
       if (settings.lean) return;
       await Promise.all([...opened].map((thread) => thread.warm()));
-      void replenish(0);
+      void replenish();
     },
     async close() {
       closing.abort();
