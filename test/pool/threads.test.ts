@@ -81,6 +81,41 @@ describe('a start that waits for one thread of several', () => {
   }).timeout(30_000);
 });
 
+describe('spare threads', () => {
+  afterEach(() => {
+    delete process.env.TEST_SETUP_HANGS;
+  });
+
+  it('come after a first task also where another thread is still starting then', async () => {
+    const told = new EventTarget();
+    const threads = createThreads({
+      count: 2,
+      spares: 1,
+      settings: {
+        ...whole,
+        plugins: Promise.resolve([{ service: 'counts', url, setup: true, config: {} }]),
+      },
+      onChange: () => told.dispatchEvent(new Event('change')),
+      onFault: () => told.dispatchEvent(new Event('fault')),
+      // Longer than the time after which spare threads are started.
+      setupLimit: () => 1_500,
+    });
+    try {
+      await threads.start(1);
+      process.env.TEST_SETUP_HANGS = '1';
+      const fault = once(told, 'fault');
+      await threads.warm();
+      expect((await threads.run(callTask('echo'))).ok).to.equal(true);
+      await fault;
+      delete process.env.TEST_SETUP_HANGS;
+      while (threads.spare() === 0) await once(told, 'change');
+      expect(threads.ready()).to.equal(2);
+    } finally {
+      await threads.close();
+    }
+  }).timeout(30_000);
+});
+
 describe('a thread that replaces another', () => {
   let threads: Threads;
 
