@@ -1,6 +1,7 @@
 /**
  * What the gateway's small text calls are compared with, each in a process of its own: `bare`, a Koa that answers an object and
- * does nothing else; `packages`, Koa with the router, body parser, validator and log that the gateway has to have. Prints its url.
+ * does nothing else; `packages`, Koa with the router, body parser, validator and log that the gateway has to have; `peer`, a server
+ * with the gateway's duties. Prints its url.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,6 +10,7 @@ import { Ajv } from 'ajv';
 import Koa from 'koa';
 import { koaBody } from 'koa-body';
 import { pino } from 'pino';
+import { createPeer } from './text-peer.js';
 
 const answer = { ok: true, data: { diff: '@@ -1,3 +1,3 @@\n one\n-two\n+2\n three' } };
 
@@ -45,7 +47,12 @@ function packages(): Koa {
   return app;
 }
 
-const app = process.argv[2] === 'bare' ? bare() : packages();
+const servers: Record<string, () => Pick<Koa, 'callback'>> = {
+  bare,
+  packages,
+  peer: () => createPeer(process.argv[3] ?? ''),
+};
+const app = (servers[process.argv[2] ?? ''] ?? bare)();
 const server = createServer(app.callback());
 server.listen(0, '127.0.0.1', () => {
   console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);

@@ -1,6 +1,7 @@
 /**
- * Prints what a small text call costs the gateway, with key, limits, usage, metrics and log on, beside a bare Koa and beside
- * the packages that the gateway has to have: CPU of each server's process a call, in turns within one run.
+ * Prints what a small text call costs the gateway, with key, limits, usage, metrics and log on, beside a bare Koa, beside
+ * the packages that the gateway has to have, and beside a server of one's own with the same duties: CPU of each server's process a
+ * call, in turns within one run.
  * `node dist/test/bench/text.js`; Linux only.
  */
 import { cpuMsOf } from './cpu.js';
@@ -45,6 +46,7 @@ const gateway = await startGateway({
   HELPER_MONTHLY_QUOTA: '1000000000',
   LOG_LEVEL: 'info',
 });
+const peer = await startScript('./text-server.js', ['peer', gateway.key]);
 const rows: string[][] = [];
 const goals: Judged[] = [];
 for (const connections of [32, 1]) {
@@ -52,34 +54,45 @@ for (const connections of [32, 1]) {
     await compare(`${name}, ${connections} at a time`, requestOf(gateway.key), connections);
   }
 }
-printTable(['µs of CPU a call (calls a second)', 'bare Koa', 'required packages', '', 'gateway', ''], rows);
+printTable(
+  [
+    'µs of CPU a call (calls a second)',
+    'bare Koa',
+    'required packages',
+    'own server',
+    'gateway',
+    '÷ own server',
+  ],
+  rows,
+);
 console.log('');
 printGoals(goals);
-await Promise.all([bare.close(), packages.close(), gateway.close()]);
+await Promise.all([bare.close(), packages.close(), peer.close(), gateway.close()]);
 
 async function compare(what: string, request: Buffer, connections: number): Promise<void> {
   const asked = ({ url, pid }: Server): Contender => ({
     cpuMs: () => cpuMsOf(pid),
     work: (calls) => hammer(url, request, { connections, calls }),
   });
-  const [least, usual, ours] = await inTurns([asked(bare), asked(packages), asked(gateway)], {
-    fewest,
-    turnMs,
-  });
+  const [least, usual, own, ours] = await inTurns(
+    [asked(bare), asked(packages), asked(peer), asked(gateway)],
+    {
+      fewest,
+      turnMs,
+    },
+  );
   const told = ({ cpuMs, perSecond }: typeof ours) =>
     `${(cpuMs * 1000).toFixed(0)} (${perSecond.toFixed(0)}/s)`;
-  const share = least.cpuMs / ours.cpuMs;
-  rows.push([
-    what,
-    told(least),
-    told(usual),
-    ratio(least.cpuMs, usual.cpuMs),
-    told(ours),
-    ratio(least.cpuMs, ours.cpuMs),
-  ]);
+  rows.push([what, told(least), told(usual), told(own), told(ours), ratio(ours.cpuMs, own.cpuMs)]);
+  goals.push({
+    what: `CPU of an own server's call: ${what}`,
+    figure: ours.cpuMs / own.cpuMs,
+    unit: '×',
+    goal: { atMost: 1 },
+  });
   goals.push({
     what: `calls for a bare Koa's CPU: ${what}`,
-    figure: share,
+    figure: least.cpuMs / ours.cpuMs,
     unit: '×',
     goal: { atLeast: 0.4 },
   });
