@@ -20,6 +20,7 @@ const names = [
   'source',
   'memory',
   'text',
+  'path',
   'diff',
   'quiet',
   'pool',

@@ -5,8 +5,8 @@ export type Goal = { atMost: number } | { atLeast: number };
 export interface Judged {
   what: string;
   figure: number;
-  /** Before the figure as '×', or after it. */
-  unit: '×' | 'ms' | '%' | 'dB' | 'MB';
+  /** Before the figure as '×', or after it; none for a number of things. */
+  unit: '×' | 'ms' | '%' | 'dB' | 'MB' | '';
   goal: Goal;
 }
 
@@ -47,5 +47,6 @@ export function ratio(ours: number, theirs: number): string {
 
 function withUnit(figure: number, unit: Judged['unit']): string {
   if (unit === '×') return `× ${figure.toFixed(2)}`;
+  if (unit === '') return String(figure);
   return `${figure.toFixed(unit === 'dB' ? 2 : 1)} ${unit}`;
 }
