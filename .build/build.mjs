@@ -22,7 +22,7 @@ const publicModules = ['gateway/helper.ts', 'gateway/testing.ts'];
 const entries = {
   cli: 'gateway/cli.ts',
   helper: 'gateway/helper.ts',
-  'inspect-worker': 'gateway/helpers/inspect-worker.ts',
+  'inspect-worker': 'gateway/plugins/inspect-worker.ts',
   'password-worker': 'gateway/site/accounts/password-worker.ts',
   'plugin-hooks-thread': 'pool/plugin-hooks-thread.ts',
   register: 'gateway/testing/register.ts',

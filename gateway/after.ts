@@ -1,21 +1,21 @@
 /** A value that may be there already: to wait for one that is costs a call as much as many a stage does. */
-export type Now<T> = T | Promise<T>;
+export type MaybePromise<T> = T | Promise<T>;
 
 /** Goes on with a value, at once where it is there. */
-export function after<T, R>(value: Now<T>, go: (value: T) => Now<R>): Now<R> {
+export function after<T, R>(value: MaybePromise<T>, go: (value: T) => MaybePromise<R>): MaybePromise<R> {
   return value instanceof Promise ? value.then(go) : go(value);
 }
 
 /** Does work and tells how it ended, once, whether it throws or rejects. */
 export function onSettled<T>(
-  work: () => Now<T>,
+  work: () => MaybePromise<T>,
   { done, failed }: { done: () => void; failed: (error: unknown) => void },
-): Now<T> {
+): MaybePromise<T> {
   const fail = (error: unknown): never => {
     failed(error);
     throw error;
   };
-  let value: Now<T>;
+  let value: MaybePromise<T>;
   try {
     value = work();
   } catch (error) {

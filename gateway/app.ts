@@ -4,51 +4,53 @@ import Koa from 'koa';
 import type { Answer } from '../pool/answer.js';
 import type { ImageLimits } from '../pool/image/engine.js';
 import type { Pool } from '../pool/pool.js';
-import type { Now } from './after.js';
+import type { MaybePromise } from './after.js';
 import type { DocRoute } from './docs/doc-route.js';
-import type { LiveRegistry } from './helpers/live-registry.js';
-import { pathsOf } from './helpers/paths-of.js';
-import type { Helper } from './helpers/registry.js';
-import type { MultipartLimits } from './http/body/multipart.js';
-import type { Arrivals } from './http/flow/arrivals.js';
-import type { Departures } from './http/flow/departures.js';
-import { requireRoom, strangers } from './http/flow/pieces.js';
-import type { Phase } from './http/server/lifecycle.js';
+import type { SourceFiles } from './download/source-files.js';
+import type { InboundBudget } from './http/inbound-budget.js';
+import type { MultipartLimits } from './http/multipart.js';
+import { anonymous, type OutboundBudget, requireOutboundBudget } from './http/outbound-budget.js';
+import type { Phase } from './http/server.js';
 import { type JobRoute, jobRoutes, jobsPath } from './jobs/api/routes.js';
 import type { Jobs } from './jobs/jobs.js';
-import type { Webhooks } from './jobs/webhooks/open-webhooks.js';
+import type { Webhooks } from './jobs/webhooks/sender.js';
 import type { KeyVerifier } from './keys/verifier.js';
 import type { Limiter } from './limits/limiter.js';
 import { createLimitsOf, type EffectiveLimits } from './limits/tenant-limits.js';
-import { answerMessage } from './mcp/http/answer-message.js';
-import { limitQuestions, toolsEndpoint, toolsPath } from './mcp/http/endpoint.js';
-import type { KnownAs } from './mcp/http/host-verdict.js';
-import { createHttpTools, type ToolCall } from './mcp/http/http-tools.js';
-import { knownHost } from './mcp/http/known-host.js';
-import { readBody } from './mcp/http/read-body.js';
-import { requireSize } from './mcp/http/require-size.js';
+import {
+  answerMessage,
+  type KnownAs,
+  knownHost,
+  limitProtocolCalls,
+  readBody,
+  requireSize,
+  toolsEndpoint,
+  toolsPath,
+} from './mcp/endpoint.js';
+import { createHttpTools, type ToolCall } from './mcp/http-tools.js';
 import { admit } from './pipeline/admit.js';
-import { authenticate, callerIfAny } from './pipeline/authenticate.js';
-import { authenticateSigned } from './pipeline/authenticate-signed.js';
-import { dispatch } from './pipeline/dispatch.js';
+import { authenticate, authenticateSigned, callerIfAny } from './pipeline/authenticate.js';
 import { fetchSource } from './pipeline/fetch-source.js';
 import { alive, type Readiness, ready, refuseWhenClosing } from './pipeline/health.js';
-import { limit } from './pipeline/limit.js';
-import { limitRate } from './pipeline/limit-rate.js';
+import { limit, limitRate } from './pipeline/limit.js';
 import { type Observers, observe } from './pipeline/observe.js';
 import { readInput } from './pipeline/read-input.js';
-import { type FaultTeller, respond } from './pipeline/respond.js';
+import { type ReportError, respond } from './pipeline/respond.js';
 import { type ReuseParts, reuse } from './pipeline/reuse.js';
-import { route, unrouted } from './pipeline/route.js';
-import { runHelper } from './pipeline/run-helper.js';
-import type { RunOptions } from './pipeline/run-here.js';
-import { from, type HttpCall } from './pipeline/stage.js';
-import type { CallContext, CallMiddleware, CallState } from './pipeline/state.js';
-import { traceLast } from './pipeline/trace-stage.js';
+import { dispatch, route, unrouted } from './pipeline/route.js';
+import { type RunOptions, runHelper, withPreview } from './pipeline/run-helper.js';
+import {
+  type CallContext,
+  type CallMiddleware,
+  type CallState,
+  from,
+  type HttpCall,
+  traceLast,
+} from './pipeline/stage.js';
 import { validate } from './pipeline/validate.js';
-import { withPreview } from './pipeline/with-preview.js';
+import { pathsOf } from './plugins/paths.js';
+import type { Helper, LiveRegistry } from './plugins/registry.js';
 import type { SigningSecrets } from './signing/signing-secrets.js';
-import type { SourceFiles } from './source/source-files.js';
 
 export interface AppParts {
   registry: LiveRegistry;
@@ -67,11 +69,11 @@ export interface AppParts {
   /** What a tenant may use for which nothing else is set. */
   limits: EffectiveLimits;
   /** Bodies and downloads on their way. */
-  arrivals: Arrivals;
+  arrivals: InboundBudget;
   /** Answers until they are taken. */
-  departures: Departures;
+  departures: OutboundBudget;
   /** Makes of an error what its caller may know. */
-  tellFaults: FaultTeller;
+  tellFaults: ReportError;
   observers: Observers;
   bodyLimits: MultipartLimits;
   /** Work that need not be answered at once, and the bytes of a body that makes some. */
@@ -140,7 +142,7 @@ function createRouter(
   router.all(toolsPath, agents);
   for (const { path, method, handle } of jobs) router.register(path, [method], handle);
   const roomForPages: CallMiddleware = (_, next) => {
-    requireRoom(parts.departures, strangers);
+    requireOutboundBudget(parts.departures, anonymous);
     return next();
   };
   for (const { path, methods, handle } of parts.docs) {
@@ -152,7 +154,7 @@ function createRouter(
 type LimitsOf = ReturnType<typeof createLimitsOf>;
 
 /** A message of an agent: what it asks, and the calls of the helpers' tools. */
-function agentStages(parts: AppParts, limitsOf: LimitsOf): (call: HttpCall) => Now<Answer> {
+function agentStages(parts: AppParts, limitsOf: LimitsOf): (call: HttpCall) => MaybePromise<Answer> {
   const { tracing } = parts.observers;
   const toolStages = (helper: Helper) =>
     // The same stages as any call of the helper, once its key is known.
@@ -171,7 +173,7 @@ function agentStages(parts: AppParts, limitsOf: LimitsOf): (call: HttpCall) => N
     .through(knownHost(parts.knownAs))
     .through(authenticate(parts.keys))
     .through(readBody(parts.arrivals, parts.bodyLimits))
-    .through(limitQuestions(tools, limitRate(parts.limiter, limitsOf)))
+    .through(limitProtocolCalls(tools, limitRate(parts.limiter, limitsOf)))
     .to(answerMessage(tools));
 }
 

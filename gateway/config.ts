@@ -1,9 +1,9 @@
-import type { Variable } from '../schemas/config/variable.js';
-import { type Config, together, variables } from '../schemas/config.js';
+import { type Config, together, variables } from '../schemas/config/config.js';
+import type { Variable } from '../schemas/config/forms.js';
 import { didYouMean } from '../schemas/nearest.js';
 import { join, quote } from '../schemas/quote.js';
 
-export type { Config } from '../schemas/config.js';
+export type { Config } from '../schemas/config/config.js';
 
 /** The environment does not make a configuration. `message` has a line for every variable, and never a value. */
 export class ConfigError extends Error {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Stop } from '../pool/fair-queue.js';
+import type { StopReason } from '../pool/fair-queue.js';
 import type { WorkerReport } from '../pool/task.js';
 import type { Closers } from './closers.js';
 import type { Config } from './config.js';
@@ -7,33 +7,25 @@ import { type BatchWriter, createBatchWriter, pruneWriters } from './database/ba
 import type { Database } from './database/database.js';
 import { openDatabase } from './database/open-database.js';
 import { pruneDaily } from './database/prune-daily.js';
-import { logCutLimits } from './helpers/cut-limits.js';
-import type { Environment } from './helpers/helper-config.js';
-import { createHelperReload, type DevMode } from './helpers/helper-reload.js';
-import { HelperShelf, type LiveRegistry } from './helpers/live-registry.js';
-import { tellFallback } from './helpers/tell-fallback.js';
-import { createKeyStore } from './keys/sql-store.js';
-import type { KeyStore } from './keys/store.js';
-import { tellKeyOutage } from './keys/tell-outage.js';
-import { createKeyVerifier, type KeyVerifier } from './keys/verifier.js';
-import { createLimiter, type Limiter } from './limits/limiter.js';
-import { pruneQuotas } from './limits/quota-store.js';
-import type { SharedCounts } from './limits/shared-counts.js';
-import { openWork, type Work } from './local/work.js';
+import { createKeyStore, type KeyStore } from './keys/store.js';
+import { createKeyVerifier, type KeyVerifier, logKeyOutage } from './keys/verifier.js';
+import { createLimiter, type Limiter, type SharedCounts } from './limits/limiter.js';
+import { pruneQuotas } from './limits/quota-ledger.js';
 import { migrations } from './migrations.js';
-import { openReuse } from './pipeline/open-reuse.js';
-import type { ReuseParts } from './pipeline/reuse.js';
+import { openTracing } from './observability/open-tracing.js';
+import type { Tracing } from './observability/tracing.js';
+import { openReuse, type ReuseParts } from './pipeline/reuse.js';
 import { warmUp } from './pipeline/warm-up.js';
-import { openSigning } from './signing/open-signing.js';
-import type { SigningSecrets } from './signing/signing-secrets.js';
-import { openTracing } from './tracing/open-tracing.js';
-import type { Tracing } from './tracing/tracing.js';
+import { type Environment, HelperShelf, type LiveRegistry, logCutLimits } from './plugins/registry.js';
+import { createHelperReload, type DevMode } from './plugins/reloader.js';
+import { openRuntime, type Runtime } from './runtime.js';
+import { openSigning, type SigningSecrets } from './signing/signing-secrets.js';
 import { createUsageMeter, type UsageMeter } from './usage/meter.js';
-import { pruneUsage } from './usage/retention.js';
+import { pruneUsage } from './usage/store.js';
 
 /** What a process that works for tenants stands on, whether it serves their calls or takes their jobs. */
-export interface Core {
-  work: Work;
+interface Core {
+  work: Runtime;
   registry: LiveRegistry;
   engine: WorkerReport;
   /** Loads helpers anew, as `Gateway.reload` says. */
@@ -50,7 +42,7 @@ export interface Core {
   tracing: Tracing | undefined;
 }
 
-export interface CoreOptions {
+interface CoreOptions {
   config: Config;
   logger: Logger;
   closers: Closers;
@@ -59,7 +51,7 @@ export interface CoreOptions {
   /** A plugin that cannot be loaded stops no start then. */
   dev?: DevMode | undefined;
   /** Why no task of this tenant may start; any may by default. */
-  stopOf?: (tenant: string) => Stop | undefined;
+  stopOf?: (tenant: string) => StopReason | undefined;
   /** What several processes of this host count together. */
   counts?: SharedCounts | undefined;
 }
@@ -77,7 +69,7 @@ export async function openCore({
   // In dev the author's helpers are loaded as any later version of them will be.
   const atStart = dev ? { ...config, pluginDirs: [] } : config;
   const tracing = await openTracing(config.otlpUrl, { logger, closers });
-  const work = openWork({ config: atStart, logger, env, closers, ...(stopOf ? { stopOf } : {}) });
+  const work = openRuntime({ config: atStart, logger, env, closers, ...(stopOf ? { stopOf } : {}) });
   const { loading, pool, inline } = work;
   const [loaded, engine, database] = await Promise.all([
     loading,
@@ -104,12 +96,10 @@ export async function openCore({
   const reloader = closers.own(createHelperReload(live));
   if (dev) await reloader.reload();
   logCutLimits(registry, config, logger);
-  tellFallback(engine, logger);
+  logEngineFallback(engine, logger);
   const store = createKeyStore(database.access());
   const signing = await openSigning(config);
-  const keys = closers.own(
-    createKeyVerifier({ store, cacheSize: config.keyCache, ...tellKeyOutage(logger) }),
-  );
+  const keys = closers.own(createKeyVerifier({ store, cacheSize: config.keyCache, ...logKeyOutage(logger) }));
   const writer = closers.own(createBatchWriter({ access: database.access(), logger }));
   const usage = closers.own(createUsageMeter({ access: database.access(), writer, logger }));
   const { redisUrl, redisOutageShare: outageShare, usageDays } = config;
@@ -140,4 +130,10 @@ export async function openCore({
     reuse,
     tracing,
   };
+}
+
+/** Tells at the start that images are worked on by Jimp where sharp was wanted. */
+function logEngineFallback({ fallbackReason }: WorkerReport, logger: Logger): void {
+  if (fallbackReason === undefined) return;
+  logger.warn({ reason: fallbackReason }, 'sharp cannot be loaded; images are worked on by Jimp, slower');
 }

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import { openTogether } from './closers.js';
-import type { Gateway, GatewayOptions } from './compose.js';
 import type { Config } from './config.js';
-import { answerProbes, createFront } from './http/server/front.js';
-import { createLifecycle } from './http/server/lifecycle.js';
+import { answerProbes, createFront } from './http/front.js';
+import { createLifecycle } from './http/server.js';
+import type { Gateway, GatewayOptions } from './server.js';
 
-export type { Gateway } from './compose.js';
+export type { Gateway } from './server.js';
 
 /**
  * Starts a gateway: listens at once, and loads and builds all else after that (`compose.ts`). Throws, with everything closed again,
@@ -37,7 +37,7 @@ export async function startGateway(
     if (member?.servesAlone ?? true) await api.listen();
     await site?.listen();
     return await openTogether(async (closers) => {
-      const { compose } = await import('./compose.js');
+      const { compose } = await import('./server.js');
       return compose({ config, logger, closers, lifecycle, fronts: { api, site }, ...options });
     });
   } catch (error) {

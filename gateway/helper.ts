@@ -2,11 +2,9 @@
  * The public interface for helper plugins, imported as `helper-gateway/helper`. A leaf: it imports no code, so a
  * plugin pulls in nothing of the gateway.
  */
-import type { Declaration } from './contract/declaration.js';
-import type { FileFields } from './contract/files.js';
-import type { DataOf, HelperResult } from './contract/result.js';
-import type { InputSchema, ObjectSchema } from './contract/schema.js';
-import type { ConfigFields } from './contract/settings.js';
+
+import type { ConfigFields, DataOf, Declaration, FileFields, HelperResult } from './plugins/contract.js';
+import type { InputSchema, ObjectSchema } from './plugins/contract-schema.js';
 
 export type {
   BorderOptions,
@@ -20,29 +18,38 @@ export type {
   ImageFormat,
   LogoOptions,
   MarkOptions,
+  Measure,
   OutputFormat,
   Position,
   ResizeOptions,
   SourceImageFormat,
   WatermarkOptions,
 } from '../pool/image/engine.js';
-export type { Measure } from '../pool/image/measure.js';
 export type {
+  Binary,
   CallContext,
+  ConfigField,
+  ConfigFields,
+  ConfigOf,
+  DataOf,
+  Declaration,
   DryrunContext,
   Fetched,
   FetchOptions,
+  FileBytes,
+  FileField,
+  FileFields,
+  FilesOf,
   HandlerContext,
   HelperContext,
+  HelperDeclaration,
+  HelperExample,
   HelperLog,
+  HelperResult,
   SetupContext,
-} from './contract/context.js';
-export type { Declaration, HelperDeclaration, HelperExample } from './contract/declaration.js';
-export type { FileBytes, FileField, FileFields, FilesOf } from './contract/files.js';
-export type { DryrunInputOf, InputOf, SentInputOf, ValueOf } from './contract/inputs.js';
-export type { Binary, DataOf, HelperResult } from './contract/result.js';
-export type { InputSchema, ObjectSchema, Schema } from './contract/schema.js';
-export type { ConfigField, ConfigFields, ConfigOf } from './contract/settings.js';
+} from './plugins/contract.js';
+export type { InputSchema, ObjectSchema, Schema } from './plugins/contract-schema.js';
+export type { DryrunInputOf, InputOf, SentInputOf, ValueOf } from './plugins/contract-values.js';
 
 /** Returns its argument; it is there for the types, a plain object of the same shape is as good. */
 export function defineHelper<

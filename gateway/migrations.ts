@@ -1,13 +1,11 @@
 import type { Kysely, Migration } from 'kysely';
-import type { DatabaseKind } from './database/access.js';
 import { createWriterTable } from './database/batch-writer.js';
-import { createAllJobTables } from './jobs/migration.js';
-import { orderQueueByPlace } from './jobs/queue/migration.js';
-import { addJobRoom, addResultText } from './jobs/store/migration.js';
-import { addSigningVersion, addWebhookVersion, createKeyTables } from './keys/migration.js';
-import { createQuotaTable } from './limits/migration.js';
-import { createSiteTables } from './site/migration.js';
-import { createUsageTable } from './usage/migration.js';
+import type { DatabaseKind } from './database/database.js';
+import { addJobRoom, addResultText, createAllJobTables, orderQueueByPlace } from './jobs/migration.js';
+import { addSigningVersion, addWebhookVersion, createKeyTables } from './keys/tables.js';
+import { createQuotaTable } from './limits/quota-ledger.js';
+import { createSiteTables } from './site/tables.js';
+import { createUsageTable } from './usage/store.js';
 
 /** Every room's tables in the order in which they came; a migration that has been released is never changed. */
 export function migrations(kind: DatabaseKind): Record<string, Migration> {

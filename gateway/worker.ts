@@ -1,23 +1,59 @@
 import { performance } from 'node:perf_hooks';
+import Router from '@koa/router';
+import Koa from 'koa';
 import type { Logger } from 'pino';
 import type { WorkerReport } from '../pool/task.js';
 import { type Closers, openTogether } from './closers.js';
 import type { Config } from './config.js';
 import { openCore } from './core.js';
-import type { Environment } from './helpers/helper-config.js';
-import type { LiveRegistry } from './helpers/live-registry.js';
-import { createDepartures } from './http/flow/departures.js';
-import { closeServer } from './http/server/close-server.js';
-import { createLifecycle, type Lifecycle } from './http/server/lifecycle.js';
-import { listen } from './http/server/listen.js';
-import { createHttpServer } from './http/server/server.js';
+import { createOutboundBudget, type OutboundBudget } from './http/outbound-budget.js';
+import { closeServer, createHttpServer, createLifecycle, type Lifecycle, listen } from './http/server.js';
 import { type JobTuning, openJobs } from './jobs/open-jobs.js';
-import { createMetrics, type Metrics } from './metrics/metrics.js';
-import { loadForFirstCalls } from './pipeline/first-calls.js';
-import { createReadiness } from './pipeline/health.js';
-import type { Member } from './processes/member.js';
-import { shareChanges, shareMetrics } from './processes/share.js';
-import { createWorkerApp } from './worker-app.js';
+import { createMetrics, type Metrics } from './observability/metrics.js';
+import { alive, createReadiness, type Readiness, ready } from './pipeline/health.js';
+import { observe } from './pipeline/observe.js';
+import { reportPublicly, respond } from './pipeline/respond.js';
+import type { CallState } from './pipeline/stage.js';
+import { loadForFirstCalls } from './pipeline/warm-up.js';
+import type { Environment, LiveRegistry } from './plugins/registry.js';
+import { requireOperatorToken } from './site/authorize.js';
+import { type Member, shareChanges, shareMetrics } from './supervisor/member.js';
+import type { UsageMeter } from './usage/meter.js';
+
+export interface WorkerAppParts {
+  /** Undefined once the worker is to end. */
+  readiness: () => Readiness | undefined;
+  /** Whether everybody may know which helpers there are. */
+  isPublic: boolean;
+  metrics: Metrics;
+  usage: Pick<UsageMeter, 'record'>;
+  departures: OutboundBudget;
+  /** Opens the metrics; nobody sees them without one. */
+  operatorToken: string | undefined;
+  logger: Logger;
+}
+
+/** What a worker answers to those who watch it: `/healthz`, `/readyz` and, to the operator, `/metrics`. */
+export function createWorkerApp(parts: WorkerAppParts): Koa<CallState> {
+  const { readiness, isPublic, metrics, usage, departures, operatorToken, logger } = parts;
+  const router = new Router<CallState>({ sensitive: true, strict: true });
+  router.get('/healthz', alive());
+  router.get(
+    '/readyz',
+    ready(readiness, () => isPublic),
+  );
+  router.get('/metrics', requireOperatorToken(operatorToken), async function serveMetrics(ctx) {
+    const { type, body } = await metrics.text();
+    ctx.type = type;
+    ctx.body = body;
+  });
+  const app = new Koa<CallState>();
+  app.use(observe({ logger, metrics, usage }));
+  app.use(respond(departures, reportPublicly));
+  app.use(router.routes());
+  app.on('error', (error) => logger.warn({ err: error }, 'answer not sent'));
+  return app;
+}
 
 /** A process that works on jobs and takes no calls. */
 export interface Worker {
@@ -108,7 +144,7 @@ async function serveWatchers(watched: Watched): Promise<string | undefined> {
   const { host, workPort: port, operatorToken, outputBytes } = config;
   if (port === undefined) return undefined;
   const { work, engine, keys, usage } = core;
-  const departures = closers.own(createDepartures({ bytes: outputBytes, onRoom: () => undefined }));
+  const departures = closers.own(createOutboundBudget({ bytes: outputBytes, onRoom: () => undefined }));
   const readiness = createReadiness({ phase: lifecycle.phase, engine, keys, pool: work.pool });
   const app = createWorkerApp({
     readiness,

@@ -1,7 +1,285 @@
-import { type BodyAnswer, makeBodyAnswer } from './body-answer.js';
-import { insteadOfLost, lostInJson, nameOf } from './json-data.js';
-import { jsonSize } from './json-size.js';
-import { resultTooLarge } from './result-too-large.js';
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { isAnyArrayBuffer, isBoxedPrimitive, isNativeError, isPromise } from 'node:util/types';
+import { codedError, readThrown } from './errors.js';
+
+/** A handler's result past the bytes that are sent; by its `code` it becomes the caller's fault. `message` is public. */
+function resultTooLarge(what: 'JSON' | 'text', most: number): Error {
+  const hint = what === 'JSON' ? ' (a control character takes six)' : '';
+  const message = `The answer would be more than the ${most} bytes of ${what} that are sent${hint}. Send a smaller input.`;
+  return codedError('result_too_large', message);
+}
+
+/**
+ * What JSON would leave out, empty or garble without a word: `a function`, `a Map`, `a Promise`, `a ReadStream`. Undefined
+ * for data, and for what says itself how it is written (`toJSON`: a Date, a URL). What has customary JSON is data too: an
+ * undefined field is left out, NaN is null, an instance of a class is its own fields.
+ */
+function lostInJson(value: unknown): string | undefined {
+  switch (typeof value) {
+    case 'function':
+    case 'symbol':
+      return `a ${typeof value}`;
+    case 'bigint':
+      return hasOwnJson(value) ? undefined : 'a bigint';
+    case 'object':
+      return value === null || isPlain(value) || !isLost(value) ? undefined : nameOf(value);
+    default:
+      return undefined;
+  }
+}
+
+/** What an author may write instead of what is lost, after a message that names it; empty where nothing can be said of its kind. */
+function insteadOfLost(value: unknown): string {
+  if (value === undefined) return ' (is a return missing?)';
+  if (typeof value === 'bigint') return ' (write String(…) or Number(…))';
+  if (value instanceof Map) return ' (write Object.fromEntries(…))';
+  if (value instanceof Set) return ' (write [...…])';
+  if (isPromise(value)) return ' (await it)';
+  if (isNativeError(value)) return ' (throw it)';
+  return Array.isArray(value) ? ' (put it into a field)' : '';
+}
+
+/** Whether the value has a `toJSON`, which `JSON.stringify` then asks. */
+function hasOwnJson(value: unknown): value is { toJSON(key: string): unknown } {
+  return typeof (value as { toJSON?: unknown } | null | undefined)?.toJSON === 'function';
+}
+
+/** A value's kind with its article: `a Response`, `an array`, `a string`, `undefined`. */
+export function nameOf(value: unknown): string {
+  if (value === undefined || value === null) return String(value);
+  const name = typeof value === 'object' ? className(value) : typeof value;
+  return /^[aeio]/i.test(name) ? `an ${name}` : `a ${name}`;
+}
+
+/** Objects as literals make them, of any realm, and arrays. */
+function isPlain(value: object): boolean {
+  if (Array.isArray(value)) return true;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+function isLost(value: object): boolean {
+  // Bytes have a form in JSON, a list of numbers under their places, which nobody wants.
+  if (ArrayBuffer.isView(value)) return true;
+  if (hasOwnJson(value) || isBoxedPrimitive(value)) return false;
+  if (isNativeError(value) || isPromise(value) || Symbol.asyncIterator in value) return true;
+  return Object.keys(value).length === 0;
+}
+
+function className(value: object): string {
+  const name: unknown = value.constructor?.name;
+  return typeof name === 'string' && name !== '' ? name.slice(0, 60) : 'object';
+}
+
+/** No result that makes sense is deeper; one that holds itself is without end. */
+const deepest = 200;
+
+/**
+ * Bytes of a value as JSON in UTF-8, at least, and not counted further than `most`: a megabyte of control characters becomes
+ * six, and is to be refused before they are made. Throws for a value that is too deep or holds itself, and names the place
+ * of what is no data.
+ */
+export function jsonSize(value: unknown, most: number): number {
+  let size = 0;
+  const path: string[] = [];
+
+  function add(given: unknown): void {
+    if (size > most) return;
+    requireData(given);
+    // Asked once, as JSON.stringify does.
+    const part = hasOwnJson(given) ? given.toJSON(path.at(-1) ?? '') : given;
+    if (part !== given) requireData(part);
+    if (typeof part === 'string') size += 2 + stringSize(part);
+    else if (typeof part !== 'object' || part === null) size += 4;
+    else {
+      if (path.length > deepest)
+        throw new Error(`the result is nested more than ${deepest} levels deep, or holds itself`);
+      for (const [key, item] of Object.entries(part)) {
+        size += Array.isArray(part) ? 1 : 4 + key.length;
+        path.push(key);
+        add(item);
+        path.pop();
+        if (size > most) return;
+      }
+    }
+  }
+
+  function requireData(part: unknown): void {
+    const lost = lostInJson(part);
+    if (lost === undefined) return;
+    const place = path.join('.').slice(0, 200) || 'it';
+    throw new Error(`the result must be data, but ${place} is ${lost}${insteadOfLost(part)}`);
+  }
+
+  add(value);
+  return size;
+}
+
+function stringSize(text: string): number {
+  let size = Buffer.byteLength(text);
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code < 0x20) size += code >= 8 && code <= 13 && code !== 11 ? 1 : 5;
+    else if (code === 0x22 || code === 0x5c) size += 1;
+  }
+  return size;
+}
+
+/** Headers that a handler sets, their names in lower case. */
+export type AnswerHeaders = Readonly<Record<string, string>>;
+
+/**
+ * What is the gateway's to say: how the answer is framed, what it may do in a browser, whose call it was and what is left of his
+ * limits; and what speaks for the whole host, on which other helpers are, too.
+ */
+const reservedHeaders = new Set([
+  ...[
+    'connection',
+    'content-encoding',
+    'content-length',
+    'date',
+    'keep-alive',
+    'te',
+    'trailer',
+    'transfer-encoding',
+    'upgrade',
+  ],
+  ...['content-security-policy', 'content-security-policy-report-only', 'x-content-type-options', 'refresh'],
+  ...['proxy-authenticate', 'retry-after', 'www-authenticate', 'x-request-id'],
+  ...[
+    'alt-svc',
+    'clear-site-data',
+    'nel',
+    'report-to',
+    'reporting-endpoints',
+    'server',
+    'set-cookie',
+    'set-cookie2',
+  ],
+  ...['service-worker-allowed', 'strict-transport-security'],
+]);
+const reservedPrefixes = ['access-control-', 'proxy-', 'ratelimit', 'x-ratelimit'];
+
+const maxHeaders = 50;
+const maxHeaderCharacters = 8_192;
+
+/** The headers of a result; throws an `Error` that says which cannot be sent. */
+function makeHeaders(value: unknown): AnswerHeaders {
+  const isPlain = Object.prototype.toString.call(value) === '[object Object]';
+  if (!isPlain)
+    throw new Error(`the handler's headers must be an object of strings, but they are ${nameOf(value)}`);
+  const headers: Record<string, string> = {};
+  let characters = 0;
+  for (const [given, text] of Object.entries(value as object)) {
+    if (text === undefined) continue;
+    const name = given.toLowerCase();
+    requireHeader(given, name, text);
+    if (Object.hasOwn(headers, name)) throw new Error(`the handler's header ${name} stands twice`);
+    characters += name.length + (text as string).length;
+    headers[name] = text as string;
+  }
+  if (Object.keys(headers).length > maxHeaders || characters > maxHeaderCharacters) {
+    throw new Error(
+      `the handler's headers are more than ${maxHeaders}, or of more than ${maxHeaderCharacters} characters`,
+    );
+  }
+  return headers;
+}
+
+function requireHeader(given: string, name: string, text: unknown): void {
+  const shown = JSON.stringify(given.slice(0, 60));
+  if (typeof text !== 'string') {
+    throw new Error(`the handler's header ${shown} must be a string, but is ${nameOf(text)}`);
+  }
+  try {
+    validateHeaderName(given);
+    validateHeaderValue(given, text);
+  } catch (error) {
+    throw new Error(
+      `the handler's header ${shown} cannot be sent: ${readThrown(error).message.slice(0, 200)}`,
+    );
+  }
+  if (name === 'content-type')
+    throw new Error("the handler's content-type is its type, not one of its headers");
+  if (reservedHeaders.has(name) || reservedPrefixes.some((beginning) => name.startsWith(beginning))) {
+    throw new Error(`the handler's header ${shown} is the gateway's own and cannot be set`);
+  }
+}
+
+/** Bytes that are sent as they are, in place of the envelope. */
+export interface BodyAnswer {
+  kind: 'bytes';
+  bytes: Uint8Array;
+  type: string;
+  headers?: AnswerHeaders;
+}
+
+const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;[\t\x20-\x7e]*)?$/;
+const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i;
+const textEncoder = new TextEncoder();
+
+/**
+ * The answer of a result `{body, type, headers?}`: `body` is a Uint8Array, or a string together with a string `type`. Undefined where
+ * the result is none of these and may be data. Throws an `Error` that says what cannot be sent, such as more than `mostBytes`, and one
+ * with the code `result_too_large` for text of more than `most` bytes.
+ */
+function makeBodyAnswer(result: object, most: number, mostBytes: number): BodyAnswer | undefined {
+  const { body, type, headers } = result as { body?: unknown; type?: unknown; headers?: unknown };
+  refuseOtherBodies(body);
+  const isBytes = body instanceof Uint8Array;
+  if (!isBytes && (typeof body !== 'string' || typeof type !== 'string')) return undefined;
+  if (typeof type !== 'string' || !mediaType.test(type)) {
+    throw new Error(
+      `the handler must name the media type of its body, such as image/png, but its type is ${typeof type === 'string' ? JSON.stringify(type.slice(0, 100)) : nameOf(type)}${isBytes ? '' : forData}`,
+    );
+  }
+  refuseOtherFields(result);
+  const own = headers === undefined ? undefined : { headers: makeHeaders(headers) };
+  if (isBytes && body.byteLength > mostBytes) {
+    throw new Error(
+      `the handler returned a body of ${body.byteLength} bytes; one answer may have ${mostBytes}, a quarter of HELPER_OUTPUT_BYTES`,
+    );
+  }
+  if (isBytes) return { kind: 'bytes', bytes: body, type, ...own };
+  if (Buffer.byteLength(body) > most) throw resultTooLarge('text', most);
+  return { kind: 'bytes', bytes: textEncoder.encode(body), type: withCharset(type), ...own };
+}
+
+const forData = '; to answer with data that has fields of these names, put it inside another field';
+
+/** A stream or a buffer of another kind can be no data, so it was meant to be sent. */
+function refuseOtherBodies(body: unknown): void {
+  if (body instanceof Uint8Array || typeof body !== 'object') return;
+  const lost = isAnyArrayBuffer(body) ? nameOf(body) : lostInJson(body);
+  if (lost === undefined) return;
+  throw new Error(
+    `the handler must return its body as a string or a Uint8Array (a Buffer is one), but its body is ${lost}`,
+  );
+}
+
+/** What would be dropped without a word. */
+function refuseOtherFields(result: object): void {
+  const others = Object.entries(result).filter(([key, value]) => !isOwn(key) && value !== undefined);
+  if (others.length === 0) return;
+  const names = others.map(([key]) => key.slice(0, 60)).slice(0, 10);
+  throw new Error(
+    `the handler returned ${names.join(', ')} beside body and type, which are sent with headers alone, and with status 200: a status cannot be set${forData}`,
+  );
+}
+
+function isOwn(key: string): boolean {
+  return key === 'body' || key === 'type' || key === 'headers';
+}
+
+/** A string is sent as UTF-8, and browsers would read text without a charset as something else. */
+function withCharset(type: string): string {
+  const [, named] = charset.exec(type) ?? [];
+  if (named === undefined) return /^text\//i.test(type) ? `${type}; charset=utf-8` : type;
+  if (/^utf-?8$/i.test(named)) return type;
+  throw new Error(
+    `the handler's type names the charset ${named.slice(0, 60)}, but a string is sent as UTF-8: return bytes for any other`,
+  );
+}
 
 /** What a call is answered with: the envelope's `data` as JSON text, or bytes that are sent as they are. */
 export type Answer = { kind: 'json'; text: string } | BytesAnswer;
@@ -9,8 +287,8 @@ export type Answer = { kind: 'json'; text: string } | BytesAnswer;
 /** The same in bytes alone, which can be moved between threads: JSON text in UTF-8. */
 export type BytesAnswer = { kind: 'json'; bytes: Uint8Array } | BodyAnswer;
 
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+const jsonEncoder = new TextEncoder();
+const jsonDecoder = new TextDecoder();
 
 /**
  * Makes the answer of what a handler has returned, in the thread where the handler ran. Throws an `Error` that says what
@@ -49,10 +327,10 @@ export function jsonAnswer(data: object): Answer {
 
 /** The text of an answer that is data. */
 export function jsonText(answer: Exclude<Answer, BodyAnswer>): string {
-  return 'text' in answer ? answer.text : decoder.decode(answer.bytes);
+  return 'text' in answer ? answer.text : jsonDecoder.decode(answer.bytes);
 }
 
 /** The answer as another thread takes it. */
 export function toBytes(answer: Answer): BytesAnswer {
-  return 'text' in answer ? { kind: 'json', bytes: encoder.encode(answer.text) } : answer;
+  return 'text' in answer ? { kind: 'json', bytes: jsonEncoder.encode(answer.text) } : answer;
 }

@@ -2,12 +2,11 @@ import { asSchema } from '../schemas/json-schema.js';
 import { type BytesAnswer, makeAnswer, toBytes } from './answer.js';
 import type { CallScope } from './context/call-scope.js';
 import { HandlerContext } from './context/handler-context.js';
-import { guard } from './fault-guard.js';
 import type { Image, ImageEngine, ImageLimits } from './image/engine.js';
-import { freshBytes } from './image/operation.js';
-import { restoreObjectPrototype } from './object-prototype.js';
-import type { LoadedPlugin } from './plugin-module.js';
+import { freshBytes } from './image/recipe.js';
+import { guard, type LoadedPlugin } from './plugin.js';
 import type { CallTask, FileBytes } from './task.js';
+import { restoreObjectPrototype } from './thread-settings.js';
 
 export interface CallOptions {
   /** Read for a picture alone: a lean thread loads it when it is first read. */

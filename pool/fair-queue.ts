@@ -1,20 +1,19 @@
-import { Heap } from './heap.js';
-import { Line } from './line.js';
+import { Fifo, Heap } from './queues.js';
 
 /** What keeps a tenant's items waiting though a thread is free: something of its own, or of all together. */
-export type Stop = 'own' | 'all';
+export type StopReason = 'own' | 'all';
 
 /** What the queue knows of one tenant. `clock` is its virtual time: milliseconds of work received, divided by its weight. */
 interface Lane<T> {
   readonly tenant: string;
   /** The how-manieth lane it is: of two with the same clock the older one is first. */
   readonly order: number;
-  readonly waiting: Line<T>;
+  readonly waiting: Fifo<T>;
   running: number;
   clock: number;
   weight: number;
   /** Why it might not start an item when it was asked about last. */
-  stop: Stop | undefined;
+  stop: StopReason | undefined;
 }
 
 /**
@@ -26,7 +25,7 @@ interface Lane<T> {
  * use is not saved up, so it can neither be starved nor starve the others.
  */
 export class FairQueue<T> {
-  readonly #stopOf: (tenant: string) => Stop | undefined;
+  readonly #stopOf: (tenant: string) => StopReason | undefined;
   readonly #lanes = new Map<string, Lane<T>>();
   /** Lanes with waiting items, but for those that were found stopped. */
   readonly #ready = new Heap<Lane<T>>(isBefore);
@@ -43,7 +42,7 @@ export class FairQueue<T> {
    * `stopOf` says why items of a tenant may not be handed out now. Those stopped for `all` are free again together, which the queue
    * finds by itself; of one that is free before, or was stopped for its own, `look` is to be told.
    */
-  constructor(stopOf: (tenant: string) => Stop | undefined = () => undefined) {
+  constructor(stopOf: (tenant: string) => StopReason | undefined = () => undefined) {
     this.#stopOf = stopOf;
   }
 
@@ -213,7 +212,7 @@ export class FairQueue<T> {
       lane = {
         tenant,
         order: this.#made,
-        waiting: new Line(),
+        waiting: new Fifo(),
         running: 0,
         clock: this.#now,
         weight: 1,

@@ -1,16 +1,16 @@
-import type { Asker } from './asker.js';
-import type { TaskCall } from './context/task-host.js';
+import type { Requester } from './admission.js';
+import type { TaskCall } from './context/messages.js';
 import type { SlowedHelpers } from './costs.js';
-import type { PoolError } from './pool-error.js';
+import type { PoolError } from './errors.js';
 import type { Task, TaskOutcome } from './task.js';
-import { createThreads, type Threads, type ThreadsOptions } from './threads.js';
+import { createWorkers, type Workers, type WorkersOptions } from './workers.js';
 
 /**
  * Threads that have loaded the same versions of the same plugins. A plugin that was edited is loaded into a new group, and
  * the calls that began before end in the old one.
  */
-export interface Group extends Pick<Threads, 'retain'> {
-  readonly threads: Threads;
+export interface Group extends Pick<Workers, 'retain'> {
+  readonly threads: Workers;
   /** Of the whole pool. */
   readonly slowed: SlowedHelpers;
   /** Says that a call has begun that may need these threads: they stay until as many have left. */
@@ -25,7 +25,7 @@ export interface Group extends Pick<Threads, 'retain'> {
 /** A task that waits for a thread, or runs. */
 export interface Job extends TaskCall {
   task: Task;
-  asker: Asker;
+  asker: Requester;
   /** When it was put into the line, by `performance.now()`. */
   since: number;
   /** On whose threads it runs. */
@@ -34,7 +34,7 @@ export interface Job extends TaskCall {
   reject: (error: unknown) => void;
 }
 
-export interface GroupOptions extends ThreadsOptions {
+export interface GroupOptions extends WorkersOptions {
   slowed: SlowedHelpers;
   /** Called once, when it ends. */
   onClose: (group: Group) => void;
@@ -42,7 +42,7 @@ export interface GroupOptions extends ThreadsOptions {
 
 /** Makes a group whose threads are still to be started. */
 export function createGroup({ onClose, slowed, ...options }: GroupOptions): Group {
-  const threads = createThreads(options);
+  const threads = createWorkers(options);
   const left: (() => void)[] = [];
   let calls = 0;
   let closed: Promise<void> | undefined;

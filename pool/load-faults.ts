@@ -1,9 +1,36 @@
-import type { LoadError } from './load-error.js';
-import { PoolError } from './pool-error.js';
+import { PoolError } from './errors.js';
 import type { Task } from './task.js';
 
+interface LoadErrorOptions {
+  /** The helper whose plugin is to blame, where one is. */
+  service?: string | undefined;
+  /** Whether it was the plugin's `setup`. */
+  inSetup?: boolean;
+  /** Whether the thread has ended of it, or is blocked, and is of no use to other helpers either. */
+  endsThread?: boolean;
+  cause?: unknown;
+}
+
+/** Why a worker thread never became ready. `message` is for the operator. */
+export class LoadError extends Error {
+  readonly service: string | undefined;
+  readonly inSetup: boolean;
+  readonly endsThread: boolean;
+
+  constructor(
+    message: string,
+    { service, inSetup = false, endsThread = false, cause }: LoadErrorOptions = {},
+  ) {
+    super(message, { cause });
+    this.name = 'LoadError';
+    this.service = service;
+    this.inSetup = inSetup;
+    this.endsThread = endsThread;
+  }
+}
+
 /** What threads that were to take another's place could not load, and when it is tried again. */
-export interface LoadFaults {
+interface LoadFaults {
   /** Takes down why a try has failed: by the urls of plugins, or for all of them. */
   note(errors: ReadonlyMap<string, LoadError> | undefined, next: NextTry): void;
   /** Says that a thread has loaded everything. */
@@ -20,7 +47,7 @@ export interface LoadFaults {
   refusal(task: Task): PoolError | undefined;
 }
 
-export interface NextTry {
+interface NextTry {
   /** When it is. */
   at: number;
   /** Whether it may well fail, too: calls wait through what passes, such as too many open files, but not for that. */

@@ -1,6 +1,5 @@
 /** Hooks for Node before 22.15; Node loads this file into its hooks thread. See `plugin-hooks.ts`. */
-import { isTypeScript, loadTypeScript } from './load-typescript.js';
-import { explainMissing } from './missing-module.js';
+import { explainMissing, isTypeScript, loadTypeScript } from './plugin-hooks.js';
 
 const modules = new Map<string, string>();
 

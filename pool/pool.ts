@@ -1,14 +1,135 @@
 import { performance } from 'node:perf_hooks';
-import { Admission } from './admission.js';
-import type { Asker } from './asker.js';
+import { Admission, type Refusal, type Release, type Requester, type Reservation } from './admission.js';
+import type { TaskHost } from './context/messages.js';
 import { Costs, SlowedHelpers, type TaskEnd } from './costs.js';
-import type { Stop } from './fair-queue.js';
+import { noMoreWork, PoolError } from './errors.js';
+import type { StopReason } from './fair-queue.js';
 import { createGroup, type Group, type Job } from './group.js';
-import type { Chosen } from './parked.js';
-import { noMoreWork, PoolError } from './pool-error.js';
-import type { WorkerReport, WorkerSettings } from './task.js';
-import { createTurn, type Turn, type TurnParts, unbounded } from './turn.js';
-import { TwoClasses } from './two-classes.js';
+import { type ScheduledTask, Scheduler } from './scheduler.js';
+import type { Task, TaskOutcome, WorkerReport, WorkerSettings } from './task.js';
+
+/** One call's way through the pool: its input may be expected, it runs any number of tasks, it leaves. */
+export interface Ticket {
+  /**
+   * To be awaited before the input is fetched: throws a `PoolError` (`busy`, `tenant_busy`, `shutting_down`) where the work
+   * could not be done. May take half a second. What has been let in is accepted when it has arrived. Twice is once.
+   */
+  expect(): Promise<void>;
+  /**
+   * Keeps nobody from a place by what was expected: another's work may do for this call. Its own is accepted all the same, should it
+   * come to that.
+   */
+  standBack(): void;
+  /**
+   * Takes a place, waits for its time, runs the task and gives the place back: between two tasks a call may have to wait for a
+   * download, which keeps no place from others. Throws a `PoolError`; never for want of a place once one was had.
+   */
+  run(task: Task, host?: TaskHost): Promise<TaskOutcome>;
+  /**
+   * Gives up what was expected, and a task that waits; one that runs is told, and holds its place to its end. Twice is once.
+   */
+  leave(): void;
+}
+
+interface TicketParts {
+  admission: Pick<Admission, 'expect' | 'take' | 'hold'>;
+  /** Places that a task counts for. */
+  placesOf(task: Task): number;
+  /** Puts a task into the line; gives how to take it out, which is false for one that runs. */
+  enqueue(job: Job): () => boolean;
+  /** The error of a refusal, with the time after which to come back. */
+  refusal(code: Refusal): PoolError;
+  /** Throws where the pool takes no more work. */
+  requireOpen(): void;
+}
+
+const noRelease: Release = () => undefined;
+
+/** Lets in whatever comes: of work that its maker bounds. */
+const unbounded: TicketParts['admission'] = {
+  expect: async () => ({ arrive: () => noRelease, cancel: noRelease }),
+  take: () => noRelease,
+  hold: () => noRelease,
+};
+
+/** Makes the turn of one call of a tenant; the group's threads stay until it has left and its tasks have ended. */
+function createTicket(
+  asker: Requester,
+  group: Group,
+  { admission, placesOf, enqueue, refusal, requireOpen }: TicketParts,
+): Ticket {
+  let expected: Reservation | undefined;
+  let withdraw: (() => void) | undefined;
+  let accepted = false;
+  let left = false;
+  group.enter();
+
+  function takePlace(places: number): Release {
+    if (accepted) return admission.hold(asker, places);
+    const taken = expected ? expected.arrive(places) : take(places);
+    accepted = true;
+    return taken;
+  }
+
+  function take(places: number): Release {
+    requireOpen();
+    const taken = admission.take(asker, places);
+    if (typeof taken === 'string') throw refusal(taken);
+    return taken;
+  }
+
+  return {
+    async expect() {
+      if (expected || accepted) return;
+      requireOpen();
+      const answer = await admission.expect(asker);
+      if (typeof answer === 'string') throw refusal(answer);
+      expected = answer;
+      if (left) answer.cancel();
+    },
+    standBack() {
+      expected?.cancel();
+    },
+    run(task, host) {
+      return new Promise((resolve, reject) => {
+        const release = takePlace(placesOf(task));
+        group.enter();
+        const end = () => {
+          withdraw = undefined;
+          release();
+          group.leave();
+        };
+        const job: Job = {
+          task,
+          asker,
+          since: performance.now(),
+          group,
+          host,
+          resolve: (outcome) => {
+            end();
+            resolve(outcome);
+          },
+          reject: (error) => {
+            end();
+            reject(error);
+          },
+        };
+        const out = enqueue(job);
+        withdraw = () => {
+          if (out()) job.reject(new PoolError('internal', 'the call was given up before its turn'));
+          else job.onLeave?.();
+        };
+      });
+    },
+    leave() {
+      if (left) return;
+      left = true;
+      expected?.cancel();
+      withdraw?.();
+      group.leave();
+    },
+  };
+}
 
 export interface PoolOptions {
   threads: number;
@@ -22,7 +143,7 @@ export interface PoolOptions {
   /** Told of a helper that timed out again, whose tasks run one at a time from now on, and when they do so no more. */
   onSlowed?: (service: string, isSlowed: boolean) => void;
   /** Why no task of this tenant may start, see `FairQueue`; `look` again when that has changed. By default any may. */
-  stopOf?: (tenant: string) => Stop | undefined;
+  stopOf?: (tenant: string) => StopReason | undefined;
 }
 
 export interface Pool {
@@ -41,7 +162,7 @@ export interface Pool {
    * A call's way through the pool, on the threads of a group. One that stands `behind` the others takes no place and is never refused
    * one: whoever makes them bounds their number.
    */
-  turn(asker: Asker, group?: Group): Turn;
+  turn(asker: Requester, group?: Group): Ticket;
   /** Gives back the tasks behind that wait, with `shutting_down`, and takes no more of them; those that run go on. */
   handBack(): void;
   /** Says that tasks of this tenant may be started now, and starts what may be. */
@@ -49,7 +170,7 @@ export interface Pool {
   /** Tasks running, places taken by calls, and threads that could run a task, whosever it is. */
   stats(): { running: number; places: number; threads: number };
   /** Has one told, from now on, of each task that starts: the milliseconds that it waited, and whose it is. */
-  watch(onStart: (waitMs: number, asker: Asker) => void): void;
+  watch(onStart: (waitMs: number, asker: Requester) => void): void;
   /** Helpers whose plugins threads could not load when it was tried last. */
   missing(): readonly string[];
   /** Helpers that timed out again and again, of which one task runs at a time. */
@@ -66,13 +187,13 @@ export function createPool(options: PoolOptions): Pool {
   /** The charge until a task's real time is known, the places that it counts for, and the guess behind Retry-After. */
   const costs = new Costs();
   const slowed = new SlowedHelpers(options.onSlowed);
-  const waiting = new TwoClasses(({ task }) => costs.estimate(task), options.stopOf);
+  const waiting = new Scheduler(({ task }) => costs.estimate(task), options.stopOf);
   /** Groups that may have tasks. */
   const serving = new Set<Group>();
   const open = new Set<Group>();
   let running = 0;
   let closing = false;
-  let onStart: ((waitMs: number, asker: Asker) => void) | undefined;
+  let onStart: ((waitMs: number, asker: Requester) => void) | undefined;
   let drained: (() => void) | undefined;
   const first = makeGroup(options.worker);
 
@@ -111,7 +232,7 @@ export function createPool(options: PoolOptions): Pool {
     return false;
   }
 
-  function runJob({ job, settle }: Chosen): void {
+  function runJob({ job, settle }: ScheduledTask): void {
     const began = performance.now();
     running += 1;
     slowed.began(job.task);
@@ -162,7 +283,7 @@ export function createPool(options: PoolOptions): Pool {
     if (closing) throw noMoreWork();
   }
 
-  const parts: TurnParts = {
+  const parts: TicketParts = {
     admission,
     placesOf: (task) => costs.places(task),
     enqueue(job) {
@@ -178,7 +299,7 @@ export function createPool(options: PoolOptions): Pool {
     refusal: (code) => new PoolError(code, 'no place in the pool', { retryAfter: retryAfter() }),
     requireOpen,
   };
-  const partsBehind: TurnParts = { ...parts, admission: unbounded };
+  const partsBehind: TicketParts = { ...parts, admission: unbounded };
 
   return {
     first,
@@ -201,7 +322,7 @@ export function createPool(options: PoolOptions): Pool {
       serving.add(group);
       return group;
     },
-    turn: (asker, group = first) => createTurn(asker, group, asker.behind ? partsBehind : parts),
+    turn: (asker, group = first) => createTicket(asker, group, asker.behind ? partsBehind : parts),
     handBack() {
       waiting.behind.close();
       refuse();

@@ -1,12 +1,11 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { JudgedInput, RawInput } from '../schemas/input/judge-input.js';
-import type { ParameterDeclaration } from '../schemas/parameters.js';
-import type { BytesAnswer } from './answer.js';
-import type { BodyAnswer } from './body-answer.js';
-import type { LogLine, Refusal } from './context/messages.js';
+import type { RawInput, ValidatedInput } from '../schemas/input/validate-input.js';
+import type { ParameterDeclaration } from '../schemas/parameters/parameters.js';
+import type { BodyAnswer, BytesAnswer } from './answer.js';
+import type { FetchRefusal, LogLine } from './context/messages.js';
+import type { Thrown } from './errors.js';
 import type { ImageLimits } from './image/engine.js';
-import type { PluginModule } from './plugin-module.js';
-import type { Thrown } from './thrown.js';
+import type { PluginModule } from './plugin.js';
 
 /** One call of a plugin's handler, as it travels to a worker. */
 export interface CallTask {
@@ -65,7 +64,7 @@ export interface NumberedTask {
 
 interface Results {
   call: BytesAnswer;
-  judge: JudgedInput;
+  judge: ValidatedInput;
   preview: BodyAnswer;
 }
 
@@ -76,7 +75,7 @@ export type TaskOutcome<K extends Task['kind'] = Task['kind']> =
 
 /** What a task ended with; `refusal` where that was the gateway's own word, which a handler did not catch. */
 export interface Failed extends Thrown {
-  refusal?: Refusal;
+  refusal?: FetchRefusal;
 }
 
 /** What threads tell the main thread, and ask of it. */

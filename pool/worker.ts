@@ -6,20 +6,17 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
 import { move, transferableSymbol, valueSymbol, workerData } from 'piscina';
-import type { JudgedInput } from '../schemas/input/judge-input.js';
+import type { ValidatedInput } from '../schemas/input/validate-input.js';
 import type { BytesAnswer } from './answer.js';
 import { type CallOptions, callPlugin } from './call-plugin.js';
-import { refusalIn } from './context/fetch-error.js';
-import { createRedactor } from './context/secrets.js';
-import { createWorkerLink, type WorkerLink } from './context/worker-link.js';
-import { countSharedBuffers, type SharedBytes } from './external-memory.js';
-import { sealObjectPrototype } from './object-prototype.js';
+import { createRedactor } from './context/call-scope.js';
+import { createWorkerLink, type WorkerLink } from './context/link.js';
+import { refusalIn } from './context/messages.js';
+import { describeThrown, readThrown } from './errors.js';
+import { countSharedBuffers, type SharedBytes } from './memory.js';
 import { once } from './once.js';
+import { importPlugin, type LoadedPlugin, type Plugin, type PluginModule, setUp } from './plugin.js';
 import { hookPlugins } from './plugin-hooks.js';
-import { importPlugin, type LoadedPlugin, type Plugin, type PluginModule } from './plugin-module.js';
-import { yieldToOthers } from './priority.js';
-import { setUp } from './set-up.js';
-import { nameSources } from './source-stacks.js';
 import type {
   CallTask,
   Failed,
@@ -30,10 +27,10 @@ import type {
   WorkerReport,
   WorkerSettings,
 } from './task.js';
-import { describeThrown, readThrown } from './thrown.js';
+import { lowerPriority, mapStackTraces, sealObjectPrototype } from './thread-settings.js';
 
 const settings = workerData as WorkerSettings & { shared: SharedBytes };
-nameSources();
+mapStackTraces();
 countSharedBuffers(settings.shared);
 sealObjectPrototype();
 if (settings.helperUrl) hookPlugins(settings.helperUrl);
@@ -46,7 +43,7 @@ const engine = once(async () => {
 });
 const judge = once(async () => {
   const [{ createJudge }, { encodableBy }, fonts, name] = await Promise.all([
-    import('./judge.js'),
+    import('./input-validator.js'),
     import('./image/encodable.js'),
     fontSet(),
     // A thread that loads no more than it needs knows its engine without loading it.
@@ -74,7 +71,7 @@ let link: WorkerLink;
 export async function report({ port }: WorkerGreeting): Promise<WorkerReport> {
   link = createWorkerLink(port, settings.logLevel ?? 'silent');
   if (settings.lean && settings.engine !== 'auto') {
-    yieldToOthers();
+    lowerPriority();
     return { engine: settings.engine };
   }
   const {
@@ -86,7 +83,7 @@ export async function report({ port }: WorkerGreeting): Promise<WorkerReport> {
     throw new Error(readThrown(error).message);
   });
   // Not before: until the threads are ready nobody is served.
-  yieldToOthers();
+  lowerPriority();
   const found: WorkerReport = { engine: loaded.name, version };
   return fallbackReason === undefined ? found : { ...found, fallbackReason };
 }
@@ -160,7 +157,7 @@ export default async function work({ number, task }: NumberedTask): Promise<unkn
   }
 }
 
-async function resultOf(number: number, task: Task): Promise<BytesAnswer | JudgedInput> {
+async function resultOf(number: number, task: Task): Promise<BytesAnswer | ValidatedInput> {
   if (task.kind === 'judge') return (await judge())(task);
   return task.kind === 'preview' ? preview(task) : call(number, task);
 }

@@ -1,13 +1,118 @@
 import type { ErrorObject } from 'ajv';
-import { type ErrorNode, explainAlternatives, nestErrors } from './explain-alternatives.js';
-import { type FieldProblem, toldProblems } from './field-problem.js';
-import { asSchema, choices, isObject, type JsonSchema, unescapePointer } from './json-schema.js';
+import { anything, describeBriefly } from './describe.js';
+import { type FieldProblem, mostProblems } from './field-problem.js';
+import {
+  alternativeKeywords,
+  asSchema,
+  findTag,
+  followReference,
+  isObject,
+  type JsonSchema,
+  subschemas,
+  typeOfValue,
+  typesOf,
+  unescapePointer,
+} from './json-schema.js';
 import { didYouMean, mostMeant } from './nearest.js';
 import { describeValue, quote } from './quote.js';
-import { anything, describeBriefly } from './vocabulary/describe.js';
+
+/** An error of ajv's with those that an `anyOf` or `oneOf` gathered from its alternatives. */
+interface ErrorNode {
+  error: ErrorObject;
+  inner: ErrorNode[];
+}
+
+/** What to tell in place of an `anyOf`'s or `oneOf`'s own error: other errors, or words, of a property where `of` says so. */
+type Explained = { nodes: ErrorNode[] } | { problem: string; of?: string };
+
+/** Puts the errors from inside of alternatives under the error of the whole; ajv lists them right before it. */
+function nestErrors(errors: readonly ErrorObject[], root: JsonSchema): ErrorNode[] {
+  const nodes: ErrorNode[] = [];
+  for (const error of errors) {
+    const inner: ErrorNode[] = [];
+    if (alternativeKeywords.includes(error.keyword) && Array.isArray(error.schema)) {
+      const branches = error.schema.map((branch) => reachable(branch, root));
+      for (let last = nodes.at(-1); last && isInside(last.error, error, branches); last = nodes.at(-1)) {
+        inner.unshift(last);
+        nodes.pop();
+      }
+    }
+    nodes.push({ error, inner });
+  }
+  return nodes;
+}
+
+/** What to say where no alternative fits, or more than the one that may. */
+function explainAlternatives({ error, inner }: ErrorNode, root: JsonSchema): Explained {
+  const { data, params } = error;
+  const branches = Array.isArray(error.schema) ? error.schema : [];
+  const forms = describeBriefly({ anyOf: branches }, root);
+  if (params.passingSchemas) return { problem: `must be only one of: ${forms}` };
+  const type = typeOfValue(data);
+  const ofType = branches.filter((branch) => accepts(branch, type, root));
+  if (ofType.length === 0 || typeof data !== 'object') {
+    return { problem: `must be ${forms}, but is ${describeValue(data)}` };
+  }
+  const errorsOf = (branch: unknown) => {
+    const schemas = reachable(branch, root);
+    return inner.filter(({ error: each }) => schemas.has(each.parentSchema as object));
+  };
+  const tag = findTag(ofType, asSchema(error.parentSchema), root);
+  if (tag !== undefined && isObject(data)) {
+    const { [tag.name]: given } = data;
+    const chosen = tag.values.findIndex((values) => values.includes(given));
+    if (chosen >= 0) return { nodes: errorsOf(ofType[chosen]) };
+    const allowed = describeBriefly({ enum: tag.values.flat() });
+    return {
+      of: tag.name,
+      problem:
+        given === undefined
+          ? `is required: ${allowed}`
+          : `must be ${allowed}, but is ${describeValue(given)}`,
+    };
+  }
+  if (ofType.length === 1) return { nodes: errorsOf(ofType[0]) };
+  const likely = ofType.map(errorsOf).filter((nodes) => nodes.length > 0 && nodes.every(isUnknownName));
+  const [nearest] = likely.sort((one, other) => one.length - other.length);
+  return nearest ? { nodes: nearest } : { problem: `must be ${forms}, but fits none of these` };
+}
+
+function isUnknownName({ error }: ErrorNode): boolean {
+  return error.keyword === 'additionalProperties';
+}
+
+function accepts(branch: unknown, type: string, root: JsonSchema): boolean {
+  if (typeof branch === 'boolean') return branch;
+  const types = typesOf(followReference(asSchema(branch), root));
+  return types.length === 0 || types.includes(type) || (type === 'number' && types.includes('integer'));
+}
+
+function isInside(error: ErrorObject, outer: ErrorObject, branches: readonly Set<object>[]): boolean {
+  const { instancePath: path } = error;
+  if (path !== outer.instancePath && !path.startsWith(`${outer.instancePath}/`)) return false;
+  return branches.some((schemas) => schemas.has(error.parentSchema as object));
+}
+
+const reached = new WeakMap<object, Set<object>>();
+
+/** Every schema that judges a part of what `branch` judges, behind references too: errors name the schema that they are of. */
+function reachable(branch: unknown, root: JsonSchema): Set<object> {
+  if (!isObject(branch)) return new Set();
+  const before = reached.get(branch);
+  if (before) return before;
+  const found = new Set<object>();
+  const waiting: JsonSchema[] = [branch];
+  for (let schema = waiting.pop(); schema; schema = waiting.pop()) {
+    if (found.has(schema)) continue;
+    found.add(schema);
+    waiting.push(...subschemas(schema).map((each) => each.schema), followReference(schema, root));
+  }
+  reached.set(branch, found);
+  return found;
+}
 
 /** Values that a person sees at a glance; of more, the one that was meant is worth naming. */
-const overseen = 5;
+const shortList = 5;
 /** Comparisons that all hints of an answer may take, some microseconds each: others wait meanwhile. */
 const mostComparisons = 5_000;
 const plainKey = /^(?:[\p{L}_$][\p{L}\p{N}_$-]{0,63}|\d+)$/u;
@@ -38,8 +143,12 @@ export function toProblems(errors: readonly ErrorObject[], root: JsonSchema = {}
     const field = fieldOf(node.error);
     let finding: Finding = { node };
     // Past what is told, nothing needs explaining.
-    const isTold = chosen.size < toldProblems;
-    if (isTold && choices.includes(keyword) && (field !== '' || lacking(node).length === 0)) {
+    const isTold = chosen.size < mostProblems;
+    if (
+      isTold &&
+      alternativeKeywords.includes(keyword) &&
+      (field !== '' || missingParameters(node).length === 0)
+    ) {
       const explained = explainAlternatives(node, root);
       if ('nodes' in explained && explained.nodes.length > 0) {
         waiting.push(...explained.nodes.toReversed());
@@ -54,8 +163,8 @@ export function toProblems(errors: readonly ErrorObject[], root: JsonSchema = {}
   const hint = createHint();
   return Array.from(chosen, ([field, finding], index) => {
     // What is past the problems that are told is only counted, and need not be worded.
-    if (index >= toldProblems) return { field, problem: 'is not valid' };
-    if (field === '') return ofTheWhole(finding.node, root);
+    if (index >= mostProblems) return { field, problem: 'is not valid' };
+    if (field === '') return problemOfWhole(finding.node, root);
     return { field, problem: finding.problem ?? problemOf(finding.node.error, root, hint) };
   });
 }
@@ -100,7 +209,7 @@ function problemOf(error: ErrorObject, root: JsonSchema, hint: Hint): string {
   if (ownKeywords.has(keyword)) return message ?? mismatch(schema, data, root);
   switch (keyword) {
     case 'required':
-      return required(known[params.missingProperty], root);
+      return requiredProblem(known[params.missingProperty], root);
     case 'dependentRequired':
     case 'dependencies':
       return `is required where ${params.property} is given`;
@@ -117,7 +226,7 @@ function problemOf(error: ErrorObject, root: JsonSchema, hint: Hint): string {
     case 'enum':
       return mismatch(schema, data, root) + hintOfValues(schema.enum, data, hint);
     case 'not':
-      return forbidden(asSchema(error.schema), root);
+      return forbiddenProblem(asSchema(error.schema), root);
     case 'minProperties':
     case 'maxProperties': {
       const bound = `at ${keyword === 'minProperties' ? 'least' : 'most'} ${params.limit}`;
@@ -133,7 +242,7 @@ function problemOf(error: ErrorObject, root: JsonSchema, hint: Hint): string {
 }
 
 /** What a `not` forbids: mostly names that must not be there, or not together. */
-function forbidden(schema: JsonSchema, root: JsonSchema): string {
+function forbiddenProblem(schema: JsonSchema, root: JsonSchema): string {
   const { required: names, properties, type: _, ...others } = schema;
   const asksForNames = Object.values({ ...asSchema(properties), ...others }).every((each) => each === true);
   if (Array.isArray(names) && asksForNames) {
@@ -143,7 +252,7 @@ function forbidden(schema: JsonSchema, root: JsonSchema): string {
   return form === anything ? 'is a combination that is not allowed' : `must not be ${form}`;
 }
 
-function required(schema: unknown, root: JsonSchema): string {
+function requiredProblem(schema: unknown, root: JsonSchema): string {
   return isObject(schema) ? `is required: ${describeBriefly(schema, root)}` : 'is required';
 }
 
@@ -160,7 +269,7 @@ function createHint(): Hint {
 }
 
 function hintOfValues(values: unknown, data: unknown, hint: Hint): string {
-  if (typeof data !== 'string' || !Array.isArray(values) || values.length <= overseen) return '';
+  if (typeof data !== 'string' || !Array.isArray(values) || values.length <= shortList) return '';
   return hint(
     data,
     values.filter((value) => typeof value === 'string'),
@@ -169,16 +278,16 @@ function hintOfValues(values: unknown, data: unknown, hint: Hint): string {
 }
 
 /** The parameters that the alternatives of the whole input ask for, each once. */
-function lacking({ error, inner }: ErrorNode): string[] {
+function missingParameters({ error, inner }: ErrorNode): string[] {
   if (error.instancePath !== '') return [];
   const missing = inner.filter(({ error: each }) => each.keyword === 'required' && each.instancePath === '');
   return [...new Set(missing.map(({ error: each }): string => each.params.missingProperty))];
 }
 
-function ofTheWhole(node: ErrorNode, root: JsonSchema): FieldProblem {
+function problemOfWhole(node: ErrorNode, root: JsonSchema): FieldProblem {
   const { error } = node;
-  const [first, ...others] = lacking(node);
-  if (first !== undefined && choices.includes(error.keyword)) {
+  const [first, ...others] = missingParameters(node);
+  if (first !== undefined && alternativeKeywords.includes(error.keyword)) {
     const instead = others.length > 0 ? `, or in its place ${others.join(' or ')}` : '';
     return { field: first, problem: `is required${instead}` };
   }

@@ -5,12 +5,12 @@ export interface FieldProblem {
 }
 
 /** Problems that are told at most; the others are counted in one more with the field `*`. */
-export const toldProblems = 50;
+export const mostProblems = 50;
 
 /** The first 50 problems, and one more that counts the others: what was sent must not decide how much is answered. */
 export function boundProblems(problems: readonly FieldProblem[], total = problems.length): FieldProblem[] {
-  if (total <= toldProblems) return [...problems];
-  const more = total - toldProblems;
+  if (total <= mostProblems) return [...problems];
+  const more = total - mostProblems;
   const rest = { field: '*', problem: `has ${more} more ${more === 1 ? 'problem' : 'problems'}` };
-  return [...problems.slice(0, toldProblems), rest];
+  return [...problems.slice(0, mostProblems), rest];
 }

@@ -63,11 +63,116 @@ export function escapePointer(name: string): string {
 }
 
 /** Keywords that offer alternatives. */
-export const choices: readonly string[] = ['anyOf', 'oneOf'];
+export const alternativeKeywords: readonly string[] = ['anyOf', 'oneOf'];
 
 /** The name of a JSON value's type. */
 export function typeOfValue(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   return typeof value;
+}
+
+/** Keywords of draft-07 that hold schemas by name, in a list, or one; `items` is a list or one. */
+const schemaMaps = [
+  'properties',
+  'patternProperties',
+  'definitions',
+  '$defs',
+  'dependencies',
+  'dependentSchemas',
+];
+const schemaLists = ['allOf', 'anyOf', 'oneOf', 'items'];
+const singleSchemas = [
+  'items',
+  'additionalItems',
+  'additionalProperties',
+  'contains',
+  'propertyNames',
+  'not',
+  'if',
+  'then',
+  'else',
+];
+
+/** A schema inside another: under which keyword, and by which name or place there. */
+interface Subschema {
+  keyword: string;
+  key?: string | number;
+  schema: JsonSchema;
+}
+
+/**
+ * The schemas that stand directly in a schema; boolean ones are left out. Own code because `json-schema-traverse`, which ajv
+ * uses, visits every level and makes no copy.
+ */
+export function subschemas(schema: JsonSchema): Subschema[] {
+  const found: Subschema[] = [];
+  const add = (value: unknown, keyword: string, key?: string | number) => {
+    if (isObject(value)) found.push({ keyword, schema: value, ...(key === undefined ? {} : { key }) });
+  };
+  for (const keyword of schemaMaps) {
+    const named = schema[keyword];
+    if (isObject(named)) for (const [key, each] of Object.entries(named)) add(each, keyword, key);
+  }
+  for (const keyword of schemaLists) {
+    const list = schema[keyword];
+    if (Array.isArray(list)) list.forEach((each, key) => void add(each, keyword, key));
+  }
+  for (const keyword of singleSchemas) add(schema[keyword], keyword);
+  return found;
+}
+
+/** A copy in which each schema that stands directly in `schema` is replaced. */
+export function mapSubschemas(schema: JsonSchema, replace: (found: Subschema) => unknown): JsonSchema {
+  const copy: JsonSchema = { ...schema };
+  for (const found of subschemas(schema)) {
+    const { keyword, key } = found;
+    if (key === undefined) copy[keyword] = replace(found);
+    else {
+      const group = copy[keyword] === schema[keyword] ? copyGroup(schema[keyword]) : copy[keyword];
+      setOwn(group as JsonSchema, key, replace(found));
+      copy[keyword] = group;
+    }
+  }
+  return copy;
+}
+
+function copyGroup(group: unknown): unknown {
+  return Array.isArray(group) ? [...group] : { ...(group as JsonSchema) };
+}
+
+/** An assignment to `__proto__` would set the prototype. */
+function setOwn(group: JsonSchema, key: string | number, value: unknown): void {
+  Object.defineProperty(group, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
+/** The property by whose value alternatives are told apart, as `kind` in `{kind: 'circle', …}` and `{kind: 'square', …}`. */
+export interface Tag {
+  name: string;
+  /** The values of each alternative, by the order of the alternatives. */
+  values: unknown[][];
+}
+
+/** The tag of the alternatives, where each demands another value of one property; `parent` is the schema around them. */
+export function findTag(branches: readonly unknown[], parent: JsonSchema, root: JsonSchema): Tag | undefined {
+  if (branches.length < 2) return undefined;
+  const resolved = branches.map((branch) => followReference(asSchema(branch), root));
+  for (const name of Object.keys(asSchema(resolved[0]?.properties))) {
+    const values = resolved.map((branch) => tagValuesOf(asSchema(branch.properties), name));
+    const all = values.flat();
+    if (values.some((each) => each.length === 0) || new Set(all).size < all.length) continue;
+    if (requires(parent, name) || resolved.every((branch) => requires(branch, name))) return { name, values };
+  }
+  return undefined;
+}
+
+function tagValuesOf(properties: JsonSchema, name: string): unknown[] {
+  if (!Object.hasOwn(properties, name)) return [];
+  const property = asSchema(properties[name]);
+  const values = 'const' in property ? [property.const] : Array.isArray(property.enum) ? property.enum : [];
+  return values.every((value) => typeof value !== 'object') ? values : [];
+}
+
+function requires({ required }: JsonSchema, name: string): boolean {
+  return Array.isArray(required) && required.includes(name);
 }

@@ -1,15 +1,39 @@
 import { distance } from 'fastest-levenshtein';
-import { sameLanguage } from './language-code.js';
 import { join } from './quote.js';
+
+const languageTag = /^([a-z]{2,3})(?:[-_][a-z]{2,4})?$/;
+const threeLetters = /^[a-z]{3}$/;
+const englishName = /^[a-z]{4,20}$/;
+let languageNames: Intl.DisplayNames | undefined;
+
+/**
+ * Whether `wanted` names the language that `known` names by three letters (ISO 639-3: `spa`, `deu`): by two letters (ISO 639-1:
+ * `es`, `en-gb`), by another code of three (ISO 639-2/B: `ger`), or in English (`german`); both in lower case.
+ */
+function sameLanguage(wanted: string, known: string): boolean {
+  if (!threeLetters.test(known)) return false;
+  try {
+    const [code = known] = Intl.getCanonicalLocales(known);
+    if (englishName.test(wanted)) {
+      languageNames ??= new Intl.DisplayNames('en', { type: 'language', fallback: 'none' });
+      return languageNames.of(code)?.toLowerCase() === wanted;
+    }
+    const written = languageTag.exec(wanted)?.[1];
+    // Three letters become two where a language has them (ECMA-402, the canonical form of a tag).
+    return written !== undefined && Intl.getCanonicalLocales(written)[0] === code;
+  } catch {
+    return false;
+  }
+}
 
 /** The distance costs the product of both lengths, and the name comes from outside. */
 const longest = 128;
 /** Less said than meant is likelier than a slip of the finger, and the more likely the less is left out. */
-const forTheRest = 0.5;
+const restCost = 0.5;
 /** What stands behind a known name was meant to say something. */
-const forEachMore = 0.25;
+const extraCharacterCost = 0.25;
 /** A folder that was left out, or is another one. */
-const forTheFolder = 0.5;
+const folderCost = 0.5;
 /** Of two candidates that differ by less than this, either may be meant. */
 const hardlyFarther = 0.4;
 
@@ -31,7 +55,7 @@ function nearestFew(name: string, candidates: readonly string[], most: number): 
   let near: { candidate: string; far: number }[] = [];
   let least = Number.POSITIVE_INFINITY;
   for (const candidate of candidates) {
-    const far = candidate.length > longest ? least + 1 : farness(wanted, candidate.toLowerCase());
+    const far = candidate.length > longest ? least + 1 : distanceOf(wanted, candidate.toLowerCase());
     if (far >= least + hardlyFarther) continue;
     least = Math.min(least, far);
     near.push({ candidate, far });
@@ -55,8 +79,8 @@ export function didYouMean(name: string, candidates: readonly string[], most = 1
 }
 
 /** How far a name is from what is known, in changed letters; infinite where nobody would see a likeness. */
-function farness(wanted: string, known: string): number {
-  if (letters(wanted) === letters(known) && letters(known) !== '') return 0;
+function distanceOf(wanted: string, known: string): number {
+  if (lettersOf(wanted) === lettersOf(known) && lettersOf(known) !== '') return 0;
   if (sameLanguage(wanted, known)) return 0.1;
   const whole = Math.min(slip(wanted, known), beginning(wanted, known));
   const wantedLast = lastSegment(wanted);
@@ -66,7 +90,7 @@ function farness(wanted: string, known: string): number {
   const last =
     wantedLast === knownLast ? 0 : Math.min(slip(wantedLast, knownLast), beginning(wantedLast, knownLast));
   const sameFolder = folder(wanted) === folder(known);
-  return Math.min(whole, last + (sameFolder ? 0 : forTheFolder));
+  return Math.min(whole, last + (sameFolder ? 0 : folderCost));
 }
 
 function slip(wanted: string, known: string): number {
@@ -93,11 +117,11 @@ function slips(length: number): number {
 /** One is how the other begins; of a name that goes on, the beginning may have a slip in it, past its first letter. */
 function beginning(wanted: string, known: string): number {
   if (wanted.length >= 3 && known.length >= 3 && wanted.startsWith(known)) {
-    return forTheRest + (wanted.length - known.length) * forEachMore;
+    return restCost + (wanted.length - known.length) * extraCharacterCost;
   }
   const rest = known.length - wanted.length;
   if (rest <= 0 || wanted.length < 2) return Number.POSITIVE_INFINITY;
-  const cost = forTheRest + rest / longest;
+  const cost = restCost + rest / longest;
   if (known.startsWith(wanted)) return cost;
   if (wanted.length < 4 || wanted[0] !== known[0]) return Number.POSITIVE_INFINITY;
   const changes = Math.min(
@@ -106,7 +130,7 @@ function beginning(wanted: string, known: string): number {
   return changes <= Math.floor(wanted.length / 4) ? changes + cost : Number.POSITIVE_INFINITY;
 }
 
-function letters(name: string): string {
+function lettersOf(name: string): string {
   return name.replaceAll(/[\s_-]/g, '');
 }
 

@@ -18,7 +18,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { loadConfig } from '../gateway/config.js';
 import { allExamples, type Command, commandsOf, type Example, masked, shapeOf } from './examples.js';
-import { bin, type GatewayProcess, startGatewayProcess } from './gateway/gateway-process.js';
+import { bin, type GatewayProcess, startGatewayProcess } from './gateway/harness.js';
 import { codesIn, readText, root } from './readme.js';
 
 const run = promisify(execFile);
@@ -56,7 +56,7 @@ const notRun: readonly { page: string; begins: string; why: string }[] = [
   {
     page: 'gateway/jobs/webhooks/README.md',
     begins: 'import { createServer',
-    why: 'test/gateway/jobs/webhooks/readme.test.ts runs it',
+    why: 'test/gateway/jobs/webhooks/sign.test.ts runs it',
   },
 ];
 

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { readText, root } from './readme.js';
 
 /** A block of code in a README. */
@@ -87,3 +88,13 @@ export function shapeOf(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return null;
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, shapeOf(each)]));
 }
+
+const surrogates = { from: 0xd800, count: 0x800 };
+
+/**
+ * Any character of Unicode, as the `unit` of a text. fast-check's own "binary" takes a second of CPU in each process, for tables of
+ * all characters.
+ */
+export const anyCharacter = fc
+  .integer({ min: 0, max: 0x10ffff - surrogates.count })
+  .map((code) => String.fromCodePoint(code < surrogates.from ? code : code + surrogates.count));

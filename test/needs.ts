@@ -1,4 +1,7 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { Context } from 'mocha';
 
 /** Skips the suite with one line that says what is missing; with `CI_REQUIRE_ALL=1` that is a failure. */
@@ -12,4 +15,42 @@ export function skipWithout(context: Context, what: string): never {
 export function toolFile(context: Context, file: string): string {
   const { TEST_TOOLS: folder } = process.env;
   return folder ? join(folder, 'node_modules', file) : skipWithout(context, `${file} in TEST_TOOLS`);
+}
+
+type Truthy<T> = Exclude<T, undefined | null | false | 0 | ''>;
+
+/**
+ * Waits until something is so, however long a busy machine takes; where it never is, the test ends by its own time limit.
+ * Gives what the condition gave. It keeps no process alive.
+ */
+export async function until<T>(condition: () => T | Promise<T>): Promise<Truthy<T>> {
+  for (;;) {
+    const found = await condition();
+    if (found) return found as Truthy<T>;
+    await new Promise<void>((resolve) => {
+      setTimeout(resolve, 5).unref();
+    });
+  }
+}
+
+setFlagsFromString('--expose-gc');
+const collect: () => void = runInNewContext('gc');
+
+/** Bytes of all ArrayBuffers that something still refers to. */
+export function heldMemory(): number {
+  collect();
+  return process.memoryUsage().arrayBuffers;
+}
+
+/**
+ * Bytes that are held beyond those of `before`. It gives what the last events of streams and sockets still refer to ten seconds
+ * to go, and ends as soon as fewer than `limit` are left.
+ */
+export async function heldBeyond(before: number, limit: number): Promise<number> {
+  let held = heldMemory() - before;
+  for (let tries = 0; held >= limit && tries < 500; tries++) {
+    await sleep(20);
+    held = heldMemory() - before;
+  }
+  return held;
 }

@@ -1,15 +1,13 @@
 import { visibleJson } from '../../schemas/quote.js';
-import { createVocabulary } from '../../schemas/vocabulary/vocabulary.js';
+import { createVocabulary } from '../../schemas/vocabulary.js';
 import { loadConfig } from '../config.js';
 import { openApiDocument } from '../docs/openapi/document.js';
-import { loadRegistry } from '../helpers/load-registry.js';
-import { builtinPlugins } from '../helpers/package-paths.js';
-import { PluginError } from '../helpers/plugin-error.js';
-import type { Registry } from '../helpers/registry.js';
-import { version } from '../helpers/version.js';
-import { endSoon } from './end-soon.js';
+import { loadRegistry } from '../plugins/load-registry.js';
+import { builtinPlugins, version } from '../plugins/paths.js';
+import { PluginError, type Registry } from '../plugins/registry.js';
 import type { Answer } from './output.js';
 import { asInvalidInput } from './plugins/check.js';
+import { exitSoon } from './process.js';
 
 /** The OpenAPI document of the helpers that an environment names. */
 export async function describeHelpers(env: NodeJS.ProcessEnv): Promise<Answer> {
@@ -25,6 +23,6 @@ async function load(folders: string[]): Promise<Registry> {
   } catch (error) {
     throw error instanceof PluginError ? asInvalidInput(error) : error;
   } finally {
-    endSoon();
+    exitSoon();
   }
 }

@@ -1,13 +1,12 @@
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { visible } from '../../schemas/quote.js';
+import { makeFolder, writeProblem } from '../file-system.js';
 import type { Gateway } from '../gateway.js';
-import { usualFolder } from '../helpers/package-paths.js';
-import { makeFolder } from '../make-folder.js';
-import { writeProblem } from '../write-problem.js';
-import { greeting } from './greeting.js';
-import { problemLines, reloadLine } from './reload-lines.js';
-import { closeOnSignal, reloadOnHangup } from './signals.js';
+import type { PluginProblem } from '../plugins/discover.js';
+import { usualFolder } from '../plugins/paths.js';
+import type { ReloadReport } from '../plugins/reload.js';
+import { closeOnSignal, gatewayGreeting, reloadOnHangup } from './serve.js';
 
 /** Milliseconds between two looks at the files. */
 const pollMs = 300;
@@ -20,8 +19,8 @@ export function registerDev(program: Command): void {
     .option('--poll [ms]', 'look at the files again and again, where a mount tells of no change', readPoll)
     .action(async (dirs: string[], { poll }: { poll?: number | true }) => {
       // Only here: help is shown before these are loaded.
-      const { openLog } = await import('./open-log.js');
-      const { watchFolders } = await import('../helpers/watch-folders.js');
+      const { openLog } = await import('../observability/log.js');
+      const { watchFolders } = await import('../plugins/watch-folders.js');
       const config = await devConfig(process.env, dirs);
       const logger = await openLog(config.logLevel, process.stdout);
       const folders = [...config.pluginDirs];
@@ -60,7 +59,7 @@ export function registerDev(program: Command): void {
         await started.close();
       };
       closeOnSignal({ drain: started.drain, close }, logger);
-      console.log(visible(`${greeting(started, config)}\nWatching ${folders.join(', ')}`));
+      console.log(visible(`${gatewayGreeting(started, config)}\nWatching ${folders.join(', ')}`));
       gateway = started;
       if (early.size > 0) await gateway.reload(early);
     });
@@ -87,4 +86,33 @@ function readPoll(text: string): number {
   const ms = Number(text);
   if (Number.isInteger(ms) && ms >= 20 && ms <= 60_000) return ms;
   throw new InvalidArgumentError('It takes whole milliseconds from 20 to 60000.');
+}
+
+/** A reload in a line: `reloaded text/shout in 41 ms`. Undefined where nothing that is served has changed. */
+export function reloadLine({ added, reloaded, removed, ms }: ReloadReport): string | undefined {
+  const parts = [
+    ...changeOf('added', added),
+    ...changeOf('reloaded', reloaded),
+    ...changeOf('removed', removed),
+  ];
+  return parts.length > 0 ? visible(`${parts.join(', ')} in ${Math.round(ms)} ms`) : undefined;
+}
+
+/** What cannot be served and what is left out, for the author. */
+export function problemLines(
+  problems: readonly PluginProblem[],
+  skipped: readonly PluginProblem[] = [],
+): string[] {
+  const lines = [
+    ...problems.map(({ file, reason }) => `cannot load ${file}\n    ${reason.replaceAll('\n', '\n    ')}`),
+    ...skipped.map(({ file, reason }) => `${file} ${reason}`),
+  ];
+  return lines.map(visible);
+}
+
+/** Of many helpers only the first are named. */
+function changeOf(what: string, ids: readonly string[]): string[] {
+  if (ids.length === 0) return [];
+  const named = ids.length > 5 ? `${ids.slice(0, 4).join(', ')} and ${ids.length - 4} more` : ids.join(', ');
+  return [`${what} ${named}`];
 }

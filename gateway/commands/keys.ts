@@ -1,13 +1,10 @@
 import { type Command, InvalidArgumentError } from 'commander';
-
-import { rotationSchema } from '../keys/schemas.js';
-import { allPages } from './all-pages.js';
-import { calledAs } from './called-as.js';
-import { parseDuration } from './duration.js';
-import { registerIssue } from './issue.js';
-import { keyTable } from './key-table.js';
-import { type OpenKeys, withKeys } from './open.js';
+import { quote } from '../../schemas/quote.js';
+import { keySchema, rotationSchema } from '../keys/inputs.js';
+import type { KeyView } from '../keys/model.js';
+import { allPages, type OpenKeys, parseDuration, parseExpiry, withKeys } from './open.js';
 import {
+  formatTable,
   type JsonOption,
   jsonOption,
   processTerminal,
@@ -15,7 +12,7 @@ import {
   type Terminal,
   usageErrors,
 } from './output.js';
-import { registerSigning } from './signing.js';
+import { commandName } from './process.js';
 
 const usualGrace = rotationSchema.properties.grace_seconds.default / 3600;
 
@@ -43,7 +40,7 @@ export function registerKeyCommands(
           return { items, next };
         });
         if (all.length > 0) return { data: { keys: all }, result: keyTable(all) };
-        const hint = `${tenant} has no key yet. Issue one: ${calledAs()} keys issue ${tenant}`;
+        const hint = `${tenant} has no key yet. Issue one: ${commandName()} keys issue ${tenant}`;
         return { data: { keys: all }, notes: [hint] };
       }),
     );
@@ -89,4 +86,148 @@ function readGrace(text: string): number {
   const seconds = parseDuration(text);
   if (seconds === undefined) throw new InvalidArgumentError('It must be now, 0, or like 30s, 15m, 24h, 7d.');
   return seconds;
+}
+
+interface IssueFlags extends JsonOption {
+  label?: string;
+  scope?: string[];
+  expires?: string;
+}
+
+/** Adds `issue` to `keys`. */
+function registerIssue(keys: Command, open: OpenKeys, terminal: Terminal): void {
+  keys
+    .command('issue')
+    .description('Issue a key to a tenant. The key is the last line on stdout, alone.')
+    .usage('[options] <tenant>')
+    .argument('<tenant...>', 'whose key it is')
+    .option('--label <label>', `a name for people, up to ${keySchema.properties.label.line} characters`)
+    .option(
+      '--scope <scope>',
+      'a helper it may call, e.g. text/remove-stopwords, or a group such as text/*; again, or with commas, for more; all by default',
+      addScopes,
+    )
+    .option(
+      '--expires <time>',
+      'ISO 8601 day or time, e.g. 2030-01-31 or 2030-01-31T18:00:00Z, or a time from now, e.g. 12h or 30d',
+    )
+    .option(...jsonOption)
+    .action((operands: string[], flags: IssueFlags, command: Command) => {
+      const split = splitOperands(operands, flags.scope !== undefined);
+      if ('problem' in split) return command.error(`error: ${split.problem}`);
+      const { tenant } = split;
+      return withKeys(open, terminal, { ...flags, signs: true }, async (admin, actor) => {
+        const given = {
+          label: flags.label,
+          scopes: flags.scope && [...flags.scope, ...split.scopes],
+          expires_at: flags.expires === undefined ? undefined : parseExpiry(flags.expires, Date.now()),
+        };
+        const issued = await admin.issueKey(tenant, given, actor);
+        const { id, key, scopes, expires_at, signing_secret } = issued;
+        const may = scopes === null ? 'every helper' : scopes.join(', ');
+        const until = expires_at === null ? '' : ` until ${expires_at}`;
+        return {
+          data: { ...issued },
+          notes: [
+            `Issued ${id} to ${tenant}: it opens ${may}${until}. Send it as the query parameter ak.`,
+            ...signingNote(id, signing_secret, terminal),
+            shownOnce,
+          ],
+          result: key,
+        };
+      });
+    });
+}
+
+/** The secret itself only to a person: where a script takes the key from stdout, what goes to stderr stands in its log. */
+function signingNote(id: string, secret: string | null, { stdout }: Terminal): string[] {
+  if (secret === null) return [];
+  const shown = stdout.isTTY ? secret : `which keys signing-secret ${id} shows`;
+  return [`Urls on web pages show no key: sign them with its signing secret, ${shown}`];
+}
+
+function addScopes(text: string, before: string[] = []): string[] {
+  return [...before, ...text.split(',').map((scope) => scope.trim())];
+}
+
+/** The operands of `keys issue`: whose key it is, and scopes that stand behind `--scope` without one of their own. */
+type IssueOperands = { tenant: string; scopes: string[] } | { problem: string };
+
+/**
+ * Tells a tenant's name from scopes, in any order. `--scope` takes one value, so that it never swallows the tenant; those that
+ * follow it arrive here. A helper's id has a slash, which no name has; an id without one needs its own `--scope`.
+ */
+function splitOperands(operands: readonly string[], hasScopes: boolean): IssueOperands {
+  const scopes = hasScopes ? operands.filter((each) => each.includes('/')) : [];
+  const tenants = operands.filter((each) => !scopes.includes(each));
+  const [tenant] = tenants;
+  if (tenant === undefined) return { problem: "missing required argument 'tenant'" };
+  if (tenants.length === 1) return { tenant, scopes };
+  const hint = hasScopes ? '; give each scope a --scope of its own, or put commas between them' : '';
+  return {
+    problem: `too many arguments for 'issue': one tenant is wanted, but there are ${tenants.map(quote).join(', ')}${hint}`,
+  };
+}
+
+/** Adds `signing-secret` and `rotate-signing` to `keys`. */
+function registerSigning(keys: Command, open: OpenKeys, terminal: Terminal): void {
+  keys
+    .command('signing-secret')
+    .description('Show what signs urls for a key. The secret is the last line on stdout, alone.')
+    .argument('<id>', 'from keys list')
+    .option(...jsonOption)
+    .action((id: string, { json }: JsonOption) =>
+      withKeys(open, terminal, { json: json === true, signs: true }, async (admin, actor) => {
+        const shown = await admin.signingSecret(id, actor);
+        return {
+          data: { ...shown },
+          notes: [`The signing secret of ${id}. Whoever has it calls helpers as this key:`],
+          result: shown.signing_secret,
+        };
+      }),
+    );
+
+  keys
+    .command('rotate-signing')
+    .description('Give a key a new signing secret, the last line on stdout; urls signed before end.')
+    .argument('<id>', 'from keys list')
+    .option(...jsonOption)
+    .action((id: string, { json }: JsonOption) =>
+      withKeys(open, terminal, { json: json === true, signs: true }, async (admin, actor) => {
+        const rotated = await admin.rotateSigning(id, actor);
+        const ended = `Running gateways refuse urls that were signed before within 5 seconds; the key itself stays as it is.`;
+        return {
+          data: { ...rotated },
+          notes: [`The new signing secret of ${id}. ${ended}`],
+          result: rotated.signing_secret,
+        };
+      }),
+    );
+}
+
+/** A tenant's keys as `keys list` shows them. */
+function keyTable(keys: KeyView[]): string {
+  const headings = ['ID', 'STATE', 'KEY', 'LABEL', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'IN GRACE'];
+  const rows = keys.map((key) => [
+    key.id,
+    key.state,
+    key.hint,
+    key.label ?? '-',
+    key.scopes?.join(',') ?? 'all',
+    minute(key.created_at),
+    minute(key.expires_at),
+    minute(key.last_used_at),
+    graceOf(key),
+  ]);
+  return formatTable(headings, rows);
+}
+
+function graceOf(key: KeyView): string {
+  const inGrace = key.secrets.filter((secret) => secret.expires_at !== null);
+  return inGrace.map((secret) => `${secret.hint} until ${minute(secret.expires_at)}`).join(', ') || '-';
+}
+
+/** `2030-01-31T18:00Z`: to the minute is enough for people, and the zone stays on it. */
+function minute(time: string | null): string {
+  return time === null ? '-' : `${time.slice(0, 16)}Z`;
 }

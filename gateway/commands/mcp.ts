@@ -2,12 +2,9 @@ import { realpath, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { version } from '../helpers/version.js';
-import { makeFolder } from '../make-folder.js';
-import { writeProblem } from '../write-problem.js';
-import { quoteWord } from './call/quote-word.js';
-import { endSoon } from './end-soon.js';
-import { reserveStdout } from './reserve-stdout.js';
+import { makeFolder, writeProblem } from '../file-system.js';
+import { version } from '../plugins/paths.js';
+import { exitSoon, quoteWord, reserveStdout } from './process.js';
 
 const require = createRequire(import.meta.url);
 
@@ -22,7 +19,7 @@ export function registerMcp(program: Command): void {
     .action(async ({ out, files }: { out?: string; files?: string }) => {
       // Only here and below: they take longer to load than help takes to be shown.
       const { loadConfig } = await import('../config.js');
-      const { openStderrLog } = await import('./open-log.js');
+      const { openStderrLog } = await import('../observability/log.js');
       const config = loadConfig(process.env);
       const stdout = reserveStdout();
       const logger = openStderrLog(config.logLevel);
@@ -30,9 +27,9 @@ export function registerMcp(program: Command): void {
       if (folder !== undefined) await makeOut(folder);
       const readable = files === undefined ? undefined : await readableFolder(resolve(files));
       const [{ openLocalHelpers }, { createLocalTools }, { serveTools }] = await Promise.all([
-        import('../local/open-local.js'),
-        import('../mcp/stdio/local-tools.js'),
-        import('../mcp/stdio/serve-stdio.js'),
+        import('./open-local.js'),
+        import('../mcp/local-tools.js'),
+        import('../mcp/serve-stdio.js'),
       ]);
       const helpers = await openLocalHelpers(config, logger);
       if (process.stdin.isTTY)
@@ -49,7 +46,7 @@ export function registerMcp(program: Command): void {
         await serveTools({ version, tools, stdin: process.stdin, stdout, maxTextBytes, onError });
       } finally {
         await helpers.close();
-        endSoon();
+        exitSoon();
       }
     });
 }

@@ -1,16 +1,15 @@
 import { loadConfig } from '../config.js';
 import { openDatabase } from '../database/open-database.js';
-import { discoverPlugins } from '../helpers/discover.js';
-import { builtinPlugins } from '../helpers/package-paths.js';
 import { createKeyAdmin } from '../keys/admin.js';
-import { createKeyStore } from '../keys/sql-store.js';
+import { createKeyStore } from '../keys/store.js';
 import { migrations } from '../migrations.js';
-import { openSigning } from '../signing/open-signing.js';
-import { createSigningSecrets } from '../signing/signing-secrets.js';
+import { discoverPlugins } from '../plugins/discover.js';
+import { builtinPlugins } from '../plugins/paths.js';
+import { createSigningSecrets, openSigning } from '../signing/signing-secrets.js';
 import { resetOperator } from '../site/accounts/first-operator.js';
-import { createSiteDatabase } from '../site/database.js';
+import { createSiteDatabase } from '../site/tables.js';
 import type { OpenedKeys, OpenOptions } from './open.js';
-import type { OpenedOperators } from './operator.js';
+import type { OpenedOperators } from './tenants.js';
 
 /** Opens the accounts of the key-management site, for one command. */
 export async function openOperators(): Promise<OpenedOperators> {

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import type { Command } from 'commander';
-import { visible, visibleJson } from '../../schemas/quote.js';
+import { escapeInvisible, visible, visibleJson } from '../../schemas/quote.js';
 import { reasonOf } from '../database/database-error.js';
 import { GatewayError } from '../errors.js';
 
@@ -129,4 +129,25 @@ function print(stream: Terminal['stdout'], text: string): void {
 function printJson(stdout: Terminal['stdout'], value: object): void {
   const json = JSON.stringify(value);
   print(stdout, stdout.isTTY ? visibleJson(json) : json);
+}
+
+/**
+ * Lines of text with aligned columns, the headings first. No colour and no borders, so that `grep` and `awk` can read it; own
+ * code because packages for tables draw both. What turns a terminal's text around is shown as its code.
+ */
+export function formatTable(headings: string[], rows: string[][]): string {
+  const cells = [headings, ...rows].map((row) => row.map(escapeInvisible));
+  const widths = headings.map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? ''))));
+  return cells
+    .map((row) =>
+      row
+        .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell)))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+function widthOf(cell: string): number {
+  return [...cell].length;
 }

@@ -1,6 +1,15 @@
+import type { EventEmitter } from 'node:events';
+import { join, resolve } from 'node:path';
+import { isatty } from 'node:tty';
 import type { Command } from 'commander';
-import { describeStart, greeting } from './greeting.js';
-import { runUntilTold } from './run-until-told.js';
+import type { Logger } from 'pino';
+import { visible, visibleJson } from '../../schemas/quote.js';
+import type { Config } from '../config.js';
+import type { Gateway } from '../gateway.js';
+import type { Member } from '../supervisor/member.js';
+import type { Ports } from '../supervisor/messages.js';
+import type { Worker } from '../worker.js';
+import { commandName, reserveStdout } from './process.js';
 
 /** `serve`: runs the gateway until it is told to stop. */
 export function registerServe(program: Command): void {
@@ -9,12 +18,277 @@ export function registerServe(program: Command): void {
     .description('Run the gateway (also what no command at all does).')
     .option('--json', 'print what was started, and the log, as JSON')
     .action(({ json = false }: { json?: boolean }) =>
-      runUntilTold(json, {
+      runUntilSignal(json, {
         start: async (config, logger, member) =>
           (await import('../gateway.js')).startGateway(config, logger, { member }),
-        describe: describeStart,
-        greeting,
+        describe: describeGateway,
+        greeting: gatewayGreeting,
         ports: ({ url, connectUrl }) => ({ api: url, site: connectUrl }),
       }),
     );
+}
+
+/** `work`: works on the gateways' jobs until it is told to stop. */
+export function registerWork(program: Command): void {
+  program
+    .command('work')
+    .description(
+      'Work on jobs with the whole pool; needs the same DATABASE_URL and REDIS_URL (or data folder) as the gateways.',
+    )
+    .option('--json', 'print what was started, and the log, as JSON')
+    .action(({ json = false }: { json?: boolean }) =>
+      runUntilSignal(json, {
+        start: async (config, logger, member) =>
+          (await import('../worker.js')).startWorker(config, logger, { member }),
+        describe: describeWorker,
+        greeting: workerGreeting,
+        ports: () => ({}),
+      }),
+    );
+}
+
+/** What an end may take beside the calls under way, such as a webhook or the last lines of usage. */
+const closingMs = 15_000;
+
+/** What a command runs until it is told to stop. */
+interface LongRun<Running> {
+  start(config: Config, logger: Logger, member: Member | undefined): Promise<Running>;
+  /** What is told of the start as JSON, and to people. */
+  describe(running: Running, config: Config): object;
+  greeting(running: Running, config: Config): string;
+  /** What other processes of this host are to listen on too. */
+  ports(running: Running): Ports;
+}
+
+/** Starts it by the environment, prints what was started, and ends it in order when a signal says so. */
+async function runUntilSignal<Running extends Pick<Gateway, 'drain' | 'close' | 'reload'>>(
+  json: boolean,
+  run: LongRun<Running>,
+): Promise<void> {
+  // Only here and below: help, and each other command, is there before these are loaded.
+  const { loadConfig } = await import('../config.js');
+  const { openJsonLog, openLog } = await import('../observability/log.js');
+  const { sealObjectPrototype } = await import('../../pool/thread-settings.js');
+  const { joinProcesses } = await import('../supervisor/member.js');
+  const member = joinProcesses();
+  sealObjectPrototype();
+  const given = loadConfig(process.env);
+  const config = member?.settle(given) ?? given;
+  const { logLevel, processes } = config;
+  const logger = json ? openJsonLog(logLevel) : await openLog(logLevel, process.stdout);
+  // Programs read what is printed with --json; plugins print what they like, on any thread.
+  const stdout = json ? reserveStdout() : process.stdout;
+  const starting = run.start(config, logger, member);
+  reloadOnHangup(starting, logger, member?.signals);
+  const running = await starting;
+  // First, for whoever reads the next line may send a signal at once.
+  closeOnSignal(running, logger, member?.signals);
+  const said = json
+    ? visibleJson(JSON.stringify({ ok: true, data: run.describe(running, config) }))
+    : run.greeting(running, config);
+  const text = `${said}\n`;
+  const { drainMs, taskTimeoutMs, sourceTimeoutMs } = config;
+  const limits = {
+    stopMs: drainMs + taskTimeoutMs + sourceTimeoutMs + closingMs,
+    silentMs: taskTimeoutMs + 20_000,
+    silentAtEndMs: Math.min(10_000, taskTimeoutMs + 2_000),
+  };
+  if (!member) {
+    stdout.write(text);
+    return;
+  }
+  try {
+    member.ready({ text, processes, logLevel, json, ports: run.ports(running), ...limits });
+  } catch (error) {
+    // At once: no client knows this address, and what is open here would keep the process alive at it for good.
+    process.stderr.write(`helper-gateway: ${(error as Error).message}\n`);
+    process.exit(1);
+  }
+}
+
+/** npm passes on a Ctrl-C that the terminal has sent to the gateway too: that is one signal and not two. */
+const echoMs = 500;
+
+/**
+ * Closes the gateway in order at SIGTERM and SIGINT; a second signal ends the process at once. SIGTERM comes from what
+ * manages processes, and balancers may send calls here still: these are told first. SIGINT is a person who waits. Where several
+ * processes serve, `signals` is what the one that started them passes on.
+ */
+export function closeOnSignal(
+  gateway: Pick<Gateway, 'drain' | 'close'>,
+  logger: Logger,
+  signals: EventEmitter = process,
+): void {
+  let closingSince: number | undefined;
+  const stop = async (signal: NodeJS.Signals) => {
+    if (closingSince !== undefined) {
+      if (performance.now() - closingSince > echoMs) process.exit(1);
+      return;
+    }
+    closingSince = performance.now();
+    logger.info({ signal }, 'shutting down');
+    try {
+      if (signal === 'SIGTERM') await gateway.drain();
+      await gateway.close();
+      process.exitCode = 0;
+    } catch (error) {
+      logger.error({ err: error }, 'shutdown was not clean');
+      process.exitCode = 1;
+    }
+    process.exit();
+  };
+  signals.on('SIGTERM', stop);
+  signals.on('SIGINT', stop);
+}
+
+/**
+ * Loads the helpers anew at SIGHUP, from now on: one that comes before the gateway serves waits for that, and must not end it. A
+ * terminal that is closed sends the same signal, and means the end: it is gone then. Windows knows no other.
+ */
+export function reloadOnHangup(
+  starting: Promise<Pick<Gateway, 'reload' | 'close'>>,
+  logger: Pick<Logger, 'info'>,
+  signals: EventEmitter = process,
+): void {
+  if (process.platform === 'win32') return;
+  const terminal = [0, 1, 2].find((fd) => isatty(fd));
+  const onHangup = async () => {
+    const isGone = terminal !== undefined && !isatty(terminal);
+    // Why it could not start is told by whoever starts it.
+    const gateway = await starting.catch(() => undefined);
+    if (!isGone) {
+      logger.info('reloading plugins');
+      await gateway?.reload();
+      return;
+    }
+    await gateway?.close().catch(() => undefined);
+    // By the signal's own way: where the terminal is gone, Node cannot put it back as it was, and would abort at its exit.
+    process.removeAllListeners('SIGHUP');
+    process.kill(process.pid, 'SIGHUP');
+  };
+  signals.on('SIGHUP', onHangup);
+}
+
+/** What was started, for programs. */
+function describeGateway(gateway: Gateway): object {
+  const { url, connectUrl, engine, firstKey, firstOperator, registry } = gateway;
+  return {
+    url,
+    connect_url: connectUrl,
+    ...engine,
+    helpers: [...registry.keys()],
+    first_key: firstKey ?? null,
+    first_operator: firstOperator ?? null,
+  };
+}
+
+/** What a person reads in the terminal: what runs where, and what to do next. */
+export function gatewayGreeting(gateway: Gateway, config: Pick<Config, 'databaseUrl' | 'dataDir'>): string {
+  const { url, connectUrl, engine, registry } = gateway;
+  const width = Math.max(...[...registry.keys()].map((id) => id.length));
+  const helpers = [...registry.values()].map(
+    ({ id, declaration }) => `  ${url}/${id.padEnd(width)}  ${declaration.summary}`,
+  );
+  const lines = [
+    `helper-gateway serves ${registry.size} helpers (images: ${engine.engine})`,
+    '',
+    ...helpers,
+    '',
+    `  ${connectUrl}  The key-management site.`,
+    '',
+    `Keys, accounts and usage are kept in ${databasePlace(config)}.`,
+    ...firstStart(gateway),
+    ...laterStart(gateway),
+  ];
+  return visible(`${lines.join('\n')}\n`);
+}
+
+/** Commands have to find the same place, so people are shown which one it is. */
+function databasePlace({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>): string {
+  // Not its address, which holds a password.
+  return databaseUrl === undefined ? resolve(dataDir) : 'PostgreSQL (DATABASE_URL)';
+}
+
+/** What is shown once and kept nowhere. */
+function firstStart({ url, connectUrl, firstKey, firstOperator }: Gateway): string[] {
+  const lines: string[] = [];
+  if (firstKey) {
+    const call = `${url}/text/remove-stopwords?text=This+is+the+first+call&ak=${firstKey.key}`;
+    lines.push(
+      '',
+      `First start: created the tenant "${firstKey.tenant}" with one API key. It is shown this once:`,
+      '',
+      `  ${firstKey.key}`,
+      '',
+      'Try it:',
+      '',
+      `  curl '${call}'`,
+    );
+  }
+  if (firstOperator) {
+    lines.push(
+      '',
+      `Operator's sign-in at ${connectUrl}, shown this once too:`,
+      '',
+      `  e-mail    ${firstOperator.email}`,
+      `  password  ${firstOperator.password}`,
+    );
+  }
+  return lines;
+}
+
+/** How to go on for those who have not kept what the first start showed. */
+function laterStart({ firstKey, firstOperator, demoTenant }: Gateway): string[] {
+  const lines: string[] = [];
+  if (!firstKey) lines.push(`A new key:            ${commandName()} keys issue ${demoTenant ?? 'TENANT'}`);
+  if (!firstOperator) lines.push(`A new site password:  ${commandName()} operator reset`);
+  return lines;
+}
+
+type Places = Pick<Config, 'databaseUrl' | 'redisUrl' | 'dataDir' | 'resultsUrl' | 'poolThreads'>;
+
+/** What was started, for programs. */
+function describeWorker({ url, engine, registry }: Worker, config: Places): object {
+  const { poolThreads: threads, resultsUrl } = config;
+  return {
+    url: url ?? null,
+    ...engine,
+    helpers: [...registry.keys()],
+    threads,
+    queue: queueOf(config),
+    results: resultsUrl === undefined ? 'folder' : 's3',
+  };
+}
+
+/** What a person reads in the terminal: what it works on, and where it finds that. */
+function workerGreeting({ url, engine, registry }: Worker, config: Places): string {
+  const threads = config.poolThreads === 1 ? '1 thread' : `${config.poolThreads} threads`;
+  const lines = [
+    `helper-gateway works on jobs of ${registry.size} helpers, with ${threads} (images: ${engine.engine})`,
+    '',
+    ...[...registry.keys()].map((id) => `  ${id}`),
+    '',
+    `The queue is in ${placeOfQueue(config)}; files and results are in ${placeOfResults(config)}.`,
+    ...(url === undefined ? [] : [`Its health is told at ${url}/readyz.`]),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function queueOf({ redisUrl, databaseUrl }: Places): 'redis' | 'postgres' | 'sqlite' {
+  if (redisUrl !== undefined) return 'redis';
+  return databaseUrl === undefined ? 'sqlite' : 'postgres';
+}
+
+/** Not by their addresses, which hold passwords. */
+function placeOfQueue(config: Places): string {
+  const places = {
+    redis: 'Redis (REDIS_URL)',
+    postgres: 'PostgreSQL (DATABASE_URL)',
+    sqlite: resolve(config.dataDir),
+  };
+  return places[queueOf(config)];
+}
+
+function placeOfResults({ resultsUrl, dataDir }: Places): string {
+  return resultsUrl ?? resolve(join(dataDir, 'results'));
 }

@@ -1,13 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { importTimeoutMs } from '../../pool/plugin-module.js';
+import { importTimeoutMs } from '../../pool/plugin.js';
 import { asSchema } from '../../schemas/json-schema.js';
-import { inputError } from '../errors.js';
-import { helperAt } from '../helpers/paths-of.js';
-import { readUnsigned, takesNoSignature } from '../signing/sign-url.js';
-import { parseDuration } from './duration.js';
-import { type OpenKeys, withKeys } from './open.js';
+import { parseTime } from '../../schemas/keywords/future.js';
+import { inputError, requireValid } from '../errors.js';
+import type { KeyInputs } from '../keys/inputs.js';
+import { helperAt } from '../plugins/paths.js';
+import { noSignatureProblem, readUnsigned } from '../signing/signed-url.js';
+import { type OpenKeys, parseDuration, parseExpiry, withKeys } from './open.js';
 import { type JsonOption, jsonOption, type Terminal, usageErrors } from './output.js';
-import { type EndFlags, signedEnd } from './signed-end.js';
 
 /** `sign`: a url of a helper for a web page, which shows no key. */
 export function registerSign(program: Command, open: OpenKeys, terminal: Terminal): void {
@@ -48,7 +48,7 @@ async function serviceAt(path: string, services: readonly string[]): Promise<str
   const service = helperAt(path, services);
   if (service !== undefined) return service;
   // Not before it is needed: what finds the nearest path is nothing that help should wait for.
-  const { noHelperAt } = await import('../helpers/no-helper-at.js');
+  const { noHelperAt } = await import('../plugins/no-helper-at.js');
   throw inputError([{ field: 'url', problem: noHelperAt(path, services) }]);
 }
 
@@ -56,9 +56,9 @@ async function serviceAt(path: string, services: readonly string[]): Promise<str
 async function refuseEffects(service: string): Promise<void> {
   const [{ loadConfig }, { findRoutes }, { inspectPlugins }, { helperUrl }] = await Promise.all([
     import('../config.js'),
-    import('../helpers/find-plugins.js'),
-    import('../helpers/inspect-plugins.js'),
-    import('../helpers/package-paths.js'),
+    import('../plugins/discover.js'),
+    import('../plugins/inspect-plugins.js'),
+    import('../plugins/paths.js'),
   ]);
   const folders = [...loadConfig(process.env).pluginDirs];
   const { plugins } = await findRoutes(folders);
@@ -67,7 +67,7 @@ async function refuseEffects(service: string): Promise<void> {
   const data = { helperUrl: helperUrl(folders), timeoutMs: importTimeoutMs };
   const looked = (await inspectPlugins([plugin], data, new AbortController().signal)).get(plugin);
   const { effects } = looked?.ok ? asSchema(looked.exported.data) : {};
-  if (effects === true) throw inputError([{ field: 'url', problem: takesNoSignature(service) }]);
+  if (effects === true) throw inputError([{ field: 'url', problem: noSignatureProblem(service) }]);
 }
 
 /** In seconds; a longer one would be no window, but another end. */
@@ -78,4 +78,30 @@ function readWindow(text: string): number {
   if (!seconds || seconds > longestWindow)
     throw new InvalidArgumentError('It must be like 15m, 1h, 7d, at most 366d.');
   return seconds;
+}
+
+const usualSeconds = 7 * 86_400;
+const day = 86_400;
+
+interface EndFlags {
+  /** As it was typed: a time from now, or an ISO 8601 day or time. */
+  expires?: string | undefined;
+  /** In seconds. */
+  window?: number | undefined;
+}
+
+/**
+ * When a url ends that is signed at `now` (ms), in whole seconds since 1970: seven days on if nothing is said, and then at the end of
+ * that day, so that all that are signed on one day are the same to caches. A `window` does so with any end: it is moved up to the next
+ * whole one since 1970. Throws `invalid_input` on `expires_at` for what is no time that is to come.
+ */
+function signedEnd({ expires, window }: EndFlags, inputs: Pick<KeyInputs, 'key'>, now: number): number {
+  if (expires === undefined) return roundUp(now / 1000 + usualSeconds, window ?? day);
+  const given = { expires_at: parseExpiry(expires, now) };
+  const { expires_at = '' } = requireValid(inputs.key.check(given));
+  return roundUp((parseTime(expires_at) as number) / 1000, window ?? 1);
+}
+
+function roundUp(seconds: number, window: number): number {
+  return Math.ceil(seconds / window) * window;
 }

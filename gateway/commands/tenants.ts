@@ -1,12 +1,18 @@
 import type { Command } from 'commander';
-
-import { tenantName } from '../keys/schemas.js';
-import type { TenantView } from '../keys/views.js';
-import { allPages } from './all-pages.js';
-import { calledAs } from './called-as.js';
-import { type OpenKeys, withKeys } from './open.js';
-import { type JsonOption, jsonOption, processTerminal, type Terminal, usageErrors } from './output.js';
-import { formatTable } from './table.js';
+import { tenantName } from '../keys/inputs.js';
+import type { TenantView } from '../keys/model.js';
+import type { Credentials } from '../site/accounts/first-operator.js';
+import { actorName, allPages, type OpenKeys, withKeys } from './open.js';
+import {
+  answer,
+  formatTable,
+  type JsonOption,
+  jsonOption,
+  processTerminal,
+  type Terminal,
+  usageErrors,
+} from './output.js';
+import { commandName } from './process.js';
 
 /** Adds `tenants` and its commands to the program. */
 export function registerTenantCommands(
@@ -29,7 +35,7 @@ export function registerTenantCommands(
         const tenant = await admin.createTenant(name, actor);
         return {
           data: { tenant },
-          result: `Created the tenant ${name}. Next, a key for it: ${calledAs()} keys issue ${name}`,
+          result: `Created the tenant ${name}. Next, a key for it: ${commandName()} keys issue ${name}`,
         };
       }),
     );
@@ -47,7 +53,7 @@ export function registerTenantCommands(
         if (all.length === 0) {
           return {
             data: { tenants: all },
-            notes: [`There is no tenant yet. Create one: ${calledAs()} tenants create NAME`],
+            notes: [`There is no tenant yet. Create one: ${commandName()} tenants create NAME`],
           };
         }
         return { data: { tenants: all }, result: tableOf(all) };
@@ -84,4 +90,42 @@ function tableOf(tenants: TenantView[]): string {
     String(weight),
   ]);
   return formatTable(['NAME', 'CREATED', 'RATE', 'MONTHLY QUOTA', 'WEIGHT'], rows);
+}
+
+/** What the command works on; closed at its end. */
+export interface OpenedOperators {
+  reset(email: string | undefined, actor: string): Promise<Credentials>;
+  close(): Promise<void>;
+}
+
+/** `operator reset`: the way back into the key-management site for whoever can reach its database. */
+export function registerOperatorCommands(
+  program: Command,
+  open: () => Promise<OpenedOperators>,
+  terminal: Terminal,
+): void {
+  const operator = usageErrors(program.command('operator'), terminal);
+  operator.description('Manage the sign-in of the key-management site’s operators.');
+  operator
+    .command('reset')
+    .description(
+      'Give an operator a new password and end their sessions; the password is the last line on stdout.',
+    )
+    .option('--email <address>', 'which operator; the first one by default')
+    .option(...jsonOption)
+    .action(({ email, json }: { email?: string; json?: boolean }) =>
+      answer(terminal, json === true, async () => {
+        const operators = await open();
+        try {
+          const credentials = await operators.reset(email, actorName());
+          return {
+            data: { ...credentials },
+            notes: [`${credentials.email} now signs in with this password. It is shown this once:`],
+            result: credentials.password,
+          };
+        } finally {
+          await operators.close();
+        }
+      }),
+    );
 }

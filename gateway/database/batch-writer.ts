@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
 import type { Logger } from 'pino';
-import type { Access, NoTables } from './access.js';
+import type { Access, NoTables } from './database.js';
 import type { Prune } from './prune-daily.js';
 
 /** The last batch that each gateway process has written: what makes writing a batch twice harmless. */

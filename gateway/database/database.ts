@@ -1,5 +1,6 @@
-import type { Kysely, Migration } from 'kysely';
-import { type Access, createAccess, type DatabaseKind, type NoTables, type TableSet } from './access.js';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { type Kysely, type Migration, Migrator, type Transaction } from 'kysely';
+import { classifyFault, isConflict } from './database-error.js';
 
 /** The one database of a gateway: keys, usage, quotas, the site's accounts. */
 export interface Database {
@@ -12,7 +13,7 @@ export interface Database {
 }
 
 /** Every part's tables by name, in the order in which they came. */
-export type Migrations = (kind: DatabaseKind) => Record<string, Migration>;
+type Migrations = (kind: DatabaseKind) => Record<string, Migration>;
 
 export interface OpenOptions {
   /** What brings the tables up to date. */
@@ -36,4 +37,187 @@ export function createDatabase(handle: Kysely<unknown>, kind: DatabaseKind): Dat
     handle,
     close: () => handle.destroy(),
   };
+}
+
+export type DatabaseKind = 'sqlite' | 'postgres';
+
+/** A room's tables by name. To be declared as a `type`: an `interface` does not fit. */
+type TableSet = Record<string, object>;
+
+/** For what works on others' tables alone: these name their own by `trx.withTables`. */
+export type NoTables = Record<never, object>;
+
+/**
+ * Every room's way to its tables. Where another process holds a lock the work is run again, from its start, without blocking the
+ * event loop; where the database does not answer, both reject with a `DatabaseError`, whose cause says why.
+ */
+export interface Access<Tables extends TableSet> {
+  readonly kind: DatabaseKind;
+  /** Runs one statement, or several that need no common moment. */
+  run<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T>;
+  /** Runs `work` as one transaction. It may run more than once, so it must do nothing but use `trx`. */
+  change<T>(work: (trx: Transaction<Tables>) => Promise<T>): Promise<T>;
+}
+
+/** Access through a handle, which each room that uses the database gets with its own tables. */
+export function createAccess(
+  db: Kysely<NoTables>,
+  kind: DatabaseKind,
+): <Tables extends TableSet>() => Access<Tables> {
+  async function settle<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw classifyFault(error);
+    }
+  }
+
+  const commit =
+    kind === 'sqlite'
+      ? commitTogether(db)
+      : (work: (trx: Transaction<NoTables>) => Promise<unknown>) =>
+          retryConflicts(() => db.transaction().execute(work));
+
+  return <Tables extends TableSet>(): Access<Tables> => {
+    const own = db.withTables<Tables>();
+    return {
+      kind,
+      run: (work) => settle(() => retryConflicts(() => work(own))),
+      change: <T>(work: (trx: Transaction<Tables>) => Promise<T>) =>
+        settle(() => commit((trx) => work(trx.withTables<Tables>())) as Promise<T>),
+    };
+  };
+}
+
+/** No change is added to a transaction that has taken as long: other processes wait for it. In milliseconds. */
+const longTransactionMs = 10;
+
+/**
+ * Runs changes in one transaction that are asked for while the one before is under way (group commit). SQLite has one transaction at a
+ * time, of which each waits for the disk when it commits. Where a change fails, its transaction is undone and each change is run alone.
+ */
+function commitTogether<Tables>(db: Kysely<Tables>) {
+  type Change = (trx: Transaction<Tables>) => Promise<unknown>;
+  interface Waiting {
+    change: Change;
+    resolve(result: unknown): void;
+    reject(error: unknown): void;
+  }
+  const waiting: Waiting[] = [];
+  let running = false;
+
+  /** Runs the first, and what waits besides when that is done. */
+  async function commit(first: Waiting): Promise<void> {
+    const group = [first];
+    try {
+      const results = await retryConflicts(() =>
+        db.transaction().execute(async (trx) => {
+          const began = performance.now();
+          const given: unknown[] = [];
+          for (const { change } of group) given.push(await change(trx));
+          for (let next = waiting.shift(); next; next = waiting.shift()) {
+            group.push(next);
+            given.push(await next.change(trx));
+            if (performance.now() - began > longTransactionMs) break;
+          }
+          return given;
+        }),
+      );
+      for (const [at, { resolve }] of group.entries()) resolve(results[at]);
+    } catch (error) {
+      if (group.length === 1 || isConflict(error)) for (const { reject } of group) reject(error);
+      else for (const each of group) await commitAlone(each);
+    }
+  }
+
+  async function commitAlone({ change, resolve, reject }: Waiting): Promise<void> {
+    await retryConflicts(() => db.transaction().execute(change)).then(resolve, reject);
+  }
+
+  async function commitAll(): Promise<void> {
+    running = true;
+    // So that what is asked for in the same moment goes together.
+    await Promise.resolve();
+    for (let first = waiting.shift(); first; first = waiting.shift()) await commit(first);
+    running = false;
+  }
+
+  return (change: Change): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      waiting.push({ change, resolve, reject });
+      if (!running) void commitAll();
+    });
+}
+
+/** How long to go on after conflicts. SQLite has one writer at a time; PostgreSQL waits by itself before it reports one. */
+const retryForMs = 10_000;
+
+/** The last of those who wait for another try, in this process. */
+let lastRetry: Promise<unknown> = Promise.resolve();
+
+/**
+ * Runs `work` again, from its start, while it meets another's lock, for 10 s at most; what it throws then, or
+ * otherwise, is thrown on. The waits are short and not the same, so that two who met do not meet again.
+ */
+export async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + retryForMs;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      await waitForRetry(deadline);
+      if (performance.now() > deadline) throw error;
+    }
+  }
+}
+
+/**
+ * One after the other: each try at SQLite blocks this process for a moment, and many in a row would leave it no time for anything
+ * else. Past its deadline nobody is waited for.
+ */
+function waitForRetry(deadline: number): Promise<unknown> {
+  lastRetry = lastRetry.then(async () => {
+    if (performance.now() > deadline) return;
+    await sleep(2 + Math.random() * 20);
+    // Behind what has arrived meanwhile: timers alone are run before it for as long as any is due.
+    await setImmediate();
+  });
+  return lastRetry;
+}
+
+/** The table that says which migrations have been run: a database that has it is a gateway's. */
+export const migrationTable = 'gateway_migration';
+
+/** What a failed migration ends the start with. */
+class MigrationError extends Error {
+  constructor(cause: unknown) {
+    super('The database could not be brought to this version.', { cause });
+    this.name = 'MigrationError';
+  }
+}
+
+/** Brings the tables up to date; does nothing where they are. `schema` is the one that PostgreSQL creates tables in. */
+export async function migrate(
+  db: Kysely<unknown>,
+  migrations: Record<string, Migration>,
+  schema?: string,
+): Promise<void> {
+  const migrator = new Migrator({
+    db,
+    provider: { getMigrations: async () => migrations },
+    migrationTableName: migrationTable,
+    migrationLockTableName: 'gateway_migration_lock',
+    ...(schema !== undefined && { migrationTableSchema: schema }),
+  });
+  const { error } = await migrator.migrateToLatest();
+  if (error) throw new MigrationError(newerVersion(error) ?? error);
+}
+
+/** What the migrator finds corrupt is as a rule a program that was put back after its database had been brought on. */
+function newerVersion(error: unknown): Error | undefined {
+  const [, name] = /previously executed migration (\S+) is missing/.exec(String(error)) ?? [];
+  if (name === undefined) return undefined;
+  const message = `a newer version has changed its tables (${name}); run that version, or restore a back-up from before`;
+  return new Error(message);
 }

@@ -1,10 +1,8 @@
-import { Kysely, sql } from 'kysely';
+import { type DatabaseIntrospector, Kysely, PostgresDialect, PostgresIntrospector, sql } from 'kysely';
 import pg from 'pg';
 import { GatewayError } from '../errors.js';
-import { createDatabase, type Database, type OpenOptions } from './database.js';
+import { createDatabase, type Database, migrate, migrationTable, type OpenOptions } from './database.js';
 import { reasonOf } from './database-error.js';
-import { migrate, migrationTable } from './migrate.js';
-import { OwnSchemaDialect } from './postgres-dialect.js';
 
 /** PostgreSQL's number for the type `bigint`. */
 const int8 = 20;
@@ -69,4 +67,31 @@ function noDatabase({ host, pathname }: URL, schema: string): GatewayError {
 /** int8 comes as text by default; times and counts stay below 2^53, where a number holds them exactly. */
 function integersAsNumbers(oid: number, format?: 'text' | 'binary') {
   return oid === int8 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format);
+}
+
+/**
+ * Kysely's PostgreSQL dialect, whose introspection sees the schema that tables are made in and no other. Kysely's own asks about
+ * every table of the database, which takes long where there are many, and fails where another program drops one meanwhile.
+ */
+export class OwnSchemaDialect extends PostgresDialect {
+  override createIntrospector(db: Kysely<unknown>): DatabaseIntrospector {
+    return new OwnSchemaIntrospector(db);
+  }
+}
+
+/** Names of tables alone: the migrator asks for no more. */
+class OwnSchemaIntrospector extends PostgresIntrospector {
+  readonly #db: Kysely<unknown>;
+
+  constructor(db: Kysely<unknown>) {
+    super(db);
+    this.#db = db;
+  }
+
+  override async getTables() {
+    const { rows } = await sql<{ schema: string; name: string }>`
+      select schemaname as schema, tablename as name from pg_catalog.pg_tables where schemaname = current_schema()
+    `.execute(this.#db);
+    return rows.map((row) => ({ ...row, isView: false, columns: [] }));
+  }
 }

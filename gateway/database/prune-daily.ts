@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import type { Logger } from 'pino';
-import type { Access, NoTables } from './access.js';
-import { rowsAPiece } from './rows-a-piece.js';
+import type { Access, NoTables } from './database.js';
+import { rowsPerTransaction } from './rows.js';
 
 /**
  * Deletes of what nobody will ask a room for again at most `most` rows, and tells how many those were; `now` in epoch
@@ -33,7 +33,10 @@ export function pruneDaily({ access, logger, parts }: DailyPruningOptions): Dail
   let running: Promise<void> | undefined;
 
   async function prunePart(part: Prune, now: number): Promise<void> {
-    while ((await access.change((trx) => part(trx, now, rowsAPiece))) >= rowsAPiece && !closed) {
+    while (
+      (await access.change((trx) => part(trx, now, rowsPerTransaction))) >= rowsPerTransaction &&
+      !closed
+    ) {
       await pause(pauseMs);
     }
   }

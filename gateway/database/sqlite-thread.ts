@@ -1,14 +1,14 @@
 /** A thread that has a SQLite file open and does what a `SqliteWorker` is asked; see there. */
 import { parentPort, workerData } from 'node:worker_threads';
+import type { WorkerRequest, WorkerResponse } from './sqlite.js';
 import { openConnection } from './sqlite-connection.js';
-import type { Answer, Question } from './sqlite-worker.js';
 
 const port = parentPort;
 if (!port) throw new Error('This is a worker thread’s script.');
 
 let connection: ReturnType<typeof openConnection> | undefined;
 
-async function answer({ id, method, argument }: Question): Promise<Answer> {
+async function answer({ id, method, argument }: WorkerRequest): Promise<WorkerResponse> {
   try {
     connection ??= openConnection(workerData);
     // biome-ignore lint/suspicious/noExplicitAny: the other side typed them together.
@@ -25,4 +25,4 @@ function describe(error: unknown): { error: Error; code: string | undefined } {
   return { error: new Error(message ?? String(error)), code };
 }
 
-port.on('message', async (question: Question) => port.postMessage(await answer(question)));
+port.on('message', async (question: WorkerRequest) => port.postMessage(await answer(question)));

@@ -1,15 +1,27 @@
 import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { Kysely, type Migration } from 'kysely';
+import { Worker } from 'node:worker_threads';
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type DatabaseIntrospector,
+  type Dialect,
+  type DialectAdapter,
+  type Driver,
+  Kysely,
+  type Migration,
+  type QueryCompiler,
+  type QueryResult,
+  SelectQueryNode,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
 import { GatewayError } from '../errors.js';
-import { makeFolder } from '../make-folder.js';
-import { createDatabase, type Database, type OpenOptions } from './database.js';
+import { makeFolder } from '../file-system.js';
+import { createDatabase, type Database, migrate, type OpenOptions, retryConflicts } from './database.js';
 import { reasonOf } from './database-error.js';
-import { migrate } from './migrate.js';
-import { retryConflicts } from './retry.js';
 import { beginWriting, openConnection, type SqliteConnection } from './sqlite-connection.js';
-import { SqliteConnectionDialect } from './sqlite-dialect.js';
-import { connectThread } from './thread-connection.js';
 
 /**
  * Opens `gateway.db` in `dataDir` and brings the tables up to date. Where they are missing, `create` makes both, for the owner's
@@ -79,4 +91,210 @@ async function prepare(
     throw error;
   }
   return db;
+}
+
+/** Kysely's SQLite dialect over a connection, on whichever thread that is. */
+export class SqliteConnectionDialect implements Dialect {
+  readonly #connection: SqliteConnection;
+
+  constructor(connection: SqliteConnection) {
+    this.#connection = connection;
+  }
+
+  createDriver(): Driver {
+    return new SingleDriver(this.#connection);
+  }
+
+  createQueryCompiler(): QueryCompiler {
+    return new SqliteQueryCompiler();
+  }
+
+  createAdapter(): DialectAdapter {
+    return new SqliteAdapter();
+  }
+
+  createIntrospector(db: Kysely<unknown>): DatabaseIntrospector {
+    return new SqliteIntrospector(db);
+  }
+}
+
+/** Lends the one connection to one user after the other, in the order in which they came. */
+class SingleDriver implements Driver {
+  readonly #connection: SqliteConnection;
+  readonly #lent: DatabaseConnection;
+  /** Resolves when the last of those who wait has given it back. */
+  #free: Promise<void> = Promise.resolve();
+  #giveBack: () => void = () => {};
+
+  constructor(connection: SqliteConnection) {
+    this.#connection = connection;
+    this.#lent = new LentConnection(connection);
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    const before = this.#free;
+    let giveBack: () => void = () => {};
+    this.#free = new Promise((resolve) => {
+      giveBack = resolve;
+    });
+    await before;
+    this.#giveBack = giveBack;
+    return this.#lent;
+  }
+
+  async releaseConnection(): Promise<void> {
+    this.#giveBack();
+  }
+
+  beginTransaction(): Promise<void> {
+    return this.#connection.exec(beginWriting);
+  }
+
+  commitTransaction(): Promise<void> {
+    return this.#connection.exec('commit');
+  }
+
+  rollbackTransaction(): Promise<void> {
+    return this.#connection.rollback();
+  }
+
+  destroy(): Promise<void> {
+    return this.#connection.close();
+  }
+}
+
+class LentConnection implements DatabaseConnection {
+  readonly #connection: SqliteConnection;
+
+  constructor(connection: SqliteConnection) {
+    this.#connection = connection;
+  }
+
+  executeQuery<R>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<R>> {
+    const reads = SelectQueryNode.is(query);
+    return this.#connection.query({ sql, parameters, reads }) as Promise<QueryResult<R>>;
+  }
+
+  // biome-ignore lint/correctness/useYield: nobody streams, which would hold the connection for as long as the reader takes.
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error('SQLite is read whole.');
+  }
+}
+
+/**
+ * Opens a SQLite file on a thread of its own. SQLite works where it is called: on the main thread each statement, each wait for
+ * the disk and for another's lock would hold up every call, for as long as a busy disk takes.
+ *
+ * A thread that fails, as it does where its memory runs out, fails what was asked of it, and the next question starts another;
+ * but no transaction is gone on with on a thread that does not know its beginning. `onLost` gets the reason.
+ */
+export function connectThread(file: string, onLost: (error: Error) => void = () => {}): SqliteConnection {
+  const start = () => startSqliteWorker(file, onLost);
+  let worker = start();
+  let inTransaction = false;
+  let closed = false;
+
+  async function ask(method: keyof SqliteConnection, argument?: unknown): Promise<unknown> {
+    if (closed || (worker.ended && inTransaction)) throw notOpen();
+    if (worker.ended) worker = start();
+    return worker.ask(method, argument);
+  }
+
+  return {
+    async exec(sql) {
+      await ask('exec', sql);
+      if (sql === beginWriting) inTransaction = true;
+      if (sql === 'commit') inTransaction = false;
+    },
+    query: (query) => ask('query', query) as Promise<QueryResult<unknown>>,
+    async rollback() {
+      inTransaction = false;
+      // With its thread a transaction has gone.
+      if (!closed && !worker.ended) await ask('rollback');
+    },
+    async close() {
+      if (closed) return;
+      closed = true;
+      // One that fails now is closed too.
+      if (!worker.ended) await worker.ask('close').catch(onLost);
+      await worker.end();
+    },
+  };
+}
+
+export interface WorkerRequest {
+  id: number;
+  method: keyof SqliteConnection;
+  argument: unknown;
+}
+
+export type WorkerResponse =
+  | { id: number; result: unknown }
+  | { id: number; error: Error; code: string | undefined };
+
+interface PendingRequest {
+  resolve: (result: unknown) => void;
+  reject: (error: unknown) => void;
+}
+
+/** A thread that has a SQLite file open. */
+interface SqliteWorker {
+  readonly ended: boolean;
+  /** Rejects also where the thread ends before it has answered. */
+  ask(method: keyof SqliteConnection, argument?: unknown): Promise<unknown>;
+  end(): Promise<void>;
+}
+
+/** Starts `sqlite-thread`; `onFailed` gets the reason of an end that nobody asked for. */
+function startSqliteWorker(file: string, onFailed: (error: Error) => void): SqliteWorker {
+  const worker = new Worker(new URL('./sqlite-thread.js', import.meta.url), { workerData: file });
+  const waiting = new Map<number, PendingRequest>();
+  let asked = 0;
+  let ended = false;
+  let reason: Error | undefined;
+
+  worker.on('message', (answer: WorkerResponse) => {
+    const waiter = waiting.get(answer.id);
+    waiting.delete(answer.id);
+    // Only what is asked keeps the process alive.
+    if (waiting.size === 0) worker.unref();
+    if (!('error' in answer)) return waiter?.resolve(answer.result);
+    const { error, code } = answer;
+    waiter?.reject(code === undefined ? error : Object.assign(error, { code }));
+  });
+  // Without a listener it would end the process, and everybody's calls with it.
+  worker.once('error', (error: Error) => {
+    reason = error;
+    onFailed(error);
+  });
+  worker.once('exit', () => {
+    ended = true;
+    for (const { reject } of waiting.values()) reject(notOpen(reason));
+    waiting.clear();
+  });
+
+  return {
+    get ended() {
+      return ended;
+    },
+    ask(method, argument) {
+      return new Promise((resolve, reject) => {
+        if (ended) return reject(notOpen(reason));
+        asked += 1;
+        worker.postMessage({ id: asked, method, argument } satisfies WorkerRequest);
+        waiting.set(asked, { resolve, reject });
+        worker.ref();
+      });
+    },
+    async end() {
+      await worker.terminate();
+    },
+  };
+}
+
+/** What is asked of a connection that is closed or lost is answered with. */
+function notOpen(cause?: Error): Error {
+  return new Error('The database connection is not open', cause ? { cause } : {});
 }

@@ -5,6 +5,17 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Context } from 'koa';
 
+/** They are served as they lie in the source tree; the compiler leaves them there. */
+const sharedFolder = new URL('gateway/http/assets/', import.meta.resolve('helper-gateway/package.json'));
+
+/** What the pages of both ports bring along: the look's foundation, and the icon. */
+export const sharedFiles = {
+  'base.css': new URL('base.css', sharedFolder),
+  'icon.svg': new URL('icon.svg', sharedFolder),
+};
+
+export type SharedFile = keyof typeof sharedFiles;
+
 /** A file as browsers get it; it is read once. */
 export interface Asset {
   body: Buffer;

@@ -1,5 +1,6 @@
+import type { Context } from 'koa';
 import type { FieldProblem } from '../../schemas/field-problem.js';
-import type { GatewayError } from '../errors.js';
+import { type GatewayError, toGatewayError } from '../errors.js';
 
 /** What every JSON answer says of its call. */
 export interface Meta {
@@ -9,13 +10,13 @@ export interface Meta {
   request_id: string;
 }
 
-export interface SuccessEnvelope {
+interface SuccessEnvelope {
   ok: true;
   data: unknown;
   meta: Meta;
 }
 
-export interface FailureEnvelope {
+interface FailureEnvelope {
   ok: false;
   error: { code: string; message: string; details?: FieldProblem[] };
   meta: Meta;
@@ -55,4 +56,20 @@ export function successFrame(meta: Meta): { opening: string; closing: string } {
 export function failure(error: GatewayError, meta: Meta): FailureEnvelope {
   const { code, message, details } = error;
   return { ok: false, error: details ? { code, message, details } : { code, message }, meta };
+}
+
+/** Where an answer is readied: its headers, and what the log is to tell of it. */
+type AnswerContext = Pick<Context, 'set'> & { state: { code?: string; fault?: unknown } };
+
+/**
+ * Makes one error of the table of whatever was thrown and readies the answer for it: headers, and what the log may know.
+ * The status and the body of the answer are the caller's.
+ */
+export function prepareErrorAnswer(ctx: AnswerContext, thrown: unknown): GatewayError {
+  const error = toGatewayError(thrown);
+  if (!error.isPast) ctx.state.code = error.code;
+  if (error.isFault) ctx.state.fault = error.cause ?? error;
+  ctx.set(error.headers);
+  if (error.retryAfter !== undefined) ctx.set('retry-after', String(error.retryAfter));
+  return error;
 }

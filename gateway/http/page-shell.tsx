@@ -1,5 +1,5 @@
 import type { ComponentChild, ComponentChildren } from 'preact';
-import type { SharedFile } from './shared-files.js';
+import type { SharedFile } from './assets.js';
 
 interface PageShellProps {
   title: string;

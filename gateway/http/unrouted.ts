@@ -1,6 +1,6 @@
 import type { RouterContext } from '@koa/router';
+import { nearest } from '../../schemas/nearest.js';
 import { errorTable, GatewayError } from '../errors.js';
-import { pathHint } from './nearest-path.js';
 
 /**
  * Answers what no route took: OPTIONS with `Allow` where the path is served for other methods, else throws
@@ -24,4 +24,20 @@ export function answerUnrouted(
   }
   ctx.set('allow', allow);
   ctx.status = 204;
+}
+
+/**
+ * What to say of a path that is not served, where one of `paths` is near to it: those that the client may know.
+ */
+function pathHint(path: string, paths: readonly string[]): string | undefined {
+  const bare = path.replace(/\/+$/, '');
+  if (bare !== path && paths.includes(bare)) {
+    return `Did you mean ${bare}? No path here has a slash at its end.`;
+  }
+  // All begin with a slash, which likens nothing.
+  const found = nearest(
+    bare.slice(1),
+    paths.map((each) => each.slice(1)),
+  );
+  return found === undefined ? undefined : `Did you mean /${found}?`;
 }

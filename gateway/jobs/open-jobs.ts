@@ -1,33 +1,32 @@
+import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { Pool } from '../../pool/pool.js';
 import type { Closers } from '../closers.js';
 import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
 import { GatewayError } from '../errors.js';
-import type { LiveRegistry } from '../helpers/live-registry.js';
 import { limitsByDefault } from '../limits/tenant-limits.js';
-import type { Metrics } from '../metrics/metrics.js';
+import type { Metrics } from '../observability/metrics.js';
+import type { LiveRegistry } from '../plugins/registry.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
-import { createJobs } from './create-jobs.js';
-import type { Jobs } from './jobs.js';
+import { createJobs, type Jobs } from './jobs.js';
 import type { Job } from './model.js';
-import { openJobQueue, type QueueTuning } from './queue/open-queue.js';
-import { requireFree } from './results/folder-store.js';
-import { openResults } from './results/open-results.js';
-import { ResultStoreError } from './results/result-store.js';
-import { judgeSharedStore, type SharedStoreTables } from './results/shared-store.js';
-import { type Chores, createChores } from './runner/chores.js';
-import { clearInputs, type Forgetting, forgetJobs } from './runner/forget-jobs.js';
+import type { JobQueue } from './queue/job-queue.js';
+import { createSqliteQueue, type QueueTables } from './queue/sqlite-queue.js';
+import { createFolderStore, requireFree } from './results/folder-store.js';
+import { type ResultStore, ResultStoreError } from './results/result-store.js';
+import { checkSharedStore, createStoreWatch, type SharedStoreTables } from './results/shared-store.js';
+import { type Cleanup, clearInputs, startCleanup } from './runner/cleanup.js';
 import type { ItemParts } from './runner/item-stages.js';
-import { createPatience } from './runner/patience.js';
+import { createMaintenance, type Maintenance } from './runner/maintenance.js';
+import { createRetryPolicy } from './runner/retry-policy.js';
 import { createRunner, type Runner } from './runner/runner.js';
-import { createStoreWatch } from './runner/store-watch.js';
 import type { JobStats } from './store/job-store.js';
 import { createJobStore } from './store/sql-store.js';
 import type { JobTables } from './store/tables.js';
-import { openWebhooks, type Webhooks } from './webhooks/open-webhooks.js';
+import { openWebhooks, type Webhooks } from './webhooks/sender.js';
 
-export interface JobsOptions {
+interface JobsOptions {
   config: Config;
   logger: Logger;
   closers: Closers;
@@ -58,7 +57,7 @@ export interface JobTuning {
 type JobMetrics = Pick<Metrics, 'observeItem' | 'observeWebhook'>;
 
 /** A process's part in jobs. */
-export interface OpenedJobs {
+interface OpenedJobs {
   jobs: Jobs;
   webhooks: Webhooks;
   stats(): Promise<JobStats>;
@@ -83,9 +82,9 @@ export async function openJobs(options: JobsOptions): Promise<OpenedJobs> {
   const store = createJobStore(database.access<JobTables>());
   const results = closers.own(await openResults(config));
   const queue = closers.own(await openJobQueue(config, database, logger, tuning.queue));
-  const patience = createPatience({ logger });
+  const patience = createRetryPolicy({ logger });
   const watch = createStoreWatch(
-    () => judgeSharedStore(database.access<SharedStoreTables>(), results, Date.now() - ttlSeconds * 1_000),
+    () => checkSharedStore(database.access<SharedStoreTables>(), results, Date.now() - ttlSeconds * 1_000),
     logger,
   );
   function refusal(): GatewayError | undefined {
@@ -101,8 +100,8 @@ export async function openJobs(options: JobsOptions): Promise<OpenedJobs> {
     observe: (outcome) => metrics?.observeWebhook(outcome),
   });
   let runner: Runner | undefined;
-  let chores: Chores | undefined;
-  let forgetting: Forgetting | undefined;
+  let chores: Maintenance | undefined;
+  let forgetting: Cleanup | undefined;
   let stopping: Promise<void> | undefined;
 
   /** Files that were inputs are of no use behind a job's end. What is left here is removed in a later round of `forgetting`. */
@@ -164,17 +163,53 @@ export async function openJobs(options: JobsOptions): Promise<OpenedJobs> {
           inbound: { most: config.arriving, bytes: config.inputBytes },
         });
       }
-      chores = createChores({
+      chores = createMaintenance({
         ...{ store, queue, patience, logger },
         ...(tuning.pollMs === undefined ? {} : { pollMs: tuning.pollMs }),
         seesFiles: watch.look,
         onOpen: (tenants) => runner?.open(tenants),
       });
-      forgetting = forgetJobs({
+      forgetting = startCleanup({
         ...{ store, results, logger, ttlSeconds },
         seesFiles: watch.look,
       });
     },
     stop,
   };
+}
+
+/** For tests: how long leases last, and what begins each key in Redis. */
+interface QueueTuning {
+  leaseMs?: number;
+  prefix?: string;
+}
+
+/** Opens the queue of a gateway: on Redis where it has one, else where its database is. */
+export async function openJobQueue(
+  { redisUrl, databaseUrl }: Pick<Config, 'redisUrl' | 'databaseUrl'>,
+  database: Database,
+  logger: Pick<Logger, 'debug' | 'info' | 'warn'>,
+  { prefix, ...lease }: QueueTuning = {},
+): Promise<JobQueue> {
+  // Most gateways need none of what these bring along.
+  if (redisUrl !== undefined) {
+    const { openRedisQueue } = await import('./queue/redis-queue.js');
+    return openRedisQueue({ url: redisUrl, logger, ...lease, ...(prefix === undefined ? {} : { prefix }) });
+  }
+  if (databaseUrl !== undefined) {
+    const { openPostgresQueue } = await import('./queue/postgres-queue.js');
+    return openPostgresQueue({ url: databaseUrl, logger, ...lease });
+  }
+  return createSqliteQueue(database.access<QueueTables>(), lease);
+}
+
+/**
+ * Opens the store that the configuration names. Nothing is asked of it yet, so one that is away stops no start; a configuration with
+ * which none can be opened rejects with a `ConfigError`.
+ */
+export async function openResults(config: Config): Promise<ResultStore> {
+  if (config.resultsUrl === undefined) return createFolderStore(resolve(join(config.dataDir, 'results')));
+  // Most gateways need none of what it brings along.
+  const { openS3Results } = await import('./results/s3-store.js');
+  return openS3Results(config.resultsUrl, config);
 }

@@ -1,12 +1,28 @@
 import { requireValid } from '../errors.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
-import { type AuditQuery, createKeyInputs, type KeyInputs, type PageQuery, type Unjudged } from './inputs.js';
-import { createKeyChanges, findKey, type KeyChanges } from './key-changes.js';
-import { createSigningChanges, type SigningChanges } from './signing-changes.js';
+import {
+  type AuditQuery,
+  createKeyInputs,
+  type KeyInputs,
+  type PageQuery,
+  type Unchecked,
+} from './inputs.js';
+import {
+  createKeyChanges,
+  createSigningChanges,
+  findKey,
+  type KeyChanges,
+  type SigningChanges,
+} from './key-changes.js';
+import { type AuditView, type KeyView, type TenantView, viewAudit, viewKey, viewTenant } from './model.js';
 import type { KeyStore } from './store.js';
-import { createTenantChanges, findTenant, type TenantChanges } from './tenant-changes.js';
-import { type AuditView, type KeyView, type TenantView, viewAudit, viewKey, viewTenant } from './views.js';
-import { createWebhookChanges, type WebhookChanges } from './webhook-changes.js';
+import {
+  createTenantChanges,
+  createWebhookChanges,
+  findTenant,
+  type TenantChanges,
+  type WebhookChanges,
+} from './tenant-changes.js';
 
 export interface KeyAdminOptions {
   store: KeyStore;
@@ -33,7 +49,7 @@ export interface KeyAdmin extends TenantChanges, KeyChanges, SigningChanges, Web
   listKeys(tenant: string, page?: PageQuery): Promise<{ keys: KeyView[]; next: string | null }>;
   key(id: string): Promise<KeyView>;
   /** Newest first; `next` goes into `before`. */
-  audit(query?: Unjudged<AuditQuery>): Promise<{ entries: AuditView[]; next: number | null }>;
+  audit(query?: Unchecked<AuditQuery>): Promise<{ entries: AuditView[]; next: number | null }>;
 }
 
 export function createKeyAdmin({ store, services, signing, now = Date.now }: KeyAdminOptions): KeyAdmin {
@@ -47,7 +63,7 @@ export function createKeyAdmin({ store, services, signing, now = Date.now }: Key
     ...createWebhookChanges(store, signing.webhooks, now),
     async listTenants(query = {}) {
       const { after, limit } = requireValid(inputs.tenantPage.check(query));
-      const { page, last } = cut(await store.tenants({ after, limit: limit + 1 }), limit);
+      const { page, last } = cutPage(await store.tenants({ after, limit: limit + 1 }), limit);
       return { tenants: page.map(viewTenant), next: last?.name ?? null };
     },
     async tenant(name) {
@@ -56,7 +72,7 @@ export function createKeyAdmin({ store, services, signing, now = Date.now }: Key
     async listKeys(name, query = {}) {
       const { id } = await findTenant(store, name);
       const { after, limit } = requireValid(inputs.keyPage.check(query));
-      const { page, last } = cut(await store.keys(id, { after, limit: limit + 1 }), limit);
+      const { page, last } = cutPage(await store.keys(id, { after, limit: limit + 1 }), limit);
       return { keys: page.map((key) => viewKey(key, now())), next: last?.id ?? null };
     },
     async key(id) {
@@ -66,14 +82,14 @@ export function createKeyAdmin({ store, services, signing, now = Date.now }: Key
       const { tenant, key, before, limit } = requireValid(inputs.audit.check(query));
       const tenant_id = tenant === undefined ? undefined : (await findTenant(store, tenant)).id;
       const entries = await store.audit({ tenant_id, key_id: key, before, limit: limit + 1 });
-      const { page, last } = cut(entries, limit);
+      const { page, last } = cutPage(entries, limit);
       return { entries: page.map(viewAudit), next: last?.id ?? null };
     },
   };
 }
 
 /** One more than a page was asked for; `last` is there where a next page is. */
-function cut<T>(items: T[], size: number): { page: T[]; last: T | undefined } {
+function cutPage<T>(items: T[], size: number): { page: T[]; last: T | undefined } {
   const page = items.slice(0, size);
   return { page, last: items.length > size ? page.at(-1) : undefined };
 }

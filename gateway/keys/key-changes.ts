@@ -1,17 +1,28 @@
+import { parseTime } from '../../schemas/keywords/future.js';
 import { quote } from '../../schemas/quote.js';
-import { parseTime } from '../../schemas/vocabulary/future.js';
 import { GatewayError, inputError, requireValid } from '../errors.js';
+import { endProblem, signUrl } from '../signing/signed-url.js';
 import { type SigningSecrets, signingSecretPrefix } from '../signing/signing-secrets.js';
-import { randomBase62 } from './base62.js';
-import { isKeyId } from './checks.js';
-import type { IssueOptions, KeyInputs, RotateOptions } from './inputs.js';
-import { createKey, digestOf, parseKey } from './key-format.js';
-import type { AuditEntry, Key, KeyWithSecrets, Secret } from './model.js';
+import { type IssueOptions, isKeyId, type KeyInputs, type RotateOptions } from './inputs.js';
+import { createKey, digestOf, parseKey, randomBase62 } from './key-format.js';
+import {
+  type AuditEntry,
+  isCurrent,
+  iso,
+  isoOrNull,
+  type Key,
+  type KeyView,
+  type KeyWithSecrets,
+  keyState,
+  type Secret,
+  scopeAllows,
+  secretEnded,
+  viewKey,
+} from './model.js';
 import type { KeyStore, KeyTransaction } from './store.js';
-import { findTenant } from './tenant-changes.js';
-import { isCurrent, iso, isoOrNull, type KeyView, keyState, secretEnded, viewKey } from './views.js';
+import { addTenant, findTenant } from './tenant-changes.js';
 
-export interface IssuedKey {
+interface IssuedKey {
   id: string;
   /** The secret itself, this once. */
   key: string;
@@ -23,7 +34,7 @@ export interface IssuedKey {
   signing_secret: string | null;
 }
 
-export interface RotatedKey {
+interface RotatedKey {
   id: string;
   /** The new secret, this once. */
   key: string;
@@ -42,7 +53,7 @@ export interface KeyChanges {
 }
 
 /** Of a new key's signing secret. */
-const firstVersion = 1;
+const firstSigningVersion = 1;
 
 export function createKeyChanges(
   store: KeyStore,
@@ -61,7 +72,7 @@ export function createKeyChanges(
         const { id: tenant_id } = await findTenant(tx, tenant);
         return addKey(tx, { tenant_id, label, scopes, expires_at }, secret, actor, now());
       });
-      const signing_secret = signing.available ? signing.current(id, firstVersion) : null;
+      const signing_secret = signing.available ? signing.current(id, firstSigningVersion) : null;
       return { id, key: secret, tenant, label, scopes, expires_at: isoOrNull(expires_at), signing_secret };
     },
 
@@ -71,12 +82,12 @@ export function createKeyChanges(
       const end = await store.change(async (tx) => {
         const key = await findKey(tx, id);
         const at = now();
-        refuseDead(key, at);
+        requireLiveKey(key, at);
         const end = Math.min(at + grace * 1000, key.expires_at ?? Number.POSITIVE_INFINITY);
         const ended = await endOlder(tx, key, grace, at, end);
         const added = await addSecret(tx, id, secret, at);
         const detail = { grace_seconds: grace, secret_id: added, ended };
-        await tx.audit({ at, actor, action: 'key.rotate', ...subject(key), detail });
+        await tx.audit({ at, actor, action: 'key.rotate', ...auditSubject(key), detail });
         return end;
       });
       return { id, key: secret, previous_expires_at: iso(end) };
@@ -90,7 +101,7 @@ export function createKeyChanges(
         for (const secret of ended) await tx.endSecret({ ...secret, ended_at: at });
         if (ended.length === 0) return key;
         const detail = { ended: ended.map((secret) => secret.id) };
-        await tx.audit({ at, actor, action: 'key.end_grace', ...subject(key), detail });
+        await tx.audit({ at, actor, action: 'key.end_grace', ...auditSubject(key), detail });
         return findKey(tx, id);
       });
       return viewKey(key, now());
@@ -102,7 +113,7 @@ export function createKeyChanges(
         if (key.revoked_at !== null) return key;
         const at = now();
         await tx.revokeKey(id, at);
-        await tx.audit({ at, actor, action: 'key.revoke', ...subject(key), detail: {} });
+        await tx.audit({ at, actor, action: 'key.revoke', ...auditSubject(key), detail: {} });
         return { ...key, revoked_at: at };
       });
       return viewKey(key, now());
@@ -111,7 +122,7 @@ export function createKeyChanges(
 }
 
 /** Adds a key with its first secret and the audit entry; returns its id. */
-export async function addKey(
+async function addKey(
   tx: KeyTransaction,
   given: Pick<Key, 'tenant_id' | 'label' | 'scopes' | 'expires_at'>,
   secret: string,
@@ -125,7 +136,7 @@ export async function addKey(
     created_at: at,
     revoked_at: null,
     last_used_at: null,
-    signing_version: firstVersion,
+    signing_version: firstSigningVersion,
   });
   await addSecret(tx, id, secret, at);
   const { tenant_id, label, scopes } = given;
@@ -173,7 +184,7 @@ function secretHint(id: string): string | undefined {
 }
 
 /** Throws `invalid_input` for a key that can be used no more. */
-export function refuseDead(key: KeyWithSecrets, now: number): void {
+function requireLiveKey(key: KeyWithSecrets, now: number): void {
   const state = keyState(key, now);
   if (state === 'active') return;
   const since = isoOrNull(state === 'revoked' ? key.revoked_at : key.expires_at);
@@ -182,6 +193,102 @@ export function refuseDead(key: KeyWithSecrets, now: number): void {
 }
 
 /** The key as the audit log names it. */
-export function subject(key: Key): Pick<AuditEntry, 'tenant_id' | 'key_id'> {
+function auditSubject(key: Key): Pick<AuditEntry, 'tenant_id' | 'key_id'> {
   return { tenant_id: key.tenant_id, key_id: key.id };
+}
+
+/** The name of the first tenant. */
+export const firstTenant = 'demo';
+
+export interface FirstKey {
+  tenant: string;
+  /** The key's public id. */
+  id: string;
+  /** The key itself: to be printed now, it is kept nowhere. */
+  key: string;
+}
+
+/**
+ * Makes the tenant `demo` with one key for every helper where there is no tenant at all; otherwise returns undefined. Of
+ * several gateways that start at once on one database, one does it.
+ */
+export async function createFirstTenant(
+  store: KeyStore,
+  now: () => number = Date.now,
+): Promise<FirstKey | undefined> {
+  const key = createKey();
+  return store.change(async (tx) => {
+    if (await tx.hasTenants()) return undefined;
+    const { id: tenant_id, name } = await addTenant(tx, firstTenant, 'first start', now());
+    const given = { tenant_id, label: 'first key', scopes: null, expires_at: null };
+    return { tenant: name, id: await addKey(tx, given, key, 'first start', now()), key };
+  });
+}
+
+interface SigningSecret {
+  /** The key's id, which stands in the urls as `kid`. */
+  id: string;
+  signing_secret: string;
+}
+
+/** What rejects where the gateway has no master secret is `storage_unavailable`, and names HELPER_SIGNING_SECRET. */
+export interface SigningChanges {
+  /** Shows what signs urls for a key, which is noted. An expired or revoked key is `invalid_input`. */
+  signingSecret(id: string, actor: string): Promise<SigningSecret>;
+  /** Gives it another; what was signed before opens nothing any more. The key itself stays. */
+  rotateSigning(id: string, actor: string): Promise<SigningSecret>;
+  /**
+   * Signs a url of a helper (whole, or from its path on) for a key until `exp`, whole seconds since 1970, at most 366 days on. Nothing is noted, for whoever
+   * has the secret signs without the gateway. A url that cannot be signed is `invalid_input`, and so is a key that is dead or may not
+   * call `service`.
+   */
+  signUrl(id: string, call: { url: string; service: string; exp: number }): Promise<string>;
+}
+
+export function createSigningChanges(
+  store: KeyStore,
+  signing: SigningSecrets,
+  now: () => number,
+): SigningChanges {
+  return {
+    async signingSecret(id, actor) {
+      signing.requireMaster();
+      const version = await store.change(async (tx) => {
+        const key = await findKey(tx, id);
+        const at = now();
+        requireLiveKey(key, at);
+        await tx.audit({ at, actor, action: 'key.signing_secret', ...auditSubject(key), detail: {} });
+        return key.signing_version;
+      });
+      return { id, signing_secret: signing.current(id, version) };
+    },
+
+    async rotateSigning(id, actor) {
+      signing.requireMaster();
+      const version = await store.change(async (tx) => {
+        const key = await findKey(tx, id);
+        const at = now();
+        requireLiveKey(key, at);
+        const signing_version = key.signing_version + 1;
+        await tx.setSigningVersion(id, signing_version);
+        const detail = { signing_version };
+        await tx.audit({ at, actor, action: 'key.rotate_signing', ...auditSubject(key), detail });
+        return signing_version;
+      });
+      return { id, signing_secret: signing.current(id, version) };
+    },
+
+    async signUrl(id, { url, service, exp }) {
+      signing.requireMaster();
+      const key = await findKey(store, id);
+      requireLiveKey(key, now());
+      const tooLong = endProblem(exp, now());
+      if (tooLong !== undefined) throw inputError([{ field: 'expires_at', problem: tooLong }]);
+      if (!scopeAllows(key.scopes, service)) {
+        const problem = `names ${service}, which ${id} may not call; it may call ${key.scopes?.join(', ')}`;
+        throw inputError([{ field: 'url', problem }]);
+      }
+      return signUrl({ url, kid: id, secret: signing.current(id, key.signing_version), exp });
+    },
+  };
 }

@@ -1,5 +1,4 @@
-import { sortInTurns } from '../database/in-turns.js';
-import { rowsAPiece } from '../database/rows-a-piece.js';
+import { rowsPerTransaction, sortYielding } from '../database/rows.js';
 import type { Key } from './model.js';
 import type { KeyStore } from './store.js';
 
@@ -40,10 +39,10 @@ export function createLastUsed(store: Pick<KeyStore, 'touch'>, interval: number,
   async function write(): Promise<void> {
     const taken = noted;
     noted = [];
-    let left = await sortInTurns(taken, byAge);
+    let left = await sortYielding(taken, byAge);
     while (left.length > 0) {
-      const batch = left.slice(0, rowsAPiece);
-      const uses = takeUses(batch);
+      const batch = left.slice(0, rowsPerTransaction);
+      const uses = collectUses(batch);
       try {
         await store.touch(uses);
       } catch {
@@ -51,9 +50,9 @@ export function createLastUsed(store: Pick<KeyStore, 'touch'>, interval: number,
         // One used again meanwhile waits already.
         const back = batch.filter((key) => key.usedAt === undefined);
         for (const key of back) key.usedAt = uses.get(key.id);
-        return putBack([...back, ...left.slice(rowsAPiece)]);
+        return putBack([...back, ...left.slice(rowsPerTransaction)]);
       }
-      left = left.slice(rowsAPiece);
+      left = left.slice(rowsPerTransaction);
     }
   }
 
@@ -82,7 +81,7 @@ export function createLastUsed(store: Pick<KeyStore, 'touch'>, interval: number,
 }
 
 /** Takes the times off the keys. One that was forgotten and read again is there twice: the later time counts. */
-function takeUses(keys: UsedKey[]): Map<string, number> {
+function collectUses(keys: UsedKey[]): Map<string, number> {
   const uses = new Map<string, number>();
   for (const key of keys) {
     if (key.usedAt === undefined) continue;

@@ -1,4 +1,17 @@
+import { type Kysely, type QueryExecutorProvider, type Selectable, sql } from 'kysely';
+import type { Access, DatabaseKind } from '../database/database.js';
+import { givenRows, rowsPerTransaction, slices } from '../database/rows.js';
 import type { AuditEntry, FoundKey, FoundSecret, Key, KeyWithSecrets, Secret, Tenant } from './model.js';
+import {
+  auditOf,
+  auditRow,
+  type KeyRow,
+  type KeyTables,
+  keyOf,
+  keyRow,
+  tenantOf,
+  tenantRow,
+} from './tables.js';
 
 /** What a change touched. */
 export interface Change {
@@ -9,19 +22,19 @@ export interface Change {
   key_id: string | null;
 }
 
-export interface TenantPage {
+interface TenantPage {
   /** The last name of the page before. */
   after?: string | undefined;
   limit: number;
 }
 
-export interface KeyPage {
+interface KeyPage {
   /** The last id of the page before. */
   after?: string | undefined;
   limit: number;
 }
 
-export interface AuditPage {
+interface AuditPage {
   tenant_id?: string | undefined;
   key_id?: string | undefined;
   /** Only entries older than this id. */
@@ -46,7 +59,7 @@ export interface KeyTransaction {
 }
 
 /** What may be read of tenants, keys and their audit log. */
-export interface KeyReads {
+interface KeyReads {
   /** By name. */
   tenants(page: TenantPage): Promise<Tenant[]>;
   tenant(name: string): Promise<Tenant | undefined>;
@@ -81,4 +94,271 @@ export interface KeyStore extends KeyReads {
    * a time back.
    */
   touch(lastUsed: ReadonlyMap<string, number>): Promise<void>;
+}
+
+type ChangeListener = (changes: Omit<Change, 'id'>[]) => void;
+
+/** The key store in the gateway's database. */
+export function createKeyStore(access: Access<KeyTables>): KeyStore {
+  const listeners = new Set<ChangeListener>();
+  const { kind, change } = access;
+  return {
+    ...createSqlReads(access),
+    async change(work) {
+      const { result, log } = await change(async (tx) => {
+        const append = await openAuditLog(tx, kind);
+        const log: Omit<AuditEntry, 'id'>[] = [];
+        const result = await work(
+          createSqlTransaction(tx, async (entry) => {
+            await append(entry);
+            log.push(entry);
+          }),
+        );
+        return { result, log };
+      });
+      for (const listener of listeners) listener(log);
+      return result;
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async touch(lastUsed) {
+      for (const part of slices([...lastUsed], rowsPerTransaction))
+        await change((tx) => writeLastUsed(tx, kind, part));
+    },
+  };
+}
+
+async function writeLastUsed(
+  db: Kysely<KeyTables>,
+  kind: DatabaseKind,
+  rows: [id: string, at: number][],
+): Promise<void> {
+  await sql`
+    update keys set last_used_at = cast(value ->> 1 as bigint) from ${givenRows(kind, rows)}
+    where keys.id = value ->> 0 and (keys.last_used_at is null or keys.last_used_at < cast(value ->> 1 as bigint))
+  `.execute(db);
+}
+
+/** Adds an entry; it is there if the transaction is committed, and not otherwise. */
+type AppendAudit = (entry: Omit<AuditEntry, 'id'>) => Promise<void>;
+
+/** Any number that nothing else locks; ASCII for `hgkeys`. */
+const changeLock = 0x68676b657973;
+
+/**
+ * Opens the audit log for the rest of a transaction, of whichever room: to be called first in it. PostgreSQL hands out serial
+ * numbers before the commit, so a reader who asks for "all after 7" could see 9, and miss 8 for ever when it is committed
+ * later. One change at a time keeps the numbers in the order of the commits; and as all take this lock before they touch a
+ * row, no two of them can wait for each other. SQLite has one writer anyway.
+ */
+export async function openAuditLog(
+  trx: QueryExecutorProvider,
+  kind: 'sqlite' | 'postgres',
+): Promise<AppendAudit> {
+  if (kind === 'postgres') await sql`select pg_advisory_xact_lock(${changeLock}::bigint)`.execute(trx);
+  return async function appendAudit(entry) {
+    const { at, actor, action, tenant_id, key_id, detail } = auditRow(entry);
+    // As text, since Kysely's handles are invariant: one that knows the site's tables too would not fit.
+    await sql`
+      insert into audit (at, actor, action, tenant_id, key_id, detail)
+      values (${at}, ${actor}, ${action}, ${tenant_id}, ${key_id}, ${detail})
+    `.execute(trx);
+  };
+}
+
+/** The writes of one transaction. */
+function createSqlTransaction(db: Kysely<KeyTables>, audit: AppendAudit): KeyTransaction {
+  return {
+    async hasTenants() {
+      return (await db.selectFrom('tenants').select('id').limit(1).executeTakeFirst()) !== undefined;
+    },
+    async tenant(name) {
+      const row = await db.selectFrom('tenants').selectAll().where('name', '=', name).executeTakeFirst();
+      return row && tenantOf(row);
+    },
+    key: (id) => readKey(db, id),
+    async addTenant(tenant) {
+      await db.insertInto('tenants').values(tenantRow(tenant)).execute();
+    },
+    async setLimits({ id, limits, weight }) {
+      await db
+        .updateTable('tenants')
+        .set({ ...limits, weight })
+        .where('id', '=', id)
+        .execute();
+    },
+    async setWebhookVersion({ id, webhook_version, webhook_rotated_at }) {
+      await db
+        .updateTable('tenants')
+        .set({ webhook_version, webhook_rotated_at })
+        .where('id', '=', id)
+        .execute();
+    },
+    async addKey(key) {
+      await db.insertInto('keys').values(keyRow(key)).execute();
+    },
+    async revokeKey(id, revoked_at) {
+      await db.updateTable('keys').set({ revoked_at }).where('id', '=', id).execute();
+    },
+    async setSigningVersion(id, signing_version) {
+      await db.updateTable('keys').set({ signing_version }).where('id', '=', id).execute();
+    },
+    async addSecret(secret) {
+      await db.insertInto('secrets').values(secret).execute();
+    },
+    async endSecret({ id, expires_at, ended_at }) {
+      await db.updateTable('secrets').set({ expires_at, ended_at }).where('id', '=', id).execute();
+    },
+    audit,
+  };
+}
+
+/** The reading half of the key store. */
+function createSqlReads({ run }: Access<KeyTables>): KeyReads {
+  return {
+    async tenants({ after, limit }) {
+      const rows = await run((db) => {
+        const query = db.selectFrom('tenants').selectAll().orderBy('name').limit(limit);
+        return (after === undefined ? query : query.where('name', '>', after)).execute();
+      });
+      return rows.map(tenantOf);
+    },
+    async tenant(name) {
+      const row = await run((db) =>
+        db.selectFrom('tenants').selectAll().where('name', '=', name).executeTakeFirst(),
+      );
+      return row && tenantOf(row);
+    },
+    keys: (tenant_id, page) => run((db) => readKeys(db, tenant_id, page)),
+    key: (id) => run((db) => readKey(db, id)),
+    find: (hashes) => run((db) => findSecrets(db, hashes)),
+    findKeys: (ids) => run((db) => findKeys(db, ids)),
+    async audit({ tenant_id, key_id, before, limit }) {
+      const rows = await run((db) => {
+        let query = db.selectFrom('audit').selectAll().orderBy('id', 'desc').limit(limit);
+        if (tenant_id !== undefined) query = query.where('tenant_id', '=', tenant_id);
+        if (key_id !== undefined) query = query.where('key_id', '=', key_id);
+        if (before !== undefined) query = query.where('id', '<', before);
+        return query.execute();
+      });
+      return rows.map(auditOf);
+    },
+    lastChange: () => run((db) => selectChanges(db).orderBy('id', 'desc').limit(1).executeTakeFirst()),
+    changesFrom: (id, limit) =>
+      run((db) => selectChanges(db).where('id', '>=', id).orderBy('id').limit(limit).execute()),
+  };
+}
+
+async function readKeys(
+  db: Kysely<KeyTables>,
+  tenant_id: string,
+  { after, limit }: KeyPage,
+): Promise<KeyWithSecrets[]> {
+  let query = db.selectFrom('keys').selectAll().where('tenant_id', '=', tenant_id);
+  if (after !== undefined) {
+    const last = sql`(select created_at, id from keys where id = ${after})`;
+    query = query.where(sql<boolean>`(created_at, id) > ${last}`);
+  }
+  return withSecrets(db, await query.orderBy('created_at').orderBy('id').limit(limit).execute());
+}
+
+async function readKey(db: Kysely<KeyTables>, id: string): Promise<KeyWithSecrets | undefined> {
+  const row = await db.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst();
+  return row && (await withSecrets(db, [row]))[0];
+}
+
+function selectChanges(db: Kysely<KeyTables>) {
+  return db.selectFrom('audit').select(['id', 'at', 'tenant_id', 'key_id']);
+}
+
+async function withSecrets(db: Kysely<KeyTables>, rows: Selectable<KeyRow>[]): Promise<KeyWithSecrets[]> {
+  if (rows.length === 0) return [];
+  const ids = rows.map((row) => row.id);
+  const secrets = await db
+    .selectFrom('secrets')
+    .selectAll()
+    .where('key_id', 'in', ids)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+  const byKey = new Map(ids.map((id) => [id, [] as Secret[]]));
+  for (const secret of secrets) byKey.get(secret.key_id)?.push(secret);
+  return rows.map((row) => ({ ...keyOf(row), secrets: byKey.get(row.id) ?? [] }));
+}
+
+/**
+ * Looks secrets up by the SHA-256 of what was sent. That an index compares hashes byte by byte gives nothing away: who
+ * could learn how much of a hash agreed still could not choose a key whose hash agrees further.
+ */
+async function findSecrets(db: Kysely<KeyTables>, hashes: string[]): Promise<FoundSecret[]> {
+  if (hashes.length === 0) return [];
+  const rows = await keysWithTenants(db)
+    .innerJoin('secrets', 'secrets.key_id', 'keys.id')
+    .where('secrets.hash', 'in', hashes)
+    .select([
+      'secrets.id as secret_id',
+      'secrets.hash',
+      'secrets.prefix',
+      'secrets.suffix',
+      'secrets.created_at as secret_created_at',
+      'secrets.expires_at as secret_expires_at',
+      'secrets.ended_at',
+    ])
+    .execute();
+  return rows.map((row) => ({
+    ...foundKey(row),
+    secret: {
+      id: row.secret_id,
+      key_id: row.key_id,
+      hash: row.hash,
+      prefix: row.prefix,
+      suffix: row.suffix,
+      created_at: row.secret_created_at,
+      expires_at: row.secret_expires_at,
+      ended_at: row.ended_at,
+    },
+  }));
+}
+
+async function findKeys(db: Kysely<KeyTables>, ids: string[]): Promise<FoundKey[]> {
+  if (ids.length === 0) return [];
+  return (await keysWithTenants(db).where('keys.id', 'in', ids).execute()).map(foundKey);
+}
+
+function keysWithTenants(db: Kysely<KeyTables>) {
+  return db
+    .selectFrom('keys')
+    .innerJoin('tenants', 'tenants.id', 'keys.tenant_id')
+    .selectAll('tenants')
+    .select([
+      'keys.id as key_id',
+      'keys.label',
+      'keys.scopes',
+      'keys.expires_at as key_expires_at',
+      'keys.created_at as key_created_at',
+      'keys.revoked_at',
+      'keys.last_used_at',
+      'keys.signing_version',
+    ]);
+}
+
+type KeyWithTenant = Awaited<ReturnType<ReturnType<typeof keysWithTenants>['execute']>>[number];
+
+function foundKey(row: KeyWithTenant): FoundKey {
+  return {
+    tenant: tenantOf(row),
+    key: keyOf({
+      id: row.key_id,
+      tenant_id: row.id,
+      label: row.label,
+      scopes: row.scopes,
+      expires_at: row.key_expires_at,
+      created_at: row.key_created_at,
+      revoked_at: row.revoked_at,
+      last_used_at: row.last_used_at,
+      signing_version: row.signing_version,
+    }),
+  };
 }

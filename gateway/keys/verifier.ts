@@ -1,13 +1,12 @@
-import { after, type Now } from '../after.js';
+import type { Logger } from 'pino';
+import { after, type MaybePromise } from '../after.js';
 import { createChangeFeed } from './change-feed.js';
-import { isKeyId } from './checks.js';
-import type { KnownKey } from './key-cache.js';
+import { isKeyId } from './inputs.js';
+import { createKnownKeys, type KnownKey, type Touched } from './key-cache.js';
 import { parseKey } from './key-format.js';
-import { createKnownKeys, type Touched } from './known-keys.js';
 import { createLastUsed } from './last-used.js';
-import type { Key, Tenant } from './model.js';
+import { type Key, keyState, secretEnded, type Tenant } from './model.js';
 import type { Change, KeyStore } from './store.js';
-import { keyState, secretEnded } from './views.js';
 
 export interface ActiveKey {
   state: 'active';
@@ -17,9 +16,9 @@ export interface ActiveKey {
   key: Pick<Key, 'id' | 'label' | 'scopes'>;
 }
 
-export type KeyVerdict = ActiveKey | { state: 'malformed' | 'unknown' | 'expired' | 'revoked' };
+export type KeyStatus = ActiveKey | { state: 'malformed' | 'unknown' | 'expired' | 'revoked' };
 
-export interface KeyVerifierOptions {
+interface KeyVerifierOptions {
   store: KeyStore;
   /** Keys kept in memory, as many again by their ids; any other costs a look-up. Default 100,000. */
   cacheSize?: number;
@@ -38,14 +37,14 @@ export interface KeyVerifierOptions {
 
 export interface KeyVerifier {
   /** Judges what a caller sent as its key. Rejects with `keys_unavailable` where nobody can tell at the moment. */
-  verify(text: string): Now<KeyVerdict>;
+  verify(text: string): MaybePromise<KeyStatus>;
   /**
    * Judges the key of this id, which signed a call; `isSigned` says whether it did by this version of its signing secret. Of one that
    * did not nothing is told: it is unknown. The ends of its secrets are nothing to what it signed. Rejects likewise.
    */
-  verifySigned(id: string, isSigned: (version: number) => boolean): Now<KeyVerdict>;
+  verifySigned(id: string, isSigned: (version: number) => boolean): MaybePromise<KeyStatus>;
   /** Judges the key of this id now, for work that was asked for with it before. Rejects likewise. */
-  verifyById(id: string): Now<KeyVerdict>;
+  verifyById(id: string): MaybePromise<KeyStatus>;
   /** Looks for other processes' changes now. */
   refresh(): Promise<void>;
   /** Whether the database answers. */
@@ -96,7 +95,7 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
   }
 
   /** Against the clock of this very call: a key runs out while it is cached. */
-  function judge(found: KnownKey | undefined): KeyVerdict {
+  function judge(found: KnownKey | undefined): KeyStatus {
     if (!found) return { state: 'unknown' };
     const { secret, key, tenant } = found;
     const at = now();
@@ -156,4 +155,13 @@ function touchedBy(all: Pick<Change, 'tenant_id' | 'key_id'>[]): Touched[] {
     tenant,
     touches: whole.has(tenant) ? () => true : ({ key }) => keys.has(key.id),
   }));
+}
+
+/** Tells of a database of keys that stops answering, and of one that is back. */
+export function logKeyOutage(logger: Logger): Required<Pick<KeyVerifierOptions, 'onDown' | 'onUp'>> {
+  return {
+    onDown: (error) =>
+      logger.error({ err: error }, 'key database does not answer; keys seen lately go on working'),
+    onUp: () => logger.info('key database answers again'),
+  };
 }

@@ -1,15 +1,17 @@
 import type { Logger } from 'pino';
-import { after, type Now } from '../after.js';
-import type { Access } from '../database/access.js';
+import { after, type MaybePromise } from '../after.js';
 import type { BatchWriter } from '../database/batch-writer.js';
-import { createMemoryRate } from './memory-rate.js';
-import { createMonthClock } from './month.js';
-import { createQuota } from './quota.js';
-import { createQuotaLedger } from './quota-ledger.js';
-import type { RateState } from './rate-gate.js';
-import { rateLimitFields } from './rate-limit-fields.js';
-import { openRedisCounts, type SharedCounts } from './shared-counts.js';
-import type { QuotaTables } from './tables.js';
+import type { Access } from '../database/database.js';
+import { createQuotaLedger, type QuotaAccount, type QuotaLedger, type QuotaTables } from './quota-ledger.js';
+import {
+  burstWindowS,
+  createMemoryRate,
+  type RateGate,
+  type RateState,
+  rateWindowS,
+  type WindowState,
+} from './rate.js';
+import type { RedisLinkOptions, SharedQuota } from './redis.js';
 import type { EffectiveLimits, LimitedTenant } from './tenant-limits.js';
 
 /** `headers` belong on the answer, whatever it turns out to be. */
@@ -32,12 +34,12 @@ export type LimitVerdict =
 
 export interface Limiter {
   /** Counts a call and says whether it may run. Never throws for a Redis or a database that is away. */
-  take(tenant: LimitedTenant): Now<LimitVerdict>;
+  take(tenant: LimitedTenant): MaybePromise<LimitVerdict>;
   /** Ends the connection to what is shared. What is charged is written by the batch writer, which is its owner's to close. */
   close(): void;
 }
 
-export interface LimiterOptions {
+interface LimiterOptions {
   access: Access<QuotaTables>;
   writer: BatchWriter;
   logger: Pick<Logger, 'info' | 'warn'>;
@@ -54,7 +56,7 @@ export interface LimiterOptions {
   now?: () => number;
 }
 
-function share(limits: EffectiveLimits, part: number): EffectiveLimits {
+function reduce(limits: EffectiveLimits, part: number): EffectiveLimits {
   if (limits.rate === 0) return limits;
   return {
     ...limits,
@@ -90,11 +92,15 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
   ): Promise<LimitVerdict> {
     const taken = await counts.run(() => counts.rate.take(id, limits.rate, limits.burst));
     if (taken) return judge(id, limits, taken);
-    const inForce = share(limits, counts.outageShare);
+    const inForce = reduce(limits, counts.outageShare);
     return judge(id, inForce, await ownRate.take(id, inForce.rate, inForce.burst));
   }
 
-  function judge(id: string, limits: EffectiveLimits, rate: RateState | undefined): Now<LimitVerdict> {
+  function judge(
+    id: string,
+    limits: EffectiveLimits,
+    rate: RateState | undefined,
+  ): MaybePromise<LimitVerdict> {
     const month = monthOf(now());
     if (rate && !rate.allowed) {
       const retryAfter = Math.max(1, Math.ceil(rate.second.resetMs / 1000));
@@ -126,5 +132,198 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
         : ownRate.take(id, limits.rate, limits.burst).then((rate) => judge(id, limits, rate));
     },
     close: () => shared?.close(),
+  };
+}
+
+/** Rates and quotas that several processes or gateways count together. */
+export interface SharedCounts {
+  /** Runs an operation. Undefined where the counts cannot be reached: the caller goes on without them. */
+  run<T>(operation: () => Promise<T>): Promise<T | undefined>;
+  rate: RateGate;
+  quota: SharedQuota;
+  /** What is allowed of rate and burst while they cannot be reached, above 0 to 1. */
+  outageShare: number;
+  close(): void;
+}
+
+interface RedisCountsOptions extends Pick<RedisLinkOptions, 'url' | 'prefix' | 'commandTimeoutMs'> {
+  logger: Pick<Logger, 'info' | 'warn'>;
+  outageShare: number;
+}
+
+/** The counts in Redis. Imported only where there is one: its client takes a tenth of a second to load. */
+export async function openRedisCounts(options: RedisCountsOptions): Promise<SharedCounts> {
+  const { createRedisLink } = await import('./redis.js');
+  const { createRedisQuota } = await import('./redis.js');
+  const { createRedisRate } = await import('./redis.js');
+  const { prefix, outageShare } = options;
+  const { client, run, close } = await createRedisLink(options);
+  return {
+    run,
+    rate: createRedisRate(client, prefix),
+    quota: createRedisQuota(client, prefix),
+    outageShare,
+    close,
+  };
+}
+
+interface QuotaState {
+  limit: number;
+  remaining: number;
+}
+
+type QuotaVerdict =
+  | (QuotaState & { granted: true; settle(charge: boolean): void })
+  /** `reserved`: calls under way have what is lacking, and give it back where they fail. */
+  | (QuotaState & { granted: false; reserved: boolean });
+
+/** A monthly quota: a call is reserved before it runs, and charged or given back when it is answered. */
+interface Quota {
+  reserve(tenant: string, month: string, limit: number): MaybePromise<QuotaVerdict>;
+}
+
+interface Reserved {
+  granted: boolean;
+  used: number;
+}
+
+/** What shares quotas between gateways or processes. */
+type QuotaSharing = Pick<SharedCounts, 'run' | 'quota'>;
+
+/**
+ * Reserving before the call makes the quota exact for parallel calls. Where nothing is shared each gateway counts its own calls
+ * and learns of the others' with every batch it writes.
+ *
+ * The limiter library is no help here: it counts refused calls too, and its memory store hands a month to setTimeout,
+ * which takes 24.8 days at most and fires at once for more.
+ */
+function createQuota(ledger: QuotaLedger, sharing?: QuotaSharing): Quota {
+  function reserveHere(account: QuotaAccount, limit: number): Reserved {
+    const used = account.used();
+    return used < limit ? { granted: true, used: used + 1 } : { granted: false, used };
+  }
+
+  function verdictOf(
+    account: QuotaAccount,
+    limit: number,
+    { granted, used }: Reserved,
+    giveBack?: () => void,
+  ): QuotaVerdict {
+    const remaining = Math.max(0, limit - used);
+    if (!granted) return { limit, remaining, granted, reserved: account.refuse(limit) };
+    account.hold();
+    let open = true;
+    const settle = (charge: boolean) => {
+      if (!open) return;
+      open = false;
+      if (charge) return account.charge();
+      account.release();
+      giveBack?.();
+    };
+    return { limit, remaining, granted, settle };
+  }
+
+  async function reserveShared(
+    { run, quota }: QuotaSharing,
+    account: QuotaAccount,
+    limit: number,
+  ): Promise<QuotaVerdict> {
+    const name = `${account.tenant}:${account.month}`;
+    const shared = await run(() => quota.reserve(name, limit, account.charged()));
+    if (!shared) return verdictOf(account, limit, reserveHere(account, limit));
+    return verdictOf(account, limit, shared, () => void run(() => quota.release(name, account.charged())));
+  }
+
+  function reserve(account: QuotaAccount, limit: number): MaybePromise<QuotaVerdict> {
+    return sharing
+      ? reserveShared(sharing, account, limit)
+      : verdictOf(account, limit, reserveHere(account, limit));
+  }
+
+  return {
+    reserve: (tenant, month, limit) =>
+      after(ledger.open(tenant, month), (account) => reserve(account, limit)),
+  };
+}
+
+/** What an answer's fields are made from; a part is missing where the tenant has no such limit. */
+interface LimitState {
+  rate?: RateState | undefined;
+  quota?: QuotaState;
+  month: Month;
+}
+
+function listPolicies(limits: EffectiveLimits, month: Month): string[] {
+  const list: string[] = [];
+  if (limits.rate > 0) {
+    list.push(`"rate";q=${limits.rate};w=${rateWindowS}`);
+    if (limits.burst > 0) list.push(`"burst";q=${limits.burst};w=${burstWindowS}`);
+  }
+  if (limits.monthlyQuota !== null) list.push(`"quota";q=${limits.monthlyQuota};w=${month.seconds}`);
+  if (limits.inFlight !== null) list.push(`"in-flight";q=${limits.inFlight};qu="concurrent-requests"`);
+  return list;
+}
+
+/** Said with every call, and the same until the month or the limits change. */
+const policyCache = new WeakMap<EffectiveLimits, { seconds: number; policy: string }>();
+
+function policyOf(limits: EffectiveLimits, month: Month): string {
+  const last = policyCache.get(limits);
+  if (last?.seconds === month.seconds) return last.policy;
+  const policy = listPolicies(limits, month).join(', ');
+  policyCache.set(limits, { seconds: month.seconds, policy });
+  return policy;
+}
+
+/** Each state but the last is followed by a comma; no list is made to be joined, as this is said with every call. */
+function statesOf({ rate, quota, month }: LimitState): string {
+  let text = '';
+  if (rate) text = stateOf('rate', rate.second);
+  if (rate?.burst) text += `, ${stateOf('burst', rate.burst)}`;
+  if (quota) text += `${text === '' ? '' : ', '}"quota";r=${quota.remaining};t=${month.left}`;
+  return text;
+}
+
+function stateOf(name: string, { remaining, resetMs }: WindowState): string {
+  return `"${name}";r=${remaining};t=${Math.max(1, Math.ceil(resetMs / 1000))}`;
+}
+
+/**
+ * The answer's `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10: lists of named policies,
+ * `q` units in `w` seconds, and of their states, `r` units left, `t` seconds until there are more). Empty for a tenant
+ * without limits.
+ */
+export function rateLimitFields(limits: EffectiveLimits, state: LimitState): Record<string, string> {
+  const fields: Record<string, string> = {};
+  const policy = policyOf(limits, state.month);
+  const states = statesOf(state);
+  if (policy !== '') fields['RateLimit-Policy'] = policy;
+  if (states !== '') fields.RateLimit = states;
+  return fields;
+}
+
+/** A calendar month in UTC, as quotas count it. */
+interface Month {
+  /** `YYYY-MM`. */
+  name: string;
+  /** Its length in seconds. */
+  seconds: number;
+  /** Whole seconds until the next one begins, at least 1. */
+  left: number;
+}
+
+/** Tells the month of moments given in epoch milliseconds; cheap for one after another of the same month. */
+export function createMonthClock(): (at: number) => Month {
+  let start = 0;
+  let end = 0;
+  let name = '';
+  return function monthOf(at) {
+    if (at < start || at >= end) {
+      const date = new Date(at);
+      start = Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
+      end = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
+      name = date.toISOString().slice(0, 7);
+    }
+    return { name, seconds: (end - start) / 1000, left: Math.ceil((end - at) / 1000) };
   };
 }

@@ -1,12 +1,20 @@
 import { performance } from 'node:perf_hooks';
-import type { Now } from '../after.js';
-import type { Access } from '../database/access.js';
+import { type Kysely, sql, type Transaction } from 'kysely';
+import type { MaybePromise } from '../after.js';
 import type { BatchSource, PendingWrite } from '../database/batch-writer.js';
-import { sortInTurns, visitInTurns } from '../database/in-turns.js';
-import { rowsAPiece } from '../database/rows-a-piece.js';
-import { slices } from '../database/slices.js';
-import { addQuotaUse, readQuotaUse } from './quota-store.js';
-import type { QuotaTables } from './tables.js';
+import type { Access, DatabaseKind } from '../database/database.js';
+import type { Prune } from '../database/prune-daily.js';
+import { givenRows, rowsPerTransaction, slices, sortYielding, visitYielding } from '../database/rows.js';
+
+/** Calls that count against a tenant's quota, by calendar month. */
+interface QuotaRow {
+  tenant: string;
+  /** UTC, `YYYY-MM`. */
+  month: string;
+  used: number;
+}
+
+export type QuotaTables = { quota_use: QuotaRow };
 
 /** One tenant's calls of one month, as far as this gateway knows them. */
 export interface QuotaAccount {
@@ -27,10 +35,10 @@ export interface QuotaAccount {
 /** Keeps accounts in memory and their sums in the database, as one more source of the batch writer. */
 export interface QuotaLedger extends BatchSource {
   /** Reads the account's sum once; where the database does not answer in time, it is read later. */
-  open(tenant: string, month: string): Now<QuotaAccount>;
+  open(tenant: string, month: string): MaybePromise<QuotaAccount>;
 }
 
-interface Entry extends QuotaAccount {
+interface LedgerEntry extends QuotaAccount {
   total: number;
   flushing: number;
   pending: number;
@@ -52,7 +60,7 @@ const reservedMs = 60_000;
 /** An account whose sum could not be read is not tried again with every call. */
 const retryMs = 1000;
 
-function createEntry(tenant: string, month: string, onCharge: (entry: Entry) => void): Entry {
+function createEntry(tenant: string, month: string, onCharge: (entry: LedgerEntry) => void): LedgerEntry {
   return {
     tenant,
     month,
@@ -94,13 +102,13 @@ function createEntry(tenant: string, month: string, onCharge: (entry: Entry) => 
 /** Only finished calls reach the database, so its sum never has to be taken back. */
 export function createQuotaLedger(access: Access<QuotaTables>): QuotaLedger {
   /** By month, then by tenant. */
-  const months = new Map<string, Map<string, Entry>>();
+  const months = new Map<string, Map<string, LedgerEntry>>();
   let current = '';
   /** Entries that were charged since the last batch. */
-  let due = new Set<Entry>();
-  const noteCharge = (entry: Entry) => void due.add(entry);
+  let due = new Set<LedgerEntry>();
+  const noteCharge = (entry: LedgerEntry) => void due.add(entry);
 
-  async function load(entry: Entry): Promise<void> {
+  async function load(entry: LedgerEntry): Promise<void> {
     try {
       // A batch may have been written while this was read: the sum only grows, so the larger one is the newer.
       entry.total = Math.max(entry.total, await readQuotaUse(access, entry.tenant, entry.month));
@@ -113,8 +121,8 @@ export function createQuotaLedger(access: Access<QuotaTables>): QuotaLedger {
     }
   }
 
-  function entryOf(tenant: string, month: string): Entry {
-    const entries = months.get(month) ?? new Map<string, Entry>();
+  function entryOf(tenant: string, month: string): LedgerEntry {
+    const entries = months.get(month) ?? new Map<string, LedgerEntry>();
     months.set(month, entries);
     const entry = entries.get(tenant) ?? createEntry(tenant, month, noteCharge);
     entries.set(tenant, entry);
@@ -126,7 +134,7 @@ export function createQuotaLedger(access: Access<QuotaTables>): QuotaLedger {
   async function forgetOtherMonths(): Promise<void> {
     for (const [month, entries] of months) {
       if (month === current) continue;
-      await visitInTurns(entries.values(), (entry) => {
+      await visitYielding(entries.values(), (entry) => {
         const busy = entry.recent || entry.pending + entry.flushing + entry.held > 0;
         if (!busy) entries.delete(entry.tenant);
         entry.recent = false;
@@ -135,7 +143,7 @@ export function createQuotaLedger(access: Access<QuotaTables>): QuotaLedger {
     }
   }
 
-  function pieceOf(entries: Entry[]): PendingWrite {
+  function pieceOf(entries: LedgerEntry[]): PendingWrite {
     for (const entry of entries) {
       entry.flushing = entry.pending;
       entry.pending = 0;
@@ -157,10 +165,10 @@ export function createQuotaLedger(access: Access<QuotaTables>): QuotaLedger {
     };
   }
 
-  async function* pieces(drained: Set<Entry>): AsyncGenerator<PendingWrite> {
+  async function* pieces(drained: Set<LedgerEntry>): AsyncGenerator<PendingWrite> {
     await forgetOtherMonths();
     // Every gateway writes in the same order, so that two of them never wait for each other's rows.
-    for (const entries of slices(await sortInTurns([...drained], byTenant), rowsAPiece)) {
+    for (const entries of slices(await sortYielding([...drained], byTenant), rowsPerTransaction)) {
       yield pieceOf(entries);
     }
   }
@@ -191,7 +199,82 @@ export function createQuotaLedger(access: Access<QuotaTables>): QuotaLedger {
   };
 }
 
-function byTenant(a: Entry, b: Entry): number {
+function byTenant(a: LedgerEntry, b: LedgerEntry): number {
   if (a.tenant !== b.tenant) return a.tenant < b.tenant ? -1 : 1;
   return a.month < b.month ? -1 : 1;
+}
+
+const dayMs = 86_400_000;
+/** The current month's sums are needed whatever else is deleted; two months cover every time zone's idea of it. */
+const fewestDays = 62;
+
+/** Calls that a tenant has been charged for in a month, by all gateways together. */
+export async function readQuotaUse(
+  { run }: Access<QuotaTables>,
+  tenant: string,
+  month: string,
+): Promise<number> {
+  const row = await run((db) =>
+    db
+      .selectFrom('quota_use')
+      .select('used')
+      .where('tenant', '=', tenant)
+      .where('month', '=', month)
+      .executeTakeFirst(),
+  );
+  return row?.used ?? 0;
+}
+
+/** Adds to what is there and returns the new sums, other gateways' calls included. */
+async function addQuotaUse(
+  trx: Transaction<QuotaTables>,
+  kind: DatabaseKind,
+  rows: QuotaRow[],
+): Promise<QuotaRow[]> {
+  const given = givenRows(
+    kind,
+    rows.map(({ tenant, month, used }) => [tenant, month, used]),
+  );
+  // `where true` tells SQLite that what follows is no join's condition.
+  const { rows: sums } = await sql<QuotaRow>`
+    insert into quota_use (tenant, month, used)
+    select value ->> 0, value ->> 1, cast(value ->> 2 as bigint) from ${given} where true
+    on conflict (tenant, month) do update set used = quota_use.used + excluded.used
+    returning tenant, month, used
+  `.execute(trx);
+  return sums;
+}
+
+/** Deletes the sums of months that ended more than `days` days ago. */
+export function pruneQuotas(days: number): Prune {
+  return async function pruneQuotas(trx, now, most) {
+    const oldest = new Date(now - Math.max(days, fewestDays) * dayMs).toISOString().slice(0, 7);
+    const { numDeletedRows } = await trx
+      .withTables<QuotaTables>()
+      .deleteFrom('quota_use')
+      .where(({ eb, refTuple, selectFrom }) =>
+        eb(
+          refTuple('tenant', 'month'),
+          'in',
+          selectFrom('quota_use')
+            .select(['tenant', 'month'])
+            .where('month', '<', oldest)
+            .limit(most)
+            .$asTuple('tenant', 'month'),
+        ),
+      )
+      .executeTakeFirstOrThrow();
+    return Number(numDeletedRows);
+  };
+}
+
+/** Makes the table of what tenants have used of their quotas. No foreign keys: as usage figures, it outlives the tenants. */
+export async function createQuotaTable(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('quota_use')
+    .addColumn('tenant', 'text', (column) => column.notNull())
+    .addColumn('month', 'text', (column) => column.notNull())
+    .addColumn('used', 'bigint', (column) => column.notNull())
+    .addPrimaryKeyConstraint('quota_use_pk', ['tenant', 'month'])
+    .execute();
 }

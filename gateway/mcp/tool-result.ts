@@ -1,27 +1,27 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { type Answer, jsonText } from '../../pool/answer.js';
-import type { BodyAnswer } from '../../pool/body-answer.js';
-import type { Helper } from '../helpers/registry.js';
-import { fileFacts } from './schema/file-facts.js';
-import { isOfShownType, isPicture, isShownWhole, mostFileBytes } from './sizes.js';
+import { type Answer, type BodyAnswer, jsonText } from '../../pool/answer.js';
+import type { JsonSchema } from '../../schemas/json-schema.js';
+import { type GatewayError, sentenceOf } from '../errors.js';
+import type { PreviewRequest } from '../pipeline/run-helper.js';
+import type { Helper } from '../plugins/registry.js';
 
 type Content = CallToolResult['content'][number];
 
 /** Where the whole of an answer is, and how it is had there. */
-export interface Whole {
+export interface FullResult {
   uri?: string;
   /** One or more sentences. */
   words: string;
 }
 
-export interface Found {
+interface ToolAnswer {
   answer: Answer;
   /** Of a picture that cannot be shown whole. */
   preview: BodyAnswer | undefined;
   /** Whose answer it is. */
   helper: Pick<Helper, 'id' | 'declaration'>;
   /** Where the whole is; asked of files alone. */
-  whole: (answer: BodyAnswer, name: string) => Promise<Whole> | Whole;
+  whole: (answer: BodyAnswer, name: string) => Promise<FullResult> | FullResult;
   /** Whether each file is kept there, so that every one is linked. */
   kept?: boolean;
 }
@@ -30,7 +30,7 @@ export interface Found {
  * A call's answer as its tool's result: data structured and as text, text as text, a picture as one that a model can look at,
  * and other files as far as they are small. What is too large for that is linked; its bytes stand in a result once, or not at all.
  */
-export async function toolResult(found: Found): Promise<CallToolResult> {
+export async function toolResult(found: ToolAnswer): Promise<CallToolResult> {
   const { answer } = found;
   if (answer.kind === 'json') {
     const text = jsonText(answer);
@@ -42,29 +42,29 @@ export async function toolResult(found: Found): Promise<CallToolResult> {
   return { content, structuredContent: fileFacts(answer) };
 }
 
-async function fileContent(found: Found, answer: BodyAnswer): Promise<Content[]> {
+async function fileContent(found: ToolAnswer, answer: BodyAnswer): Promise<Content[]> {
   if (isText(answer.type)) return [{ type: 'text', text: readText(answer) }];
   return isPicture(answer) ? picture(found, answer) : file(found, answer);
 }
 
-async function picture(found: Found, answer: BodyAnswer): Promise<Content[]> {
+async function picture(found: ToolAnswer, answer: BodyAnswer): Promise<Content[]> {
   const { preview, kept } = found;
-  if (isShownWhole(answer)) return [image(answer), ...(kept ? await told(found, answer) : [])];
+  if (isShownWhole(answer)) return [image(answer), ...(kept ? await describeFullResult(found, answer) : [])];
   const why = isOfShownType(answer) ? 'too large' : 'of a type not';
   const shown = preview ? 'This is a preview of it. ' : `It is ${why} to be shown here. `;
-  return [...(preview ? [image(preview)] : []), ...(await told(found, answer, shown))];
+  return [...(preview ? [image(preview)] : []), ...(await describeFullResult(found, answer, shown))];
 }
 
-async function file(found: Found, answer: BodyAnswer): Promise<Content[]> {
+async function file(found: ToolAnswer, answer: BodyAnswer): Promise<Content[]> {
   const isSmall = answer.bytes.byteLength <= mostFileBytes;
-  if (!isSmall || found.kept) return told(found, answer);
+  if (!isSmall || found.kept) return describeFullResult(found, answer);
   const name = nameOf(found, answer);
   const { uri = `result:${name}` } = await found.whole(answer, name);
   return [{ type: 'resource', resource: { uri, mimeType: essence(answer.type), blob: base64(answer) } }];
 }
 
 /** Where the whole is, in words for the model and as a link for its client. */
-async function told(found: Found, answer: BodyAnswer, shown = ''): Promise<Content[]> {
+async function describeFullResult(found: ToolAnswer, answer: BodyAnswer, shown = ''): Promise<Content[]> {
   const name = nameOf(found, answer);
   const { uri, words } = await found.whole(answer, name);
   const text = `The result is ${sizeOf(answer)}. ${shown}${words}`;
@@ -112,7 +112,7 @@ const extensions: Record<string, string> = {
 };
 
 /** `add-border.png`. */
-function nameOf({ helper: { id } }: Found, { type }: BodyAnswer): string {
+function nameOf({ helper: { id } }: ToolAnswer, { type }: BodyAnswer): string {
   const subtype = essence(type).split('/')[1] ?? '';
   const end = extensions[essence(type)] ?? (/^[a-z0-9]{1,8}$/.test(subtype) ? subtype : 'bin');
   return `${id.slice(id.lastIndexOf('/') + 1)}.${end}`;
@@ -122,4 +122,93 @@ function sizeOf({ type, bytes: { byteLength } }: BodyAnswer): string {
   const size =
     byteLength < 1_000_000 ? `${Math.ceil(byteLength / 1000)} kB` : `${(byteLength / 1e6).toFixed(1)} MB`;
   return `a file of ${size} (${essence(type)})`;
+}
+
+/** Bytes of an error's text as JSON. */
+const mostErrorBytes = 3600;
+
+/**
+ * A call's error as its tool's result, so that the model reads it and can mend its call: in the words of the envelope, each
+ * problem on a line of its own where there are several.
+ */
+export function errorResult(
+  { code, message, details = [], retryAfter, isFault }: GatewayError,
+  requestId: string,
+): CallToolResult {
+  const lines = [
+    `${code}: ${message}`,
+    ...details.map(sentenceOf).filter((line) => line !== message),
+    ...(retryAfter === undefined ? [] : [`Try again in ${retryAfter} s.`]),
+    // For whoever is told of it: the log has the rest under it.
+    ...(isFault ? [`Request ${requestId}.`] : []),
+  ];
+  return { isError: true, content: [{ type: 'text', text: joinLines(lines) }] };
+}
+
+/** As many of the lines as make an answer of at most 4 KB, as every error's; a model needs no more to mend its call. */
+function joinLines(lines: readonly string[]): string {
+  const shown: string[] = [];
+  let bytes = 0;
+  for (const line of lines) {
+    bytes += Buffer.byteLength(JSON.stringify(line));
+    if (bytes > mostErrorBytes) break;
+    shown.push(line);
+  }
+  const rest = lines.length - shown.length;
+  if (rest === 0) return lines.join('\n');
+  if (shown.length === 0) return `${(lines[0] ?? '').slice(0, mostErrorBytes / 6)}…`;
+  return `${shown.join('\n')}\n… and ${rest} more.`;
+}
+
+/** What stands for a file in the structured content of a tool that declares its data, and answers bytes all the same. */
+function fileFacts({ type, bytes }: BodyAnswer): { file: { type: string; bytes: number } } {
+  return { file: { type, bytes: bytes.byteLength } };
+}
+
+/** The schema of that. */
+export const fileFactsSchema: JsonSchema = {
+  type: 'object',
+  description: 'What stands for a file, which the content holds or links.',
+  properties: {
+    file: {
+      type: 'object',
+      properties: { type: { type: 'string' }, bytes: { type: 'integer' } },
+      required: ['type', 'bytes'],
+    },
+  },
+  required: ['file'],
+  additionalProperties: false,
+};
+
+/** Bytes of a picture that is sent whole: clients end a result of more than 1 MiB, and base64 makes four of three. */
+const mostPictureBytes = 750_000;
+
+/** Bytes of any other file that is sent whole. */
+const mostFileBytes = 256 * 1024;
+
+const pictureType = /^image\/(?!svg)/i;
+/** What the models behind the clients look at. */
+const shownType = /^image\/(?:png|jpeg|webp|gif)\s*(?:;|$)/i;
+
+/** Whether an answer is a picture of pixels. */
+function isPicture({ type }: BodyAnswer): boolean {
+  return pictureType.test(type);
+}
+
+/** Whether it is of a type that is looked at, however large. */
+function isOfShownType({ type }: BodyAnswer): boolean {
+  return shownType.test(type);
+}
+
+/** Whether it can be sent as it is. */
+function isShownWhole(answer: BodyAnswer): boolean {
+  return isOfShownType(answer) && answer.bytes.byteLength <= mostPictureBytes;
+}
+
+/** A picture that cannot is shown by a smaller one, enough to judge it by and not so much as to fill a model's context. */
+export function previewRules(): PreviewRequest {
+  return {
+    needsPreview: (answer) => isPicture(answer) && !isShownWhole(answer),
+    maxBytes: 256 * 1024,
+  };
 }

@@ -1,5 +1,6 @@
 import {
   type CallToolResult,
+  createMcpHandler,
   type ListToolsResult,
   ProtocolError,
   ProtocolErrorCode,
@@ -7,7 +8,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server';
 import { quote } from '../../schemas/quote.js';
-import { argumentsText, boundError } from './message.js';
+import { argumentsText, boundError, type Message } from './message.js';
 
 /** Tools as one asker sees them. */
 export interface Toolbox {
@@ -58,4 +59,14 @@ export function createToolServer(version: string, tools: Toolbox): Server {
     );
   });
   return server;
+}
+
+/** Answers one message of either protocol; nothing is kept of it. */
+export async function serve(
+  request: Request,
+  message: Message,
+  { version, tools }: { version: string; tools: Toolbox },
+): Promise<Response> {
+  const handler = createMcpHandler(() => createToolServer(version, tools));
+  return handler.fetch(request, { parsedBody: message });
 }

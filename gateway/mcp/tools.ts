@@ -1,8 +1,13 @@
+import { createHash } from 'node:crypto';
 import type { Tool } from '@modelcontextprotocol/server';
+import { createComponents, createConverter } from '../../schemas/convert-schema.js';
 import type { FileField } from '../../schemas/declared-helper.js';
-import type { Helper, Registry } from '../helpers/registry.js';
-import { inputSchema, outputSchema } from './schema/tool-schema.js';
-import { toolNames } from './tool-names.js';
+import { asSchema, isObject, type JsonSchema, mapSubschemas } from '../../schemas/json-schema.js';
+import { isMeasure, type MeasureSetting } from '../../schemas/keywords/measure.js';
+import { describeFile } from '../../schemas/parameters/gateway-parameters.js';
+import { closeNested } from '../../schemas/parameters/rewrite.js';
+import type { Helper, Registry } from '../plugins/registry.js';
+import { fileFactsSchema } from './tool-result.js';
 
 /** A helper as a tool of agents. */
 export interface HelperTool {
@@ -63,4 +68,153 @@ function describeTaking({ parameter, kind, required, types }: FileField, folder:
   return folder === undefined
     ? `${takes} public https address as \`${parameter}\`. Bytes and paths cannot be sent through this tool.`
     : `${takes} path below ${folder}, or its public https address, as \`${parameter}\`.`;
+}
+
+/** Characters of a tool's name at most. */
+const longestName = 128;
+
+/**
+ * The name of each helper's tool: its id with `_` for `/`. Two ids may come to the same one, as `a/b` and `a_b` do, or to one
+ * that is too long: the first in order keeps the name, and the others have it with a digest of the id behind a dot, the same on
+ * every gateway that serves these helpers.
+ */
+export function toolNames(ids: Iterable<string>): Map<string, string> {
+  const names = new Map<string, string>();
+  const taken = new Set<string>();
+  const sorted = [...ids].sort((a, b) => (a < b ? -1 : 1));
+  const plain = (id: string) => id.replaceAll('/', '_');
+  const isFree = (name: string) => !taken.has(name) && name.length <= longestName;
+  const give = (id: string, name: string) => {
+    names.set(id, name);
+    taken.add(name);
+  };
+  for (const id of sorted) if (isFree(plain(id))) give(id, plain(id));
+  for (const id of sorted.filter((each) => !names.has(each))) {
+    const digest = createHash('sha256').update(id).digest('hex');
+    for (let length = 8; !names.has(id); length += 1) {
+      const end = `.${digest.slice(0, length)}`;
+      const name = plain(id).slice(0, longestName - end.length) + end;
+      if (isFree(name)) give(id, name);
+    }
+  }
+  return names;
+}
+
+/**
+ * What a tool takes: the helper's parameters and the gateway's, those for files as urls or paths below `folder`, for nothing else
+ * can be sent.
+ */
+export function inputSchema({ declaration, parameters }: Helper, folder?: string): JsonSchema {
+  const { required = [], ...input } = withoutRootAlternatives(asSchema(declaration.input));
+  const byUrl = new Map(declaration.files.map((file) => [file.parameter, file]));
+  const properties = parameters.properties.map(({ name, schema }): [string, JsonSchema] => {
+    const file = byUrl.get(name);
+    return [name, file ? { ...schema, description: describeUrl(describeFile(file), folder) } : schema];
+  });
+  const files = declaration.files.filter((file) => file.required).map(({ parameter }) => parameter);
+  const all = [...files, ...(Array.isArray(required) ? required : [])];
+  const schema = {
+    ...input,
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    ...(all.length > 0 ? { required: all } : {}),
+    additionalProperties: false,
+  };
+  return modernSchema(closeNested(schema));
+}
+
+/**
+ * A model's API refuses every tool where the schema of one has alternatives at its root. They say there which parameters go
+ * together, never which there are: the helper judges by them all the same, and its errors tell.
+ */
+function withoutRootAlternatives(schema: JsonSchema): JsonSchema {
+  const { $id: _, anyOf: _a, oneOf: _o, allOf: _l, ...plain } = schema;
+  return plain;
+}
+
+/**
+ * What a tool's structured content holds: the helper's data, what its dry run answers, or what stands for a file. The root says that
+ * it is an object, as clients of the older protocol want.
+ */
+export function outputSchema({ id, declaration: { output, dryrun } }: Helper): JsonSchema {
+  const { $defs, ...own } = modernSchema(asSchema(output));
+  const alternatives = [own, ...dryRunSchemas(id, dryrun), fileFactsSchema];
+  return { type: 'object', ...($defs === undefined ? {} : { $defs }), anyOf: alternatives };
+}
+
+/** What a dry run answers, where that is something else than a call's answer. */
+function dryRunSchemas(id: string, dryrun: Helper['declaration']['dryrun']): JsonSchema[] {
+  const any: JsonSchema = { type: 'object', description: 'What a dry run answers.' };
+  if (dryrun === 'run') return [];
+  if (dryrun === 'own') return [any];
+  const operation = { const: id.slice(id.lastIndexOf('/') + 1) };
+  return [{ ...any, properties: { operation }, required: ['operation'] }];
+}
+
+function describeUrl(description: string | undefined, folder: string | undefined): string {
+  const what =
+    folder === undefined
+      ? 'Public https address that the file is fetched from.'
+      : `Path of the file below ${folder}, or its public https address.`;
+  return description === undefined ? what : `${description} ${what}`;
+}
+
+/** A plugin's draft-07 schema as one of the dialect that agents read, 2020-12, whole in itself. */
+export function modernSchema(schema: JsonSchema): JsonSchema {
+  const plain = plainKeywords(schema);
+  const definitions = createComponents('#/$defs');
+  const converted = withoutDiscriminator(createConverter(plain, 'of', definitions)(plain));
+  const defs = Object.entries(definitions.schemas).map(([name, each]) => [name, withoutDiscriminator(each)]);
+  return defs.length > 0 ? { ...converted, $defs: Object.fromEntries(defs) } : converted;
+}
+
+/** OpenAPI's keyword; nobody else knows it. */
+function withoutDiscriminator(schema: JsonSchema): JsonSchema {
+  const { discriminator: _, ...rest } = mapSubschemas(schema, (found) => withoutDiscriminator(found.schema));
+  if (!Array.isArray(rest.prefixItems)) return rest;
+  const items = rest.prefixItems.map((item) => (isObject(item) ? withoutDiscriminator(item) : item));
+  return { ...rest, prefixItems: items };
+}
+
+/**
+ * The schema and all inside of it in keywords that every client of agents reads: a choice as the list of its spellings, a colour
+ * and what can be drawn as texts that their descriptions tell of, a measure as a number or a text, and several types as `anyOf`, for
+ * clients warn of a list of types. It says less than the helper judges by, which tells the rest in its errors.
+ */
+function plainKeywords(schema: JsonSchema): JsonSchema {
+  const inner = mapSubschemas(schema, (found) => plainKeywords(found.schema));
+  const { color: _c, drawable: _d, encodable: _e, fraction: _f, onlyWith: _o, ...others } = inner;
+  const { choice, measure, nullable, type, ...plain } = others;
+  const chosen = isObject(choice) ? { ...plain, enum: Object.entries(choice).flat(2) } : plain;
+  const types = [type].flat().filter((each) => each !== undefined);
+  if (isMeasure(measure)) {
+    const isNull = nullable === true || types.includes('null');
+    return withBranches(plain, [...measureOf(measure), ...(isNull ? [{ type: 'null' }] : [])]);
+  }
+  if (nullable !== true || types.length === 0) return withTypes(chosen, types);
+  const all = [...new Set([...types, 'null'])];
+  return withTypes(Array.isArray(chosen.enum) ? { ...chosen, enum: [...chosen.enum, null] } : chosen, all);
+}
+
+function withTypes(schema: JsonSchema, types: readonly unknown[]): JsonSchema {
+  if (types.length === 0) return schema;
+  if (types.length === 1) return { type: types[0], ...schema };
+  return withBranches(
+    schema,
+    types.map((type) => ({ type })),
+  );
+}
+
+/** Pixels are a number here: to write them as a text is for queries and forms. */
+function measureOf({ minimum, maximum, percent, auto }: MeasureSetting): JsonSchema[] {
+  const pixels = { type: 'integer', minimum, maximum };
+  if (!percent) return auto ? [pixels, { type: 'string', enum: ['auto'] }] : [pixels];
+  return [pixels, { type: 'string', description: `Per cent such as "5%"${auto ? ', or auto' : ''}.` }];
+}
+
+function withBranches(schema: JsonSchema, anyOf: readonly JsonSchema[]): JsonSchema {
+  const [only] = anyOf;
+  if (anyOf.length === 1) return { ...only, ...schema };
+  if (schema.anyOf === undefined) return { anyOf, ...schema };
+  return { ...schema, allOf: [...(Array.isArray(schema.allOf) ? schema.allOf : []), { anyOf }] };
 }

@@ -1,11 +1,13 @@
-import type { Pool } from '../../pool/pool.js';
-import type { Turn } from '../../pool/turn.js';
-import { lightBytes } from '../../schemas/input/weigh.js';
-import { after, onSettled } from '../after.js';
-import type { Helper } from '../helpers/registry.js';
+import { performance } from 'node:perf_hooks';
+import type { TaskHost } from '../../pool/context/messages.js';
+import { PoolError } from '../../pool/errors.js';
+import type { Pool, Ticket } from '../../pool/pool.js';
+import type { Task, TaskOutcome } from '../../pool/task.js';
+import { lightBytes } from '../../schemas/input/validate-input.js';
+import { after, type MaybePromise, onSettled } from '../after.js';
 import type { EffectiveLimits } from '../limits/tenant-limits.js';
-import type { Call, Stage } from './stage.js';
-import type { Caller } from './state.js';
+import type { Helper } from '../plugins/registry.js';
+import type { Call, Caller, Stage } from './stage.js';
 
 /**
  * Gives the call its turn in the pool, and asks at once whether it would be accepted where it brings a body that is not known
@@ -16,7 +18,7 @@ export function admit(
   helper: Pick<Helper, 'group'>,
   pool: Pick<Pool, 'turn'>,
   processes = 1,
-): Stage<Call & { caller: Caller; limits: EffectiveLimits }, { turn: Turn }> {
+): Stage<Call & { caller: Caller; limits: EffectiveLimits }, { turn: Ticket }> {
   return function admit({ state: { gone }, bodyBytes, caller: { tenant }, limits }, next) {
     const asker = { tenant: tenant.id, weight: tenant.weight, most: shareOf(limits.inFlight, processes) };
     const turn = pool.turn(asker, helper.group);
@@ -32,4 +34,44 @@ export function admit(
 /** Rounded up, for each has to allow one. */
 function shareOf(most: number | null, processes: number): number | null {
   return most === null ? null : Math.ceil(most / processes);
+}
+
+/** A call that has its turn in the pool. */
+export interface AdmittedCall extends Call {
+  readonly turn: Ticket;
+}
+
+/** Runs a task in the call's turn and adds the time that it held a thread to the call's; throws a `PoolError`. */
+export async function runTask<T extends Task>(
+  { state, turn }: AdmittedCall,
+  task: T,
+  host?: TaskHost,
+): Promise<TaskOutcome<T['kind']>> {
+  const step = state.trace?.part(`pool-${task.kind}`);
+  const since = performance.now();
+  const spent = (ms: number, error?: unknown) => {
+    state.taskMs += ms;
+    // What is not the task's own time was waited for: a thread, for the most part.
+    step?.set({ 'helper_gateway.task_ms': ms, 'helper_gateway.wait_ms': performance.now() - since - ms });
+    step?.end(error);
+  };
+  const outcome = await turn.run(task, host).catch((error) => {
+    spent(error instanceof PoolError ? error.ms : 0, error);
+    throw error;
+  });
+  spent(outcome.ms, outcome.ok ? undefined : outcome);
+  return outcome as TaskOutcome<T['kind']>;
+}
+
+/**
+ * Does what is a call of this helper, from the moment in which it was looked up: the threads that have loaded its version stay
+ * until that has ended, also where another version has taken its place meanwhile.
+ */
+export function holdVersion<T>(
+  { group }: Pick<Helper, 'group'>,
+  work: () => MaybePromise<T>,
+): MaybePromise<T> {
+  if (!group) return work();
+  group.enter();
+  return onSettled(work, { done: group.leave, failed: group.leave });
 }

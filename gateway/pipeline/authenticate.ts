@@ -1,14 +1,13 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { parseUrlencoded, type QueryText } from '../../schemas/input/urlencoded.js';
-import { after } from '../after.js';
-import { GatewayError, inputError } from '../errors.js';
-import { bearerToken } from '../http/bearer.js';
-import type { KeyVerdict, KeyVerifier } from '../keys/verifier.js';
-import { hasSignature, isHalfSigned } from '../signing/signed-query.js';
-import type { AuthenticateSigned } from './authenticate-signed.js';
-import { callerOf } from './caller-of.js';
-import { missingKeyMessage } from './missing-key.js';
-import type { HttpCall, Stage } from './stage.js';
-import type { CallContext, Caller } from './state.js';
+import { signatureParameters } from '../../schemas/parameters/gateway-parameters.js';
+import { after, type MaybePromise } from '../after.js';
+import { errorTable, GatewayError, inputError } from '../errors.js';
+import { bearerToken } from '../http/request.js';
+import type { KeyStatus, KeyVerifier } from '../keys/verifier.js';
+import { hasSignature, isHalfSigned, isSignedBy, readSigned, signedText } from '../signing/signed-url.js';
+import type { SigningSecrets } from '../signing/signing-secrets.js';
+import type { CallContext, Caller, HttpCall, Stage } from './stage.js';
 
 /**
  * Finds whose call it is by its key: `ak` in the query, else `Authorization: Bearer`; by its signature where signed urls are taken.
@@ -20,7 +19,7 @@ export function authenticate(
 ): Stage<HttpCall, { caller: Caller; query: QueryText }> {
   return function authenticate({ ctx, state }, next) {
     const query = parseUrlencoded(ctx.querystring);
-    const enter = (verdict: KeyVerdict, signedUntil?: number) => {
+    const enter = (verdict: KeyStatus, signedUntil?: number) => {
       const caller = callerOf(verdict);
       if (signedUntil !== undefined) caller.signedUntil = signedUntil;
       state.caller = caller;
@@ -58,4 +57,125 @@ function keyOf(ctx: CallContext, { values, problems }: QueryText): string | unde
   const problem = problems.find(({ field }) => field === 'ak');
   if (problem) throw inputError([problem]);
   return values.get('ak') || bearerToken(ctx.get('authorization')) || undefined;
+}
+
+const refusals = {
+  malformed: 'key_invalid',
+  unknown: 'key_invalid',
+  expired: 'key_expired',
+  revoked: 'key_revoked',
+} as const;
+
+/** Whose call it is by this key; throws where nobody may call by it. */
+export function callerOf(verdict: KeyStatus): Caller {
+  if (verdict.state !== 'active') throw new GatewayError(refusals[verdict.state]);
+  const { tenant, key } = verdict;
+  return { tenant, keyId: key.id, scopes: key.scopes };
+}
+
+/** What keys are called elsewhere; in a query and as headers, in lower case. */
+const queryNames = new Set([
+  'api_key',
+  'apikey',
+  'api-key',
+  'key',
+  'token',
+  'access_token',
+  'auth',
+  'x-api-key',
+]);
+const headerNames = ['x-api-key', 'api-key', 'apikey', 'x-auth-token', 'x-access-token'];
+
+/**
+ * What to say where no key was found: what of the call looks like one, and where it is read. Names what it saw by the list above,
+ * never by what was sent: the value is a secret, and a name could be the key itself.
+ */
+function missingKeyMessage(headers: IncomingHttpHeaders, query: ReadonlyMap<string, string>): string {
+  const seen = [...inAuthorization(headers.authorization), ...inHeaders(headers), ...inQuery(query)];
+  const read = errorTable.key_missing.message;
+  if (seen.length === 0 && query.has('ak'))
+    return `No key was found: the query parameter ak is empty. ${read}`;
+  if (seen.length === 0) return read;
+  return `No key was found: ${seen.join(' and ')} ${seen.length === 1 ? 'is' : 'are'} not read. ${read}`;
+}
+
+function inAuthorization(value = ''): string[] {
+  if (value === '') return [];
+  const [scheme = '', ...rest] = value.trim().split(/\s+/);
+  if (/^bearer$/i.test(scheme)) return ['an Authorization: Bearer header that is not followed by one key'];
+  if (/^basic$/i.test(scheme)) return ['an Authorization: Basic header'];
+  return [
+    rest.length === 0
+      ? 'an Authorization header without Bearer'
+      : 'an Authorization header of another scheme',
+  ];
+}
+
+function inHeaders(headers: IncomingHttpHeaders): string[] {
+  return headerNames.filter((name) => headers[name] !== undefined).map((name) => `the header ${name}`);
+}
+
+function inQuery(query: ReadonlyMap<string, string>): string[] {
+  const sent = new Set([...query.keys()].map((name) => name.toLowerCase()));
+  const names = [...queryNames].filter((name) => sent.has(name)).map((name) => `the query parameter ${name}`);
+  return sent.has('ak') && !query.has('ak') ? [...names, 'a query parameter ak in capital letters'] : names;
+}
+
+/** Whom a signed url is of, and until when: its own end or its key's, in seconds since 1970. */
+interface SignedVerdict {
+  verdict: KeyStatus;
+  signedUntil: number;
+}
+
+type AuthenticateSigned = (ctx: CallContext, query: QueryText) => MaybePromise<SignedVerdict>;
+
+/**
+ * Finds whose call a signed url is. Whatever is wrong with it, one answer tells it, at the cost of a signature; only of a right one
+ * more is said. Takes the signature's parameters out of the query.
+ */
+export function authenticateSigned(
+  keys: Pick<KeyVerifier, 'verifySigned'>,
+  signing: SigningSecrets,
+  now: () => number = Date.now,
+): AuthenticateSigned {
+  return function authenticateSigned(ctx, query) {
+    refuseOthers(ctx, query);
+    const signed = readSigned(query);
+    if (!signed) throw new GatewayError('signature_invalid');
+    // Before anything is looked up: else it would tell keys that are from keys that are not.
+    signing.requireMaster();
+    const { kid, exp, sig } = signed;
+    const text = signedText({ path: ctx.path, values: query.values });
+    const isSigned = (version: number) => {
+      if (!isSignedBy(signing.all(kid, version), text, sig)) return false;
+      if (exp * 1000 <= now()) throw new GatewayError('signature_expired');
+      return true;
+    };
+    return after(keys.verifySigned(kid, isSigned), (verdict) => {
+      if (verdict.state === 'unknown' || verdict.state === 'malformed')
+        throw new GatewayError('signature_invalid');
+      for (const name of signatureParameters) query.values.delete(name);
+      const until = verdict.state === 'active' ? verdict.until : undefined;
+      return { verdict, signedUntil: until === undefined ? exp : Math.min(exp, until / 1000) };
+    });
+  };
+}
+
+/** What a signed url is not: a way to send more than its parameters, or one of two ways to say who calls. */
+function refuseOthers(ctx: CallContext, { values }: QueryText): void {
+  if (ctx.state.helper?.declaration.effects) {
+    const problem =
+      'must not be sent: a signed url is for GET and HEAD, and this helper takes POST alone; send a key';
+    throw inputError([{ field: 'sig', problem }]);
+  }
+  if (ctx.method === 'POST') {
+    const message = 'A signed url is for GET and HEAD. Send a key with POST, and leave out sig.';
+    throw new GatewayError('method_not_allowed', { message, headers: { allow: 'GET, HEAD' } });
+  }
+  if (values.has('ak'))
+    throw inputError([{ field: 'ak', problem: 'must not stand beside sig: send a key or a signature' }]);
+  if (bearerToken(ctx.get('authorization')) !== undefined)
+    throw inputError([
+      { field: 'sig', problem: 'must not stand beside a key in Authorization: send a key or a signature' },
+    ]);
 }

@@ -1,17 +1,18 @@
 import type { Answer } from '../../pool/answer.js';
 import type { ImageLimits } from '../../pool/image/engine.js';
+import { checkHeader } from '../../pool/image/header.js';
 import type { FileBytes, TaskFiles } from '../../pool/task.js';
-import type { FileField } from '../../schemas/declared-helper.js';
-import { type Now, onSettled } from '../after.js';
-import type { Helper } from '../helpers/registry.js';
-import { fileType } from '../http/body/file-type.js';
-import type { CheckedUrl } from '../source/fetch.js';
-import type { FileWish, SourceFile, SourceFiles } from '../source/source-files.js';
-import { aboutFile, judgeFile, type Way } from './judge-file.js';
+import { type FileField, sourceField } from '../../schemas/declared-helper.js';
+import type { FieldProblem } from '../../schemas/field-problem.js';
+import { type MaybePromise, onSettled } from '../after.js';
+import type { CheckedUrl } from '../download/fetch.js';
+import type { FileRequest, SourceFile, SourceFiles } from '../download/source-files.js';
+import { GatewayError, inputError, toGatewayError } from '../errors.js';
+import { fileType } from '../http/file-type.js';
+import type { Helper } from '../plugins/registry.js';
+import type { AdmittedCall } from './admit.js';
 import type { BodyInput } from './read-input.js';
-import type { AdmittedCall } from './run-task.js';
-import type { Stage } from './stage.js';
-import type { Caller } from './state.js';
+import type { Caller, Stage } from './stage.js';
 
 /** A call whose input is known, and with it the files that came. */
 interface CallWithInput extends AdmittedCall {
@@ -28,7 +29,7 @@ export interface SourceFound {
 type SourceStage = Stage<CallWithInput, SourceFound>;
 
 /** A url that stands for a file. */
-interface Wanted {
+interface WantedFile {
   file: FileField;
   url: CheckedUrl;
 }
@@ -43,16 +44,16 @@ export function fetchSource(helper: Helper, source: SourceFiles, limits: ImageLi
   if (files.length === 0) return (_, next) => next({ files: undefined });
   return function fetchSource(call, next) {
     const { input, uploads } = call;
-    const wanted = files.flatMap((file): Wanted[] => {
+    const wanted = files.flatMap((file): WantedFile[] => {
       const url = input[file.parameter];
       return typeof url === 'string'
-        ? [{ file, url: about(file, 'url', () => source.check(url, file.parameter)) }]
+        ? [{ file, url: namingFile(file, 'url', () => source.check(url, file.parameter)) }]
         : [];
     });
     if (call.state.dryrun) return next({ files: undefined });
     const here = files.flatMap((file): [string, FileBytes][] => {
       const upload = uploads.get(file.field);
-      if (upload) about(file, 'upload', () => judgeFile(file, upload, { way: 'upload', limits }));
+      if (upload) namingFile(file, 'upload', () => checkFile(file, upload, { way: 'upload', limits }));
       return upload ? [[file.field, upload]] : [];
     });
     if (wanted.length > 0) return bring(wanted, here, call, next);
@@ -61,13 +62,13 @@ export function fetchSource(helper: Helper, source: SourceFiles, limits: ImageLi
 
   /** What need not be waited for goes on at once: to make signals for it would cost many times as much. */
   function bring(
-    wanted: readonly Wanted[],
+    wanted: readonly WantedFile[],
     here: readonly [string, FileBytes][],
     call: CallWithInput,
     next: Parameters<SourceStage>[1],
-  ): Now<Answer> {
+  ): MaybePromise<Answer> {
     const kept = wanted.flatMap(({ file, url }) => {
-      const take = about(file, 'url', () => source.kept(url, wishOf(file, call)));
+      const take = namingFile(file, 'url', () => source.kept(url, fileRequest(file, call)));
       return take ? [{ file, url, take }] : [];
     });
     if (kept.length < wanted.length) return download(wanted, here, call, next);
@@ -78,15 +79,15 @@ export function fetchSource(helper: Helper, source: SourceFiles, limits: ImageLi
     const use = () => {
       const came = taken.map(({ file, url, brought }): [string, FileBytes] => [
         file.field,
-        about(file, 'url', () => read(file, url, brought)),
+        namingFile(file, 'url', () => read(file, url, brought)),
       ]);
-      return next(found([...here, ...came], came, call.state));
+      return next(filesFound([...here, ...came], came, call.state));
     };
     return onSettled(use, { done: release, failed: release });
   }
 
   async function download(
-    wanted: readonly Wanted[],
+    wanted: readonly WantedFile[],
     here: readonly [string, FileBytes][],
     call: CallWithInput,
     next: Parameters<SourceStage>[1],
@@ -105,7 +106,7 @@ export function fetchSource(helper: Helper, source: SourceFiles, limits: ImageLi
       return {
         file,
         url,
-        brought: source.bring(url, { ...wishOf(file, call), signal, expect, trace: state.trace }),
+        brought: source.bring(url, { ...fileRequest(file, call), signal, expect, trace: state.trace }),
       };
     });
     try {
@@ -118,7 +119,7 @@ export function fetchSource(helper: Helper, source: SourceFiles, limits: ImageLi
           }
         }),
       );
-      return await next(found([...here, ...came], came, state));
+      return await next(filesFound([...here, ...came], came, state));
     } finally {
       others.abort();
       // One may have come while another failed.
@@ -135,18 +136,18 @@ export function fetchSource(helper: Helper, source: SourceFiles, limits: ImageLi
       ...(name === undefined ? {} : { name }),
       ...(shared ? { shared } : {}),
     };
-    judgeFile(file, came, { way: 'url', limits });
+    checkFile(file, came, { way: 'url', limits });
     return came;
   }
 }
 
-function wishOf({ types, kind, maxBytes }: FileField, { caller }: CallWithInput): FileWish {
+function fileRequest({ types, kind, maxBytes }: FileField, { caller }: CallWithInput): FileRequest {
   const accept = types?.join(', ') ?? (kind === 'image' ? 'image/*' : '*/*');
   return { tenant: caller.tenant.id, accept, maxBytes };
 }
 
 /** All files, of which those that came by urls count as what came in. */
-function found(
+function filesFound(
   all: readonly [string, FileBytes][],
   came: readonly [string, FileBytes][],
   state: CallWithInput['state'],
@@ -156,7 +157,7 @@ function found(
 }
 
 /** Does what may throw of a file, whose error then names it. */
-function about<T>(file: FileField, way: Way, work: () => T): T {
+function namingFile<T>(file: FileField, way: FileOrigin, work: () => T): T {
   try {
     return work();
   } catch (error) {
@@ -173,4 +174,74 @@ function nameIn({ href }: CheckedUrl): string | undefined {
   } catch {
     return last.slice(0, 200);
   }
+}
+
+/** Whether a file came in the request, or its url did. */
+type FileOrigin = 'upload' | 'url';
+
+/**
+ * Holds a file against what its field takes, before a worker sees it. Throws a `GatewayError`: what the header of a picture is
+ * refused for, `too_large` for an upload past the field's own bound (a download ends there), and `invalid_input` for a media type
+ * that is not among those of the field. A picture's is what its bytes say, any other's what its sender says.
+ */
+function checkFile(
+  field: FileField,
+  file: FileBytes,
+  { way, limits }: { way: FileOrigin; limits: ImageLimits },
+): void {
+  if (way === 'upload') requireSize(field, file);
+  const type = field.kind === 'image' ? imageType(file, limits) : essenceOf(file.type);
+  if (field.types && !field.types.some((allowed) => matchesType(type, allowed))) {
+    throw inputError([typeProblem(field, { type, way })]);
+  }
+}
+
+/** What is the fault of no file, or names it already. */
+const notAboutFile: ReadonlySet<string> = new Set([
+  'invalid_input',
+  'internal',
+  'tenant_busy',
+  'busy',
+  'shutting_down',
+]);
+
+/** An error of a file says which one it was, where there may be several. */
+function aboutFile({ parameter, field }: FileField, way: FileOrigin, thrown: unknown): unknown {
+  const error = toGatewayError(thrown);
+  const isOnly = field === sourceField.field && parameter === sourceField.parameter;
+  if (isOnly || notAboutFile.has(error.code)) return thrown;
+  const name = way === 'url' ? parameter : field;
+  return new GatewayError(error.code, { message: `${name}: ${error.message}`, cause: error.cause ?? error });
+}
+
+function requireSize({ maxBytes }: FileField, { bytes }: FileBytes): void {
+  if (maxBytes === undefined || bytes.byteLength <= maxBytes) return;
+  throw new GatewayError('too_large', {
+    message: `The file has ${bytes.byteLength} bytes; ${maxBytes} are accepted.`,
+  });
+}
+
+function imageType({ bytes }: FileBytes, limits: ImageLimits): string {
+  return `image/${checkHeader(bytes, limits).format}`;
+}
+
+function typeProblem(
+  { field, parameter, types = [] }: FileField,
+  { type, way }: { type: string; way: FileOrigin },
+): FieldProblem {
+  const allowed = types.length === 1 ? `allowed is ${types[0]}` : `allowed are ${types.join(', ')}`;
+  const shown = type.slice(0, 100);
+  return way === 'url'
+    ? { field: parameter, problem: `leads to a file of the type ${shown}; ${allowed}` }
+    : { field, problem: `is a file of the type ${shown}; ${allowed}` };
+}
+
+/** A media type without its parameters. */
+function essenceOf(type: string): string {
+  return (type.split(';', 1)[0] ?? '').trim().toLowerCase();
+}
+
+function matchesType(type: string, allowed: string): boolean {
+  const wanted = allowed.toLowerCase();
+  return wanted.endsWith('/*') ? type.startsWith(wanted.slice(0, -1)) : type === wanted;
 }

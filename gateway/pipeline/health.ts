@@ -2,9 +2,9 @@ import { jsonAnswer } from '../../pool/answer.js';
 import type { Pool } from '../../pool/pool.js';
 import type { WorkerReport } from '../../pool/task.js';
 import { GatewayError } from '../errors.js';
-import type { Phase } from '../http/server/lifecycle.js';
+import type { Phase } from '../http/server.js';
 import type { KeyVerifier } from '../keys/verifier.js';
-import type { CallContext, CallMiddleware } from './state.js';
+import type { CallContext, CallMiddleware } from './stage.js';
 
 /** What `/readyz` tells. */
 export interface Readiness {

@@ -1,13 +1,10 @@
 import { after, onSettled } from '../after.js';
-import { GatewayError } from '../errors.js';
-import type { Helper } from '../helpers/registry.js';
-import { toGatewayError } from '../http/read-error.js';
-import type { TenantLimits } from '../keys/model.js';
-import { scopeAllows } from '../keys/scopes.js';
+import { GatewayError, toGatewayError } from '../errors.js';
+import { scopeAllows, type TenantLimits } from '../keys/model.js';
 import type { Limiter } from '../limits/limiter.js';
 import type { EffectiveLimits } from '../limits/tenant-limits.js';
-import type { Call, Stage } from './stage.js';
-import type { Caller } from './state.js';
+import type { Helper } from '../plugins/registry.js';
+import type { Call, Caller, Stage } from './stage.js';
 
 /**
  * Holds the call against what its key may call and its tenant may use: scope, then rate, then quota. Every answer from
@@ -33,6 +30,21 @@ export function limit(
         done: () => verdict.settle(200),
         failed: (error) => verdict.settle(toGatewayError(error).status),
       });
+    });
+  };
+}
+
+/** Holds a request that is no call of a helper against its tenant's rate: a question may not flood the gateway, but costs no quota. */
+export function limitRate(
+  limiter: Limiter,
+  limitsOf: (own: TenantLimits) => EffectiveLimits,
+): Stage<Call & { caller: Caller }, object> {
+  return function limitRate({ state, caller: { tenant } }, next) {
+    const limits = { ...limitsOf(tenant.limits), monthlyQuota: null };
+    return after(limiter.take({ id: tenant.id, limits }), (verdict) => {
+      state.headers = verdict.headers;
+      if (!verdict.allowed) throw new GatewayError(verdict.code, { retryAfter: verdict.retryAfter });
+      return next({});
     });
   };
 }

@@ -1,20 +1,28 @@
 import { CallScope } from '../../pool/context/call-scope.js';
-import { fetchAfterEnd, fetchError } from '../../pool/context/fetch-error.js';
 import type { HelperParts } from '../../pool/context/handler-context.js';
-import type { CallIds, LogParts } from '../../pool/context/log-parts.js';
-import type { Fetched, FetchRequest } from '../../pool/context/messages.js';
-import { codeOf } from '../../pool/context/task-host.js';
+import {
+  type CallIds,
+  type Fetched,
+  type FetchRequest,
+  fetchAfterEnd,
+  fetchError,
+  type LogSink,
+  toFetchRefusal,
+} from '../../pool/context/messages.js';
+import type { CheckedUrl, Source } from '../download/fetch.js';
+import { GatewayError } from '../errors.js';
 import type { Ending } from '../http/ending.js';
-import type { FetchForCall, FetchingCall } from './call-fetch.js';
+import type { InboundBudget } from '../http/inbound-budget.js';
+import type { Caller, CallState } from './stage.js';
 
 /** What the main thread's calls share. */
 export interface MainScopeParts {
-  log: LogParts;
+  log: LogSink;
   fetch: FetchForCall;
 }
 
 /** A call that this thread watches. */
-export interface WatchedCall extends FetchingCall {
+interface WatchedCall extends FetchingCall {
   readonly state: FetchingCall['state'] & { readonly gone: Ending };
 }
 
@@ -43,7 +51,7 @@ export class MainScope extends CallScope {
     try {
       return await this.#fetchForCall(this.#call, request, signal);
     } catch (error) {
-      throw signal.aborted ? signal.reason : fetchError(codeOf(error));
+      throw signal.aborted ? signal.reason : fetchError(toFetchRefusal(error));
     }
   }
 
@@ -59,4 +67,69 @@ export class MainScope extends CallScope {
     super.end();
     this.#fetches?.abort(fetchAfterEnd());
   }
+}
+
+/** A call for which something may be fetched. */
+interface FetchingCall {
+  readonly state: Pick<CallState, 'bytesIn' | 'fetched' | 'trace'>;
+  readonly caller: Caller;
+}
+
+/** Fetches for a call's handler. Rejects with a `GatewayError`, or with the reason of `signal`. */
+export type FetchForCall = (
+  call: FetchingCall,
+  request: FetchRequest,
+  signal: AbortSignal,
+) => Promise<Fetched>;
+
+/**
+ * A handler's way to the network: through the guard that a customer's urls go through, on the tenant's connections and out of the
+ * tenant's share of what may be on its way.
+ */
+export function createFetchForCall(source: Source, arrivals: InboundBudget): FetchForCall {
+  return async function fetchForCall({ state, caller }, { url, accept = '*/*', maxBytes }, signal) {
+    // What is refused, and is caught by the handler, shapes its answer as well.
+    state.fetched = true;
+    const checked = checkFetchUrl(source, url);
+    const tenant = caller.tenant.id;
+    const arrival = arrivals.enter(tenant, 'source_timeout');
+    try {
+      const { status, headers, body } = await source.fetch(checked, {
+        tenant,
+        accept,
+        maxBytes,
+        anyStatus: true,
+        trace: state.trace,
+        signal: AbortSignal.any([arrival.ending.signal, signal]),
+        onProgress: arrival.add,
+      });
+      state.bytesIn += body.byteLength;
+      return { status, headers: joinHeaders(headers), bytes: body };
+    } finally {
+      arrival.release();
+    }
+  };
+}
+
+/** Whether the url is the helper's or came from its caller, nobody knows: it is no field of the input that could be named. */
+function checkFetchUrl(source: Source, url: string): CheckedUrl {
+  try {
+    return source.check(url);
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'invalid_input') throw error;
+    const problem = error.details?.[0]?.problem ?? 'is none';
+    throw new GatewayError('source_refused', {
+      message: `The helper was to fetch a url that cannot be: it ${problem}.`,
+    });
+  }
+}
+
+function joinHeaders(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): Record<string, string> {
+  const entries = Object.entries(headers).map(([name, value = '']): [string, string] => [
+    name.toLowerCase(),
+    Array.isArray(value) ? value.join(', ') : value,
+  ]);
+  return Object.fromEntries(entries);
 }

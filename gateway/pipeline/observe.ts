@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import { Ending } from '../http/ending.js';
-import { followRequest, loggedMs, type Outcome } from '../http/follow-request.js';
-import type { Metrics } from '../metrics/metrics.js';
-import type { Tracing } from '../tracing/tracing.js';
+import { followRequest, loggedMs, type RequestOutcome } from '../http/request.js';
+import type { Metrics } from '../observability/metrics.js';
+import type { Tracing } from '../observability/tracing.js';
 import type { UsageMeter } from '../usage/meter.js';
-import { type CallMiddleware, type CallState, newCallState } from './state.js';
+import { type CallMiddleware, type CallState, newCallState } from './stage.js';
 
 /** Asked for every few seconds by balancers: a trace of each would hide the others. */
 const probes = new Set(['/healthz', '/readyz']);
@@ -38,7 +38,7 @@ export function observe(observers: Observers): CallMiddleware {
 function record(
   { metrics, usage }: Observers,
   state: CallState,
-  { status, ms, answered, bytesOut }: Outcome & { bytesOut: number },
+  { status, ms, answered, bytesOut }: RequestOutcome & { bytesOut: number },
 ): void {
   const { helper, caller, taskMs, bytesIn } = state;
   const code = state.code ?? (answered ? 'ok' : 'gone');
@@ -56,7 +56,10 @@ function record(
 }
 
 /** A span holds what the log does, but for the path, which may be anything, and the key. */
-function endTrace({ trace, helper, caller, ...state }: CallState, { status, answered }: Outcome): void {
+function endTrace(
+  { trace, helper, caller, ...state }: CallState,
+  { status, answered }: RequestOutcome,
+): void {
   if (!trace) return;
   if (helper) trace.route = `/${helper.id}`;
   trace.end({
@@ -78,7 +81,7 @@ function endTrace({ trace, helper, caller, ...state }: CallState, { status, answ
 function log(
   logger: Logger,
   { requestId, trace, helper, caller, code, dryrun, fault }: CallState,
-  { status, ms }: Outcome,
+  { status, ms }: RequestOutcome,
   request: { method: string; path: string },
 ): void {
   const line = {

@@ -1,20 +1,14 @@
 import type { Answer } from '../../pool/answer.js';
 import type { FileBytes } from '../../pool/task.js';
-import type { BodyText } from '../../schemas/input/judge-input.js';
-import { GatewayError } from '../errors.js';
-import type { Helper } from '../helpers/registry.js';
-import { meter, type Watch } from '../http/body/meter.js';
-import {
-  largestUpload,
-  type MultipartLimits,
-  readMultipart,
-  uploadTooLarge,
-} from '../http/body/multipart.js';
-import { bodyTooLarge, createTextReader, requirePlain } from '../http/body/text-body.js';
-import type { Arrivals } from '../http/flow/arrivals.js';
-import { receive } from './receive.js';
-import type { HttpCall, Stage } from './stage.js';
-import type { CallContext, Caller } from './state.js';
+import type { QueryText } from '../../schemas/input/urlencoded.js';
+import type { BodyText } from '../../schemas/input/validate-input.js';
+import { GatewayError, inputError } from '../errors.js';
+import { type BodyWatch, bodyTooLarge, createTextReader, meterBody, requirePlain } from '../http/body.js';
+import type { InboundBudget } from '../http/inbound-budget.js';
+import { largestUpload, type MultipartLimits, readMultipart, uploadTooLarge } from '../http/multipart.js';
+import type { EffectiveLimits } from '../limits/tenant-limits.js';
+import type { Helper } from '../plugins/registry.js';
+import type { Call, CallContext, Caller, HttpCall, Stage } from './stage.js';
 
 const json = 'application/json';
 const form = 'application/x-www-form-urlencoded';
@@ -32,7 +26,7 @@ export const noUploads: BodyInput['uploads'] = new Map();
 /** Reads the body, if there is one. */
 export function readInput(
   helper: Helper,
-  arrivals: Arrivals,
+  arrivals: InboundBudget,
   limits: MultipartLimits,
 ): Stage<HttpCall & { caller: Caller }, BodyInput> {
   const readText = createTextReader({ maxBytes: limits.maxTextBytes, types: [json, form] });
@@ -62,14 +56,52 @@ export function readInput(
     return type;
   }
 
-  async function readBody(type: string, ctx: CallContext, watch: Watch): Promise<BodyInput> {
+  async function readBody(type: string, ctx: CallContext, watch: BodyWatch): Promise<BodyInput> {
     if (type !== multipart) {
       const bytes = await readText(ctx, watch);
       return { text: { kind: type === json ? 'json' : 'form', bytes }, uploads: noUploads };
     }
     const { signal } = watch.ending;
     const reading = readMultipart(ctx.req, ctx.get('content-type'), limits, { fileFields, signal });
-    const { files, ...text } = await meter(ctx.req, reading, watch);
+    const { files, ...text } = await meterBody(ctx.req, reading, watch);
     return { text: { kind: 'fields', ...text }, uploads: files };
   }
+}
+
+/**
+ * Has a call's body read as one of the tenant's arrivals: counted as it comes, ended where it comes too slowly, and its bytes held
+ * against the tenant until `use` has done with what was read. What is read is handed on and not kept here.
+ */
+export async function receive<Read, Result>(
+  { ctx, state, caller, bodyBytes }: HttpCall & { caller: Caller },
+  arrivals: InboundBudget,
+  { read, use }: { read: (watch: BodyWatch) => Promise<Read>; use: (read: Read) => Result | Promise<Result> },
+): Promise<Result> {
+  const arrival = await arrivals.enterBody(caller.tenant.id, bodyBytes);
+  const watch = {
+    ending: arrival.ending,
+    onBytes(bytes: number) {
+      state.bytesIn += bytes;
+      arrival.add(bytes);
+    },
+  };
+  try {
+    // It may have waited for long, and of a request that is over by then some readers would hear nothing.
+    if (ctx.req.destroyed) throw inputError([{ field: 'body', problem: 'must be complete' }]);
+    if (/^100-continue$/i.test(ctx.get('expect'))) ctx.res.writeContinue();
+    // Not awaited to a variable, which would hold the bytes for as long as the call lasts.
+    return await read(watch).then((body) => {
+      arrival.complete();
+      return use(body);
+    });
+  } finally {
+    arrival.release();
+  }
+}
+
+/** A call of which everything is there that HTTP would have to bring: whose it is, and what it holds, of which nothing is judged yet. */
+export interface GivenCall extends Call, BodyInput {
+  readonly caller: Caller;
+  readonly query: QueryText;
+  readonly limits: EffectiveLimits;
 }

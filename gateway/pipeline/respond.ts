@@ -1,28 +1,40 @@
+import { existsSync, realpathSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
-import type { AnswerHeaders } from '../../pool/answer-headers.js';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { AnswerHeaders } from '../../pool/answer.js';
+import { readThrown, type Thrown } from '../../pool/errors.js';
 import { GatewayError } from '../errors.js';
-import { envelopeType, failure, type Meta, successFrame, successText } from '../http/envelope.js';
-import { prepareErrorAnswer } from '../http/error-answer.js';
-import type { Departures } from '../http/flow/departures.js';
 import {
-  pieceBytes,
+  envelopeType,
+  failure,
+  type Meta,
+  prepareErrorAnswer,
+  successFrame,
+  successText,
+} from '../http/envelope.js';
+import {
+  anonymous,
+  chunkBytes,
+  type OutboundBudget,
   type StoredBytes,
   sendBody,
   sendStored,
-  strangers,
-  stretchBytes,
-  unread,
-} from '../http/flow/pieces.js';
-import type { CallContext, CallMiddleware, CallState } from './state.js';
+  unreadMessage,
+  windowBytes,
+} from '../http/outbound-budget.js';
+import { isLoopbackAddress, isOwnHost } from '../http/request.js';
+import type { PluginProblem } from '../plugins/discover.js';
+import { exitHint, timeHint } from '../plugins/hints.js';
+import type { CallContext, CallMiddleware, CallState } from './stage.js';
 
 /** Says of an error more to those who may know it. */
-export type FaultTeller = (error: GatewayError, request: IncomingMessage) => GatewayError;
+export type ReportError = (error: GatewayError, request: IncomingMessage) => GatewayError;
 
 /**
  * The one place where a call is answered: bytes, or the JSON envelope, or the error's. Whatever was thrown below
  * becomes one error of the table; what it was in truth goes to the log alone.
  */
-export function respond(departures: Departures, tell: FaultTeller): CallMiddleware {
+export function respond(departures: OutboundBudget, tell: ReportError): CallMiddleware {
   return async function respond(ctx, next) {
     const { res } = ctx;
     // Helpers send what a customer uploaded: no browser may take it for a page of this host.
@@ -41,7 +53,7 @@ export function respond(departures: Departures, tell: FaultTeller): CallMiddlewa
       if (result.kind === 'bytes' && ctx.state.unchanged) sendUnchanged(ctx, result.headers);
       else if (result.kind === 'bytes') {
         ctx.type = result.type;
-        setOwn(ctx, result.headers);
+        setAnswerHeaders(ctx, result.headers);
         if (ctx.state.stored) await sendLater(ctx, ctx.state.stored, { opening: '', closing: '' });
         else send(ctx, asBuffer(result.bytes));
       } else if (ctx.state.stored) {
@@ -68,8 +80,8 @@ export function respond(departures: Departures, tell: FaultTeller): CallMiddlewa
   /** The client has the bytes: it is told what holds for them, and none of what they would be framed by. */
   function sendUnchanged(ctx: CallContext, headers: AnswerHeaders | undefined): void {
     ctx.status = 304;
-    setOwn(ctx, headers);
-    setAll(ctx);
+    setAnswerHeaders(ctx, headers);
+    setCallHeaders(ctx);
   }
 
   /** Sends what lies elsewhere, in a frame: what is small as any other answer, the rest a stretch at a time. Nothing of it is read for HEAD. */
@@ -82,19 +94,20 @@ export function respond(departures: Departures, tell: FaultTeller): CallMiddlewa
     const tenant = tenantOf(state);
     const length = Buffer.byteLength(opening) + stored.size + Buffer.byteLength(closing);
     if (ctx.method === 'HEAD') {
-      setAll(ctx);
+      setCallHeaders(ctx);
       ctx.status = 200;
       ctx.length = length;
       return;
     }
     const backlog = departures.backlog(tenant);
-    if (backlog) throw new GatewayError(backlog === 'own' ? 'tenant_busy' : 'busy', { message: unread });
+    if (backlog)
+      throw new GatewayError(backlog === 'own' ? 'tenant_busy' : 'busy', { message: unreadMessage });
     const first =
-      stored.size === 0 ? Buffer.alloc(0) : await stored.read(0, Math.min(stored.size, stretchBytes));
-    if (stored.size <= pieceBytes) {
+      stored.size === 0 ? Buffer.alloc(0) : await stored.read(0, Math.min(stored.size, windowBytes));
+    if (stored.size <= chunkBytes) {
       return send(ctx, Buffer.concat([Buffer.from(opening), first, Buffer.from(closing)]));
     }
-    setAll(ctx);
+    setCallHeaders(ctx);
     const departure = departures.track(res, tenant, first.length);
     ctx.status = 200;
     ctx.length = length;
@@ -110,21 +123,21 @@ export function respond(departures: Departures, tell: FaultTeller): CallMiddlewa
 
   function send(ctx: CallContext, body: Buffer | string): void {
     const { state } = ctx;
-    setAll(ctx);
+    setCallHeaders(ctx);
     sendBody(ctx, body, { departures, requester: tenantOf(state), shared: state.sharedBody });
   }
 }
 
 function tenantOf({ caller }: CallState): string {
-  return caller?.tenant.id ?? strangers;
+  return caller?.tenant.id ?? anonymous;
 }
 
-function setAll({ res, state }: CallContext): void {
+function setCallHeaders({ res, state }: CallContext): void {
   for (const name in state.headers) res.setHeader(name, state.headers[name] as string);
 }
 
 /** What the helper says of its answer, in place of what stands there for all. */
-function setOwn(ctx: CallContext, headers: AnswerHeaders = {}): void {
+function setAnswerHeaders(ctx: CallContext, headers: AnswerHeaders = {}): void {
   for (const name in headers) {
     const value = headers[name] as string;
     // Of what else the answer depends on, such as the page that asks, others have spoken.
@@ -139,4 +152,80 @@ function metaOf({ helper, service, dryrun, requestId }: CallState): Meta {
 
 function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+/** Says what everybody may know, and no more. */
+export const reportPublicly: ReportError = (error) => error;
+
+/**
+ * Tells whoever writes a helper what a fault is: what was thrown, and where in a plugin below one of `folders`, or why there is none
+ * at a path. Only for a gateway that is worked at, and only callers on its own host learn it, who ask for a name of its own; to others, also
+ * behind a proxy there, it tells nothing.
+ */
+export function createReportError(
+  folders: readonly string[],
+  {
+    problems = () => [],
+    apiUrl,
+  }: { problems?: () => readonly PluginProblem[]; apiUrl?: string | undefined } = {},
+): ReportError {
+  const isLocal = (request: IncomingMessage) =>
+    isFromHere(request) && isOwnHost(request.headers.host, apiUrl);
+  return (error, request) => {
+    if (error.code === 'not_found' && error.cause === undefined && isLocal(request)) {
+      return withProblem(error, request.url, folders, problems());
+    }
+    if (error.cause === undefined || !isLocal(request)) return error;
+    if (error.code === 'helper_timeout') {
+      const message = `${error.message}${timeHint(error.cause)}`;
+      return new GatewayError('helper_timeout', { message, cause: error.cause });
+    }
+    if (error.code !== 'internal') return error;
+    // What a handler has thrown was read where it ran.
+    const thrown = error.cause instanceof Error ? readThrown(error.cause) : (error.cause as Thrown);
+    const place = pluginFrame(thrown, folders);
+    const message = `The helper failed: ${describeThrown(thrown)}${exitHint(thrown)}${place ? ` (${place})` : ''}`;
+    return new GatewayError('internal', { message, cause: error.cause });
+  };
+}
+
+/** A path is served by nothing also where its plugin cannot be loaded, which whoever has just saved it wants to hear. */
+function withProblem(
+  error: GatewayError,
+  url: string | undefined,
+  folders: readonly string[],
+  problems: readonly PluginProblem[],
+): GatewayError {
+  const path = url?.split('?')[0];
+  const own = problems.find(({ file }) =>
+    folders.some((folder) => file.replace(/(?:\/index)?\.(?:[cm]?js|m?ts)$/, '') === `${folder}${path}`),
+  );
+  if (own === undefined) return error;
+  const reason = own.reason.split('\n').join('; ');
+  return new GatewayError('not_found', { message: `${own.file} cannot be served: ${reason}` });
+}
+
+function isFromHere({
+  headers,
+  socket: { remoteAddress = '' },
+}: Pick<IncomingMessage, 'headers' | 'socket'>): boolean {
+  if (headers.forwarded !== undefined || headers['x-forwarded-for'] !== undefined) return false;
+  return isLoopbackAddress(remoteAddress);
+}
+
+function describeThrown({ name, message, causes = [] }: Thrown): string {
+  const own = name === undefined ? message : `${name}: ${message}`;
+  return [own, ...causes.map(describeThrown)].join('; caused by ');
+}
+
+/** The plugin's first frame: those of the gateway and of packages help nobody. */
+function pluginFrame({ stack = '' }: Thrown, folders: readonly string[]): string | undefined {
+  // Node names a module by where links lead to.
+  const roots = folders.flatMap((folder) => (existsSync(folder) ? [folder, realpathSync(folder)] : [folder]));
+  for (const line of stack.split('\n')) {
+    const [, file, place] = /(file:\/\/[^)\s]+?):(\d+:\d+)\)?$/.exec(line) ?? [];
+    const isPlugins = roots.some((folder) => file?.startsWith(`${pathToFileURL(folder).href}/`));
+    if (file && isPlugins && !file.includes('/node_modules/')) return `${fileURLToPath(file)}:${place}`;
+  }
+  return undefined;
 }

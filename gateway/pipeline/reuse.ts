@@ -1,17 +1,14 @@
-import type { Answer } from '../../pool/answer.js';
-import type { AnswerHeaders } from '../../pool/answer-headers.js';
-import type { BodyAnswer } from '../../pool/body-answer.js';
+import type { Answer, AnswerHeaders, BodyAnswer } from '../../pool/answer.js';
+import type { WorkerReport } from '../../pool/task.js';
 import { after } from '../after.js';
-import { cacheControl, etagOf, isNamed } from '../cache/conditions.js';
-import { digestsOf } from '../cache/digest.js';
-import type { Found, Made, Results } from '../cache/results.js';
-import { tagOf } from '../cache/tag.js';
-import type { HelperConfig } from '../helpers/helper-config.js';
-import type { Helper } from '../helpers/registry.js';
+import { type Cache, type CacheStatus, createInFlight } from '../cache.js';
+import { version as packageVersion } from '../plugins/paths.js';
+import type { Helper, HelperConfig } from '../plugins/registry.js';
+import type { AdmittedCall } from './admit.js';
 import type { SourceFound } from './fetch-source.js';
-import type { AdmittedCall } from './run-task.js';
-import type { LastStage } from './stage.js';
-import type { CallContext, Caller } from './state.js';
+import { cacheControl, digestsOf, etagOf, identifyEngine, isNamed, tagOf } from './result-tag.js';
+import type { RunOptions } from './run-helper.js';
+import type { CallContext, Caller, LastStage } from './stage.js';
 
 /** What all helpers' results have in common. */
 export interface ReuseParts {
@@ -83,7 +80,7 @@ export function reuse<Needs extends CompleteCall>(
   }
 
   /** The answer with what is said of it; only the word of what was found is never the helper's. */
-  function told(call: Needs, result: BodyAnswer, tag: string, found: Found): Answer {
+  function told(call: Needs, result: BodyAnswer, tag: string, found: ResultStatus): Answer {
     results.count(found);
     const headers: AnswerHeaders = {
       etag: etagOf(tag),
@@ -114,7 +111,7 @@ function unchanged({ state }: CompleteCall): BodyAnswer {
 }
 
 /** A picture is the next call's as well, unless something else has gone into it than the tag knows, or its helper has it kept nowhere. */
-function madeOf(answer: Answer, fetched: true | undefined): Made<Answer> {
+function madeOf(answer: Answer, fetched: true | undefined): MadeResult<Answer> {
   const isCommon =
     answer.kind === 'bytes' &&
     /^image\//i.test(answer.type) &&
@@ -127,4 +124,111 @@ function madeOf(answer: Answer, fetched: true | undefined): Made<Answer> {
 function openConfig({ declaration }: Helper, config: HelperConfig): HelperConfig {
   const secret = new Set(declaration.config.filter((field) => field.secret).map(({ name }) => name));
   return Object.fromEntries(Object.entries(config).filter(([name]) => !secret.has(name)));
+}
+
+/** What came of a call: its answer, and whether the next call of the same input may have it. */
+export interface MadeResult<Answer> {
+  answer: Answer;
+  /** The answer where it may be used again. */
+  common: BodyAnswer | undefined;
+}
+
+/** A call that wants a result. */
+export interface ResultRequest<Answer> {
+  /** Makes it, in the call's own turn. */
+  work: () => Promise<MadeResult<Answer>>;
+  /** Comes when its client goes away. */
+  gone: { readonly ended: boolean; readonly signal: AbortSignal };
+  /** Told when it begins to wait for another's work; may come several times. */
+  onWait: () => void;
+}
+
+/** How a result was come by. */
+type ResultStatus = Exclude<CacheStatus, 'revalidated'>;
+
+/** Results by tenant and by the tag of what they are made of. No tenant ever gets another's, nor waits for it. */
+export interface Results<Answer> {
+  /** Undefined where none is kept. */
+  find(tenant: string, tag: string): BodyAnswer | undefined;
+  /**
+   * Has a result made once for all calls that want it at the same time, and keeps it. What the work throws is told to each of them; but
+   * where the one has gone in whose turn it was to be done, another goes on.
+   */
+  make(
+    tenant: string,
+    tag: string,
+    call: ResultRequest<Answer>,
+  ): Promise<{ made: MadeResult<Answer>; found: ResultStatus }>;
+  /** Notes how a result was come by. */
+  count(found: ResultStatus): void;
+}
+
+/** Of work that ended for its own client. */
+class Abandoned extends Error {}
+
+/** Keeps results on a shelf of `cache`. Whoever gets one gets the very bytes that are kept: nobody may change or move them. */
+export function createResults<Answer>(cache: Pick<Cache, 'shelf'>): Results<Answer> {
+  const kept = cache.shelf<BodyAnswer>('result');
+  const flights = createInFlight<MadeResult<Answer>>();
+
+  async function makeOwn(
+    tenant: string,
+    tag: string,
+    { work, gone }: ResultRequest<Answer>,
+  ): Promise<MadeResult<Answer>> {
+    const made = await work().catch((cause) => {
+      throw gone.ended ? new Abandoned('the client has gone', { cause }) : cause;
+    });
+    // Before it is under way no more: who comes next finds the one or the other.
+    if (made.common) kept.set(tenant, tag, made.common, sizeOfAnswer(made.common));
+    return made;
+  }
+
+  return {
+    find: kept.get,
+    async make(tenant, tag, call) {
+      const key = `${tenant} ${tag}`;
+      const own = () => makeOwn(tenant, tag, call);
+      for (;;) {
+        const waits = flights.has(key);
+        if (waits) call.onWait();
+        // Whose turn it is stays to the end of its work, as any call does, and has it on its account.
+        const { signal } = waits ? call.gone : new AbortController();
+        try {
+          const { value, joined } = await flights.join(key, signal, own);
+          if (!joined) return { made: value, found: 'miss' };
+          if (value.common) return { made: value, found: 'shared' };
+          return { made: await own(), found: 'miss' };
+        } catch (error) {
+          if (!(error instanceof Abandoned) || call.gone.ended) throw error;
+        }
+      }
+    },
+    count: kept.count,
+  };
+}
+
+function sizeOfAnswer({ bytes, type, headers = {} }: BodyAnswer): number {
+  const texts = Object.entries(headers).flat();
+  return bytes.buffer.byteLength + texts.reduce((sum, text) => sum + text.length, type.length);
+}
+
+/** Where results are kept, and what helpers are given. */
+interface ReuseSources {
+  cache: Cache;
+  inline: Pick<RunOptions, 'helpers'>;
+}
+
+/** Makes what `reuse` needs, for gateways with this engine. */
+export async function openReuse(
+  { cache, inline }: ReuseSources,
+  engine: WorkerReport,
+  { fonts, cacheTtlSeconds }: { fonts: readonly string[]; cacheTtlSeconds: number },
+): Promise<ReuseParts> {
+  return {
+    results: createResults(cache),
+    engine: await identifyEngine(engine, { packageVersion, fonts }),
+    ttlSeconds: cacheTtlSeconds,
+    configOf: (helper) => inline.helpers.partsOf(helper).config,
+  };
 }

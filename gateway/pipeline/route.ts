@@ -1,27 +1,26 @@
+import type Router from '@koa/router';
 import type { RouterContext } from '@koa/router';
 import type { Answer } from '../../pool/answer.js';
-import { after, type Now } from '../after.js';
+import { after, type MaybePromise } from '../after.js';
 import { GatewayError } from '../errors.js';
-import type { LiveRegistry } from '../helpers/live-registry.js';
-import { pathsOf } from '../helpers/paths-of.js';
-import type { Helper } from '../helpers/registry.js';
-import { announcedBytes } from '../http/body/text-body.js';
+import { announcedBytes } from '../http/body.js';
 import { answerUnrouted } from '../http/unrouted.js';
-import { scopeAllows } from '../keys/scopes.js';
+import { scopeAllows } from '../keys/model.js';
 import type { KeyVerifier } from '../keys/verifier.js';
+import { pathsOf } from '../plugins/paths.js';
+import type { Helper, LiveRegistry } from '../plugins/registry.js';
+import { holdVersion } from './admit.js';
 import { callerIfAny } from './authenticate.js';
-import type { HttpCall } from './stage.js';
-import type { CallMiddleware, CallState } from './state.js';
-import { underWay } from './under-way.js';
+import type { CallMiddleware, CallState, HttpCall } from './stage.js';
 
 /** Has the requests of a helper's paths answered by its stages. */
-export function route(helper: Helper, answer: (call: HttpCall) => Now<Answer>): CallMiddleware {
+export function route(helper: Helper, answer: (call: HttpCall) => MaybePromise<Answer>): CallMiddleware {
   return function route(ctx) {
     const { state } = ctx;
     state.helper = helper;
     const bodyBytes = ctx.method === 'POST' ? announcedBytes(ctx.req.headers) : 0;
     return after(
-      underWay(helper, () => answer({ ctx, state, bodyBytes })),
+      holdVersion(helper, () => answer({ ctx, state, bodyBytes })),
       (result) => {
         state.result = result;
       },
@@ -35,7 +34,7 @@ function servedPaths(ids: readonly string[], others: readonly { path: string }[]
   return [...new Set([...own, ...aliases, ...others.map(({ path }) => path), '/healthz', '/readyz'])];
 }
 
-export interface UnroutedOptions {
+interface UnroutedOptions {
   /** Paths beside the helpers'. */
   others: readonly { path: string }[];
   /** Whether everybody may know which helpers there are; else it takes a key, and a path is suggested only if the key opens it. */
@@ -77,4 +76,34 @@ export function unrouted(
 function onlyPost(id: string): GatewayError {
   const message = `${id} changes something elsewhere, so it takes POST alone, with a key: neither GET and HEAD nor a signed url.`;
   return new GatewayError('method_not_allowed', { message, headers: { allow: 'POST, OPTIONS' } });
+}
+
+/**
+ * Hands a request to its route. The router tries its routes one after another: of each method and path that is served it is
+ * asked once, until the helpers change. That holds for routes of whole paths and keeps as many entries as those; of what has
+ * parameters in it there is no end.
+ */
+export function dispatch(
+  registry: Pick<LiveRegistry, 'watch'>,
+  createRouter: () => Router<CallState>,
+): CallMiddleware {
+  const served = new Map<string, CallMiddleware>();
+  let router = createRouter();
+  registry.watch(() => {
+    router = createRouter();
+    served.clear();
+  });
+  return function dispatch(ctx, next) {
+    const name = `${ctx.method} ${ctx.path}`;
+    const known = served.get(name);
+    if (known) return known(ctx, next);
+    const { path, pathAndMethod, route } = router.match(ctx.path, ctx.method);
+    ctx.matched = path;
+    const layer = route ? pathAndMethod.at(-1) : undefined;
+    const found = layer?.stack.at(-1);
+    if (!layer || !found) return next();
+    if (layer.paramNames.length > 0) ctx.params = layer.params(ctx.path, layer.captures(ctx.path));
+    else served.set(name, found as CallMiddleware);
+    return (found as CallMiddleware)(ctx, next);
+  };
 }

@@ -1,22 +1,27 @@
-import { type Answer, jsonAnswer } from '../../pool/answer.js';
+import { performance } from 'node:perf_hooks';
+import type { Logger } from 'pino';
+import { type Answer, type BodyAnswer, jsonAnswer, makeAnswer, nameOf } from '../../pool/answer.js';
+import type { CallScope } from '../../pool/context/call-scope.js';
 import { HandlerContext } from '../../pool/context/handler-context.js';
+import { refusalIn } from '../../pool/context/messages.js';
+import { readThrown } from '../../pool/errors.js';
+import { guard } from '../../pool/plugin.js';
 import type { CallTask } from '../../pool/task.js';
-import { after } from '../after.js';
+import { restoreObjectPrototype } from '../../pool/thread-settings.js';
+import { isInspected } from '../../pool/time-limits.js';
+import { asSchema } from '../../schemas/json-schema.js';
+import { after, type MaybePromise, onSettled } from '../after.js';
+import { readHandlerError } from '../errors.js';
 import type { HelperContext } from '../helper.js';
-import { runsOnMain } from '../helpers/main-helpers.js';
-import type { Helper } from '../helpers/registry.js';
-import { readHandlerError } from '../http/read-error.js';
-import type { FetchForCall } from './call-fetch.js';
+import { type MainHelpers, runsOnMain } from '../plugins/main-helpers.js';
+import type { Helper, HelperFunctions } from '../plugins/registry.js';
+import { type AdmittedCall, runTask } from './admit.js';
 import type { SourceFound } from './fetch-source.js';
-import { MainScope } from './main-scope.js';
-import { type CallHere, mayBeShort, type RunOptions, runHere, runShort } from './run-here.js';
-import { type AdmittedCall, runTask } from './run-task.js';
-import type { LastStage } from './stage.js';
-import type { Caller } from './state.js';
-import { variantOf } from './variant.js';
+import { type FetchForCall, MainScope, type MainScopeParts } from './main-scope.js';
+import type { Caller, CallState, LastStage } from './stage.js';
 
 /** A call with all that its handler needs. */
-interface CompleteCall extends AdmittedCall, SourceFound {
+interface HandlerCall extends AdmittedCall, SourceFound {
   input: Record<string, unknown>;
   caller: Caller;
 }
@@ -32,7 +37,7 @@ interface PoolOptions {
 }
 
 /** Calls the handler where the plugin says, or gives a dry run's answer. What this thread has not imported is a worker's. */
-export function runHelper(helper: Helper, forAll: RunOptions): LastStage<CompleteCall> {
+export function runHelper(helper: Helper, forAll: RunOptions): LastStage<HandlerCall> {
   const { id: service, declaration, functions, shipped } = helper;
   const { timeoutMs: own = Number.POSITIVE_INFINITY } = declaration;
   const timeoutMs = Math.min(own, forAll.timeoutMs);
@@ -67,7 +72,7 @@ export function runHelper(helper: Helper, forAll: RunOptions): LastStage<Complet
     return after(runShort(functions, call, callHere(call), here), (answer) => answer ?? pooled());
   };
 
-  function callHere(call: CompleteCall): CallHere {
+  function callHere(call: HandlerCall): CallHere {
     const ids = { service, request_id: call.state.requestId };
     const scope = new MainScope(call, ids, forAll, parts);
     return { scope, context: new HandlerContext(scope, parts) as HelperContext };
@@ -76,7 +81,7 @@ export function runHelper(helper: Helper, forAll: RunOptions): LastStage<Complet
 
 async function runInPool(
   { id: service, url: plugin }: Helper,
-  call: CompleteCall,
+  call: HandlerCall,
   { fetch, timeoutMs, does, variant: variantFor }: PoolOptions,
 ): Promise<Answer> {
   const { input, files, state } = call;
@@ -94,4 +99,165 @@ async function runInPool(
   const outcome = await runTask(call, task, { fetch: (request, signal) => fetch(call, request, signal) });
   if (!outcome.ok) throw readHandlerError(outcome, outcome.refusal);
   return outcome.value;
+}
+
+export interface RunOptions extends MainScopeParts {
+  /** Milliseconds that a handler may take. */
+  timeoutMs: number;
+  /** Bytes of JSON that it may answer with. */
+  maxJsonBytes: number;
+  /** Bytes that one answer may have. */
+  maxBodyBytes?: number | undefined;
+  logger: Pick<Logger, 'error'>;
+  /** What helpers keep on this thread. */
+  helpers: MainHelpers;
+}
+
+/** How one helper's code is run on the main thread. */
+interface RunHereOptions extends Pick<RunOptions, 'timeoutMs' | 'maxJsonBytes' | 'maxBodyBytes' | 'logger'> {
+  /** Whether the code is the package's own, which settles and lets nothing escape. */
+  shipped?: boolean | undefined;
+}
+
+/** A call on this thread: what its handler gets, and what is told of its end. */
+interface CallHere {
+  context: HelperContext;
+  scope: CallScope;
+}
+
+/** Runs a plugin's code on the main thread and makes the answer of what it returns. Throws a `GatewayError`. */
+function runHere({ scope }: CallHere, work: () => unknown, options: RunHereOptions): MaybePromise<Answer> {
+  return guarded(scope, options, () => answerOf(work(), options));
+}
+
+/** A helper's functions where it says of its calls which are short. */
+export type ShortFunctions = HelperFunctions & Required<Pick<HelperFunctions, 'inline'>>;
+
+/** Whether a helper says of its calls which are short. */
+export function mayBeShort(functions: HelperFunctions | undefined): functions is ShortFunctions {
+  return functions?.inline !== undefined;
+}
+
+/**
+ * Runs the call of a pool helper here where its `inline` says that it is short, and adds its time to what workers spent on the
+ * call. Undefined for every other, which is the pool's. Throws a `GatewayError`.
+ */
+export function runShort(
+  functions: ShortFunctions,
+  { state, input }: { state: Pick<CallState, 'taskMs'>; input: Record<string, unknown> },
+  { scope, context }: CallHere,
+  options: RunHereOptions,
+): MaybePromise<Answer | undefined> {
+  return guarded(scope, options, () => {
+    if (!isShort(functions, input)) return undefined;
+    const began = performance.now();
+    const count = () => {
+      state.taskMs += performance.now() - began;
+    };
+    return onSettled(() => answerOf(functions.handler(input, context), options), {
+      done: count,
+      failed: count,
+    });
+  });
+}
+
+/** Of what a handler returned, or will: whatever has a `then` is waited for, as `await` does. */
+function answerOf(returned: unknown, { maxJsonBytes, maxBodyBytes }: RunHereOptions): MaybePromise<Answer> {
+  const isThenable = typeof (returned as PromiseLike<unknown> | null | undefined)?.then === 'function';
+  return after<unknown, Answer>(isThenable ? Promise.resolve(returned) : returned, (result) =>
+    makeAnswer(result, maxJsonBytes, maxBodyBytes),
+  );
+}
+
+/** A promise would be true, and have every call run here. */
+function isShort({ inline }: ShortFunctions, input: Record<string, unknown>): boolean {
+  const verdict = inline(input);
+  if (typeof verdict === 'boolean') return verdict;
+  throw new Error(`inline must return true or false, but it returned ${nameOf(verdict)}`);
+}
+
+/** What a plugin lets escape here would end the process for all, and what never settles would hold its call for ever. */
+function guarded<T>(
+  scope: CallScope,
+  { timeoutMs, logger, shipped }: RunHereOptions,
+  work: () => MaybePromise<T>,
+): MaybePromise<T> {
+  const { service, request_id } = scope.ids;
+  const tell = (error: unknown) => scope.redacted(readThrown(error));
+  const fail = (error: unknown): never => {
+    throw readHandlerError(tell(error), refusalIn(error));
+  };
+  if (!shipped) {
+    return guard(
+      {
+        name: service,
+        timeoutMs,
+        isPaused: isInspected,
+        onTime: () => scope.abort('deadline'),
+        onLate: (error) =>
+          logger.error({ err: tell(error), service, request_id }, 'helper failed after its answer'),
+      },
+      async () => work(),
+    )
+      .catch(fail)
+      .finally(() => {
+        restoreObjectPrototype(service);
+        scope.end();
+      });
+  }
+  try {
+    const value = work();
+    return value instanceof Promise ? value.catch(fail) : value;
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+/**
+ * What makes a helper's calls unlike in cost, for the pool to tell them apart: the format that pictures are asked for in, of which one
+ * may take thirty times as long as another. Only where it is one of a few that the schema lists, for the pool keeps a mean of each.
+ */
+export function variantOf({
+  declaration: { input },
+}: Helper): (input: Record<string, unknown>) => string | undefined {
+  const { format } = asSchema(asSchema(input.properties));
+  const { choice, enum: listed } = asSchema(format);
+  if (choice === undefined && listed === undefined) return () => undefined;
+  return function variantOf(given) {
+    return typeof given.format === 'string' ? given.format : undefined;
+  };
+}
+
+/** What is to be shown of an answer to one who cannot take every picture as it is. */
+export interface PreviewRequest {
+  /** Whether an answer is a picture that has to be made smaller, or another. */
+  needsPreview(answer: BodyAnswer): boolean;
+  /** Bytes of a preview at most. */
+  maxBytes: number;
+  /** Set where one was made. */
+  preview?: BodyAnswer;
+}
+
+/**
+ * The same last stage, which makes a preview of a picture too, in the call's own turn, where `shown` asks for one. It answers with
+ * the whole all the same: that no preview could be made of it fails no call.
+ */
+export function withPreview<Needs extends AdmittedCall>(
+  last: LastStage<Needs>,
+): LastStage<Needs & { readonly shown?: PreviewRequest | undefined }> {
+  return function withPreview(call) {
+    return after(last(call), (answer) => {
+      const { shown } = call;
+      return shown && answer.kind === 'bytes' && shown.needsPreview(answer)
+        ? makePreview(call, shown, answer)
+        : answer;
+    });
+  };
+}
+
+async function makePreview(call: AdmittedCall, shown: PreviewRequest, answer: BodyAnswer): Promise<Answer> {
+  const task = { kind: 'preview', bytes: answer.bytes, maxBytes: shown.maxBytes } as const;
+  const outcome = await runTask(call, task).catch(() => undefined);
+  if (outcome?.ok) shown.preview = outcome.value;
+  return answer;
 }

@@ -1,14 +1,19 @@
 import type { QueryText } from '../../schemas/input/urlencoded.js';
-import { after } from '../after.js';
-import { inputError } from '../errors.js';
-import type { Helper } from '../helpers/registry.js';
-import { judge } from './judge.js';
+import {
+  isLight,
+  type RawInput,
+  type ValidatedInput,
+  validateRawInput,
+} from '../../schemas/input/validate-input.js';
+import { after, type MaybePromise } from '../after.js';
+import { GatewayError, inputError } from '../errors.js';
+import type { Helper } from '../plugins/registry.js';
+import { type AdmittedCall, runTask } from './admit.js';
 import type { BodyInput } from './read-input.js';
-import type { AdmittedCall } from './run-task.js';
 import type { Stage } from './stage.js';
 
 /** A call's input in its normal form; the text that it was made of is gone. */
-export interface InputFound {
+interface InputFound {
   input: Record<string, unknown>;
   text: undefined;
 }
@@ -18,11 +23,39 @@ export function validate(helper: Helper): Stage<AdmittedCall & BodyInput & { que
   return function validate(call, next) {
     const { query, text, uploads } = call;
     const raw = { query, body: text, uploaded: uploads.size === 0 ? undefined : [...uploads.keys()] };
-    return after(judge(helper, raw, call), ({ input, dryrun, problems }) => {
+    return after(checkInput(helper, raw, call), ({ input, dryrun, problems }) => {
       call.state.dryrun = dryrun;
       if (problems.length > 0) throw inputError(problems);
       // Waiting for its turn, a call holds what it was sent once: as input, no longer as text too.
       return next({ input, text: undefined });
     });
   };
+}
+
+/**
+ * Judges what a call brought: on the main thread where that is quickly done, else in a worker, in the tenant's turn and at
+ * its expense. The main thread is everybody's.
+ */
+function checkInput(helper: Helper, raw: RawInput, call: AdmittedCall): MaybePromise<ValidatedInput> {
+  const { declaration, parameters } = helper;
+  const runsDry = declaration.dryrun === 'run';
+  return isLight(raw)
+    ? validateRawInput(parameters, raw, { runsDry })
+    : validateInPool(helper, { raw, runsDry }, call);
+}
+
+async function validateInPool(
+  { id: service, declaration: { input, files } }: Helper,
+  { raw, runsDry }: { raw: RawInput; runsDry: boolean },
+  call: AdmittedCall,
+): Promise<ValidatedInput> {
+  const outcome = await runTask(call, {
+    kind: 'judge',
+    service,
+    declaration: { input, files },
+    raw,
+    runsDry,
+  });
+  if (!outcome.ok) throw new GatewayError('internal', { cause: outcome });
+  return outcome.value;
 }

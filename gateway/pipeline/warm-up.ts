@@ -1,15 +1,72 @@
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import { HandlerContext } from '../../pool/context/handler-context.js';
-import { readThrown } from '../../pool/thrown.js';
+import { readThrown } from '../../pool/errors.js';
+import type { Pool } from '../../pool/pool.js';
+import { loadColorNames } from '../../schemas/keywords/color-phrase.js';
+import { loadUndici } from '../download/connection.js';
 import type { HelperContext } from '../helper.js';
-import { nameAtExit } from '../helpers/name-at-exit.js';
-import type { Helper } from '../helpers/registry.js';
 import { Ending } from '../http/ending.js';
+import { reportExitDuring } from '../plugins/import-plugin.js';
+import type { Helper, Registry } from '../plugins/registry.js';
 import { MainScope } from './main-scope.js';
-import { mayBeShort, type RunOptions, runShort } from './run-here.js';
-import type { Caller } from './state.js';
+import { mayBeShort, type RunOptions, runShort } from './run-helper.js';
+import type { Caller } from './stage.js';
+
+interface FirstCallsOptions {
+  registry: Registry;
+  pool: Pick<Pool, 'stats' | 'warm'>;
+  inline: RunOptions;
+  logger: Pick<Logger, 'error'>;
+}
+
+/** A call that comes with the start goes first, but calls without end keep the other threads waiting for this time at most. */
+const longestPoolWaitMs = 1_000;
+const waitMs = 20;
+
+/**
+ * Loads what a start has no use for and one of the first calls has, and has the pool start the threads that the start did not wait
+ * for: begun when the gateway is ready, so that neither waits for it. What few gateways ever use is loaded with its first use
+ * instead: the protocol of agents, signing in to the site. To close it is to load no more.
+ */
+export function loadForFirstCalls(options: FirstCallsOptions): { close(): void } {
+  let isClosed = false;
+  void loadSteps(options, () => isClosed);
+  return {
+    close() {
+      isClosed = true;
+    },
+  };
+}
+
+async function loadSteps(
+  { registry, pool, inline, logger }: FirstCallsOptions,
+  isClosed: () => boolean,
+): Promise<void> {
+  const helpers = [...registry.values()];
+  const steps = [
+    ...helpers.map((helper) => () => helper.parameters.prepare()),
+    ...helpers.filter(({ shipped }) => shipped).map((helper) => () => warmUp([helper], inline)),
+    loadUndici,
+    loadColorNames,
+    () => pool.warm(),
+  ];
+  try {
+    const latest = Date.now() + longestPoolWaitMs;
+    for (const step of steps) {
+      // What is printed of the start comes first, and a call that has come meanwhile waits for one step at most.
+      await setImmediate();
+      while (pool.stats().places > 0 && Date.now() < latest) await setTimeout(waitMs);
+      if (isClosed()) return;
+      await step();
+    }
+  } catch (error) {
+    if (!isClosed()) logger.error({ err: error }, 'what the first calls need could not be loaded');
+  }
+}
 
 /** For whom an example runs. */
-const nobody: Caller = {
+const warmUpCaller: Caller = {
   tenant: {
     id: 'warm-up',
     name: 'warm-up',
@@ -33,7 +90,7 @@ export async function warmUp(helpers: Iterable<Helper>, options: RunOptions): Pr
       const { input, problems } = parameters.check(example, { dryrun: false });
       // Only an example of a dry run may lack what a call needs.
       if (problems.length > 0) continue;
-      const call = { state: { taskMs: 0, bytesIn: 0, gone: new Ending() }, input, caller: nobody };
+      const call = { state: { taskMs: 0, bytesIn: 0, gone: new Ending() }, input, caller: warmUpCaller };
       const scope = new MainScope(call, { service, request_id: 'warm-up' }, options, parts);
       const its = { scope, context: new HandlerContext(scope, parts) as HelperContext };
       const run = async () => runShort(functions, call, its, { ...options, shipped });
@@ -41,7 +98,11 @@ export async function warmUp(helpers: Iterable<Helper>, options: RunOptions): Pr
       const awake = setInterval(() => {}, options.timeoutMs);
       try {
         const blocked = { limitMs: options.timeoutMs + 1_000, ends: true };
-        await nameAtExit(`running an example of the plugin ${file}`, run, shipped ? undefined : blocked);
+        await reportExitDuring(
+          `running an example of the plugin ${file}`,
+          run,
+          shipped ? undefined : blocked,
+        );
       } catch (error) {
         const reason = (error as Error).cause ?? error;
         options.logger.error({ err: readThrown(reason), service, example }, 'example failed');

@@ -18,7 +18,7 @@ export interface Snippet {
 /** They lie in the source tree; the compiler leaves them there. */
 const folder = new URL('gateway/signing/snippets/', import.meta.resolve('helper-gateway/package.json'));
 
-const calls: readonly Omit<Snippet, 'code'>[] = [
+const languages: readonly Omit<Snippet, 'code'>[] = [
   {
     language: 'Node.js',
     file: 'sign.mjs',
@@ -85,10 +85,10 @@ puts sign_url("${address}", "${keyId}", ENV.fetch("SIGNING_SECRET"), expires)
   },
 ];
 
-let read: readonly Snippet[] | undefined;
+let loaded: readonly Snippet[] | undefined;
 
 /** How a url is signed in five languages; the files are read when they are first asked for. */
 export function snippets(): readonly Snippet[] {
-  read ??= calls.map((each) => ({ ...each, code: readFileSync(new URL(each.file, folder), 'utf8') }));
-  return read;
+  loaded ??= languages.map((each) => ({ ...each, code: readFileSync(new URL(each.file, folder), 'utf8') }));
+  return loaded;
 }

@@ -1,20 +1,31 @@
 import Router from '@koa/router';
 import Koa from 'koa';
+import { boundProblems } from '../../schemas/field-problem.js';
+import { type ReadResult, readJsonObject } from '../../schemas/input/json.js';
+import { parseUrlencoded } from '../../schemas/input/urlencoded.js';
+import { inputError } from '../errors.js';
+import { envelopeType, plainMeta, success } from '../http/envelope.js';
 import { answerUnrouted } from '../http/unrouted.js';
-import { authorize } from './api/authorize.js';
-import { handle } from './api/handle.js';
-import { openApiDocument } from './api/openapi.js';
-import { apiRoutes } from './api/routes.js';
+import { type ApiRoute, apiRoutes } from './api.js';
 import { assetRoute, serveAsset } from './assets.js';
-import type { SiteOptions } from './options.js';
-import { pageRoutes } from './pages/routes.js';
-import { createSite, type Site } from './site.js';
-import { issueFormToken } from './stages/form-guard.js';
-import { observe } from './stages/observe.js';
-import { checkHost, protect } from './stages/protect.js';
-import { refuseUnread, respond } from './stages/respond.js';
-import { serve } from './stages/serve.js';
-import { findVisitor } from './stages/visitor.js';
+import { requireOperatorToken } from './authorize.js';
+import { issueFormToken, readText } from './form-guard.js';
+import { openApiDocument } from './openapi.js';
+import type { PageRoute } from './page.js';
+import { accountPages, joinPages } from './pages/account.js';
+import { auditPages } from './pages/audit.js';
+import { jobPages, jobsPages } from './pages/jobs.js';
+import { keyPages } from './pages/key.js';
+import { allKeysPages, tenantKeysPages } from './pages/keys.js';
+import { memberPages } from './pages/members.js';
+import { overviewPages } from './pages/overview.js';
+import { providerPages, signInPages } from './pages/sign-in.js';
+import { signAddressPages, signingSecretPages } from './pages/signed-urls.js';
+import { limitsPages, tenantsPages } from './pages/tenants.js';
+import { usagePages } from './pages/usage.js';
+import { webhookPages } from './pages/webhooks.js';
+import { createSite, type Site, type SiteOptions } from './site.js';
+import { checkHost, findVisitor, observe, protect, refuseUnread, respond, serve } from './stages.js';
 import type { SiteContext, SiteStage, SiteState } from './state.js';
 
 /**
@@ -37,7 +48,7 @@ export async function createSiteApp(options: SiteOptions): Promise<Koa<SiteState
   // Before any route, so that the page of an error knows its visitor too, and the API refuses on every path of its own.
   app.use(forPages(findVisitor(site.signIn, site.people)));
   app.use(forPages(issueFormToken(site)));
-  app.use(forApi(authorize(options.operatorToken)));
+  app.use(forApi(requireOperatorToken(options.operatorToken)));
   app.use(refuseUnread(site));
   app.use(router.routes());
   app.use(async function refuse(ctx) {
@@ -58,7 +69,7 @@ function addApi(router: Router<SiteState>, site: Site): void {
   const { inputs } = site.admin;
   const routes = apiRoutes(inputs);
   for (const route of routes) {
-    router.register(route.path, [route.method], [noteRoute(route.path), handle(route, site)]);
+    router.register(route.path, [route.method], [noteRoute(route.path), serveOperation(route, site)]);
   }
   const document = openApiDocument(routes, site.baseUrl, inputs.knownScopes());
   router.get('/api/openapi.json', noteRoute('/api/openapi.json'), async function openApi(ctx) {
@@ -89,4 +100,53 @@ function forPages(stage: SiteStage): SiteStage {
 function forApi(stage: SiteStage): SiteStage {
   return (ctx, next) =>
     ctx.state.answers === 'json' && ctx.method !== 'OPTIONS' ? stage(ctx, next) : next();
+}
+
+/** Every page and form of the site, each with who may have it. A test walks this table for every role. */
+export const pageRoutes: readonly PageRoute[] = [
+  ...signInPages,
+  ...providerPages,
+  ...joinPages,
+  ...accountPages,
+  ...overviewPages,
+  ...tenantsPages,
+  ...tenantKeysPages,
+  ...keyPages,
+  ...signAddressPages,
+  ...signingSecretPages,
+  ...usagePages,
+  ...jobsPages,
+  ...jobPages,
+  ...webhookPages,
+  ...limitsPages,
+  ...memberPages,
+  ...auditPages,
+  ...allKeysPages,
+];
+
+/** Runs an operation: reads and judges what was sent, all of it at once, and answers with the envelope. */
+function serveOperation(route: ApiRoute, site: Site): SiteStage {
+  const { nothing } = site.admin.inputs;
+  const { query: parameters = nothing, body: fields = nothing } = route;
+  return async function handle(ctx) {
+    const texts = parseUrlencoded(ctx.querystring);
+    const query = parameters.check(parameters.coerce(texts.values));
+    const sent = await readJson(ctx);
+    const body = 'value' in sent ? fields.check(sent.value) : { value: {}, problems: sent.problems };
+    const problems = [...texts.problems, ...query.problems, ...body.problems];
+    if (problems.length > 0) throw inputError(boundProblems(problems));
+    sendSuccess(ctx, await route.run({ site, params: ctx.params, query: query.value, body: body.value }));
+  };
+}
+
+/** Answers with the envelope. */
+function sendSuccess(ctx: SiteContext, data: object): void {
+  ctx.type = envelopeType;
+  ctx.body = JSON.stringify(success(data, plainMeta(ctx.state.requestId)));
+}
+
+async function readJson(ctx: SiteContext): Promise<ReadResult<Record<string, unknown>>> {
+  if (ctx.method === 'GET' || ctx.method === 'HEAD') return { value: {} };
+  const text = await readText(ctx, 'application/json');
+  return text.trim() === '' ? { value: {} } : readJsonObject(text);
 }

@@ -1,6 +1,5 @@
 import { GatewayError } from '../errors.js';
-import { type Asset, keptForever, readAsset, sendAsset } from '../http/assets.js';
-import { sharedFiles } from '../http/shared-files.js';
+import { type Asset, keptForever, readAsset, sendAsset, sharedFiles } from '../http/assets.js';
 import type { SiteStage } from './state.js';
 
 const names = ['base.css', 'site.css', 'site.js', 'icon.svg'] as const;
@@ -12,20 +11,20 @@ type AssetName = (typeof names)[number];
 
 /** They are served as they lie in the source tree; the compiler leaves them there. */
 const folder = new URL('gateway/site/assets/', import.meta.resolve('helper-gateway/package.json'));
-const shared: Partial<Record<AssetName, URL>> = sharedFiles;
+const sharedAssets: Partial<Record<AssetName, URL>> = sharedFiles;
 const assets = new Map<string, Asset>();
 
-function load(name: AssetName): Asset {
+function loadAsset(name: AssetName): Asset {
   const known = assets.get(name);
   if (known) return known;
-  const asset = readAsset(shared[name] ?? new URL(name, folder));
+  const asset = readAsset(sharedAssets[name] ?? new URL(name, folder));
   assets.set(name, asset);
   return asset;
 }
 
 /** The path of a file that pages refer to; it changes with the file, so browsers may keep what they have. */
 export function assetPath(name: AssetName): string {
-  return `/assets/${load(name).version}/${name}`;
+  return `/assets/${loadAsset(name).version}/${name}`;
 }
 
 /** `GET /assets/:version/:name`. */
@@ -34,7 +33,7 @@ export function serveAsset(): SiteStage {
     const { name: asked, version } = ctx.params;
     const name = names.find((each) => each === asked);
     if (name === undefined) throw new GatewayError('not_found');
-    const asset = load(name);
+    const asset = loadAsset(name);
     // An old page asks for an old version: it gets today's, but does not keep it under the old name.
     await sendAsset(ctx, asset, asset.version === version ? keptForever : 'no-store');
   };

@@ -1,11 +1,17 @@
 import type { FieldProblem } from '../../schemas/field-problem.js';
-import { parseTime } from '../../schemas/vocabulary/future.js';
+import { parseTime } from '../../schemas/keywords/future.js';
 import { GatewayError, inputError } from '../errors.js';
-import { noHelperAt } from '../helpers/no-helper-at.js';
-import { helperAt } from '../helpers/paths-of.js';
-import { canonicalQuery } from '../signing/canonical.js';
-import { endProblem, readUnsigned, takesNoSignature, type Unsigned } from '../signing/sign-url.js';
-import type { Service } from './options.js';
+import { isLoopbackHost, withoutBrackets } from '../http/request.js';
+import { noHelperAt } from '../plugins/no-helper-at.js';
+import { helperAt } from '../plugins/paths.js';
+import {
+  canonicalQuery,
+  endProblem,
+  noSignatureProblem,
+  readUnsigned,
+  type UnsignedUrl,
+} from '../signing/signed-url.js';
+import type { Service } from './site.js';
 
 /** How long a signed url is to work, as the form offers it. */
 export const expiries = [
@@ -40,7 +46,7 @@ export interface SignedAddress {
   expires: number;
 }
 
-const hour = 3_600_000;
+const hourMs = 3_600_000;
 const dryrunName = 'dryrun';
 
 /**
@@ -52,9 +58,9 @@ export async function signAddress(
   { sign, services, apiUrl, now }: SignWith,
 ): Promise<SignedAddress> {
   const problems: FieldProblem[] = [];
-  const unsigned = judged(() => readAddress(form.get('url')?.trim() ?? ''), problems);
-  const service = unsigned && judged(() => findService(unsigned, services), problems);
-  const expires = judged(
+  const unsigned = collectProblems(() => readAddress(form.get('url')?.trim() ?? ''), problems);
+  const service = unsigned && collectProblems(() => findService(unsigned, services), problems);
+  const expires = collectProblems(
     () => readExpiry(form.get('expires') ?? '', form.get('until')?.trim() ?? '', now),
     problems,
   );
@@ -68,18 +74,18 @@ export async function signAddress(
     atApi: await signAt(apiUrl),
     address: values.size === 0 ? path : `${path}?${canonicalQuery(values)}`,
     service,
-    picture: service.picture && !isTrue(values.get(dryrunName)),
+    picture: service.picture && !isTrueText(values.get(dryrunName)),
     expires,
   };
 }
 
 /** As a query says it. */
-function isTrue(text: string | undefined): boolean {
+function isTrueText(text: string | undefined): boolean {
   return text === 'true' || text === '1';
 }
 
 /** What it gives; what it throws of a field goes to the others. */
-function judged<T>(judge: () => T, problems: FieldProblem[]): T | undefined {
+function collectProblems<T>(judge: () => T, problems: FieldProblem[]): T | undefined {
   try {
     return judge();
   } catch (error) {
@@ -89,39 +95,62 @@ function judged<T>(judge: () => T, problems: FieldProblem[]): T | undefined {
   }
 }
 
-function readAddress(text: string): Unsigned {
-  if (text === '') throw wrong('url', 'must be given: the address of a helper with its parameters');
+function readAddress(text: string): UnsignedUrl {
+  if (text === '') throw fieldError('url', 'must be given: the address of a helper with its parameters');
   return readUnsigned(text);
 }
 
-function findService({ path }: Unsigned, services: readonly Service[]): Service {
+function findService({ path }: UnsignedUrl, services: readonly Service[]): Service {
   const ids = services.map((each) => each.id);
   const id = helperAt(path, ids);
   const service = services.find((each) => each.id === id);
-  if (!service) throw wrong('url', noHelperAt(path, ids));
-  if (service.effects) throw wrong('url', takesNoSignature(service.id));
+  if (!service) throw fieldError('url', noHelperAt(path, ids));
+  if (service.effects) throw fieldError('url', noSignatureProblem(service.id));
   return service;
 }
 
 /** In ms. Days are counted from the next full hour, so that within an hour the same address gives the same url: caches know it again. */
 function readExpiry(choice: string, until: string, now: number): number {
-  if (!expiries.some(([value]) => value === choice)) throw wrong('expires', 'must be one of the choices');
+  if (!expiries.some(([value]) => value === choice))
+    throw fieldError('expires', 'must be one of the choices');
   if (choice !== 'day') {
     if (until !== '')
-      throw wrong(
+      throw fieldError(
         'until',
         'is given, but another choice is made above; choose a day of your own, or clear it',
       );
-    return (Math.floor(now / hour) + 1) * hour + Number(choice) * 24 * hour;
+    return (Math.floor(now / hourMs) + 1) * hourMs + Number(choice) * 24 * hourMs;
   }
   const time = parseTime(until);
-  if (time === undefined || time % 1000 !== 0) throw wrong('until', 'must be a day such as 2030-01-31');
-  if (time <= now) throw wrong('until', `is ${until}, which has passed; it must lie in the future`);
+  if (time === undefined || time % 1000 !== 0) throw fieldError('until', 'must be a day such as 2030-01-31');
+  if (time <= now) throw fieldError('until', `is ${until}, which has passed; it must lie in the future`);
   const tooLong = endProblem(time / 1000, now);
-  if (tooLong !== undefined) throw wrong('until', tooLong);
+  if (tooLong !== undefined) throw fieldError('until', tooLong);
   return time;
 }
 
-function wrong(field: string, problem: string): GatewayError {
+function fieldError(field: string, problem: string): GatewayError {
   return inputError([{ field, problem }]);
+}
+
+/** Addresses that mean "every address of this machine", and none to whoever is elsewhere. */
+const unspecifiedHosts = ['0.0.0.0', '::'];
+
+/**
+ * Why a page of the site cannot show a picture of the API, in words that read on from "No preview:"; undefined where it can. Both
+ * are addresses as people's browsers are to use them.
+ */
+export function whyNoPreview(siteUrl: string, apiUrl: string): string | undefined {
+  const site = new URL(siteUrl);
+  const api = new URL(apiUrl);
+  const host = withoutBrackets(api.hostname);
+  const isOwn = isLoopbackHost(api.hostname) || unspecifiedHosts.includes(host);
+  if (isOwn && !isLoopbackHost(site.hostname)) {
+    return 'this site does not know the API’s public address, which its operator sets in HELPER_API_URL.';
+  }
+  if (site.protocol === 'https:' && api.protocol === 'http:' && !isOwn) {
+    return 'the API’s address is one without https, and browsers show no picture of such a one on a page like this.';
+  }
+  if (host.includes(':')) return 'a page’s policy cannot name the API’s address, which is one of IPv6.';
+  return undefined;
 }

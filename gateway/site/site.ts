@@ -1,15 +1,88 @@
-import { createAudited } from './accounts/audited.js';
+import { randomBytes } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { OutboundBudget } from '../http/outbound-budget.js';
+import type { Jobs } from '../jobs/jobs.js';
+import type { KeyAdmin } from '../keys/admin.js';
+import type { KeyStore } from '../keys/store.js';
+import type { SigningSecrets } from '../signing/signing-secrets.js';
+import type { UsageRow as FullUsageRow, UsagePage, UsageQuery } from '../usage/report.js';
+import { createAudited } from './accounts/account.js';
+import type { OidcOptions } from './accounts/auth.js';
 import { createDevices, type Devices } from './accounts/devices.js';
-import { createInvitations, type Invitations } from './accounts/invitations.js';
 import { createMemberAdmin, type MemberAdmin } from './accounts/member-admin.js';
-import { createOnce, type Once } from './accounts/once.js';
-import { createPasswordJudge, type PasswordJudge } from './accounts/password-judge.js';
-import { createPeople, type People } from './accounts/people.js';
-import { loadSecret } from './accounts/secret.js';
+import { createPasswordChecker, type PasswordChecker } from './accounts/passwords.js';
+import { createInvitations, createPeople, type Invitations, type People } from './accounts/people.js';
 import { createSignIn, type SignIn } from './accounts/sign-in.js';
-import { createThrottle, type Throttle } from './accounts/throttle.js';
-import { createTries, type Tries } from './accounts/tries.js';
-import type { SiteOptions } from './options.js';
+import {
+  type AttemptBudget,
+  createAttemptBudget,
+  createThrottle,
+  type Throttle,
+} from './accounts/throttle.js';
+import { createFormMarks, type FormMarks } from './form-guard.js';
+import type { SiteDatabase } from './tables.js';
+
+/** What the site needs to know of a row of usage; the classes of its errors come with it in the JSON API. */
+export type UsageRow = Omit<FullUsageRow, 'errors_client' | 'errors_limited' | 'errors_server'>;
+
+/** One page of a tenant's figures. */
+type ReadUsage = (
+  tenantId: string,
+  query: UsageQuery,
+) => Promise<Omit<UsagePage, 'rows'> & { rows: UsageRow[] }>;
+
+/** One line of "health at a glance". */
+export interface HealthFact {
+  /** E.g. `Image engine`. */
+  name: string;
+  /** E.g. `sharp`. */
+  value: string;
+  state: 'good' | 'warn' | 'bad';
+}
+
+/** What the site knows of a helper. */
+export interface Service {
+  id: string;
+  summary: string;
+  /** Whether it may answer with a picture: it does not declare data. */
+  picture: boolean;
+  /** Whether it changes something elsewhere: it takes POST alone then, and no signed url. */
+  effects?: boolean;
+}
+
+/** What the site is made of: the stores that it shares with the API, and nothing else of it. */
+export interface SiteOptions {
+  admin: KeyAdmin;
+  /** For looking up one key or tenant. */
+  store: Pick<KeyStore, 'key' | 'tenant'>;
+  database: SiteDatabase;
+  usage: ReadUsage;
+  jobs: Pick<Jobs, 'list' | 'job' | 'items' | 'cancel'>;
+  /** Of the JSON API and `/metrics`; without one, both answer 401 to everybody. */
+  operatorToken?: string | undefined;
+  /** The site's own address as people's browsers see it, e.g. `https://keys.example.com`. */
+  baseUrl: string;
+  /** The API's address as customers see it, for the curl lines and signed urls. */
+  apiUrl: string;
+  /** Whether urls can be signed. */
+  signing: Pick<SigningSecrets, 'available'>;
+  /** Every helper. */
+  services: () => readonly Service[];
+  /** What `/metrics` answers; without it, that path is 404. */
+  metrics?: (() => Promise<{ type: string; body: string }>) | undefined;
+  health: () => readonly HealthFact[];
+  logger: Logger;
+  /** Cookies over https alone: everywhere but on a loopback address. */
+  secureCookies: boolean;
+  /** An identity provider that people may connect their accounts with, to sign in through it. */
+  oidc?: OidcOptions | undefined;
+  /** How many proxies in front of the site write `X-Forwarded-For`; 0 by default: the header is not believed. */
+  proxies?: number | undefined;
+  /** What bounds the answers that are on their way. */
+  outbound: OutboundBudget;
+  /** Wall clock, ms. */
+  now?: (() => number) | undefined;
+}
 
 /** What the pages work with: what the site was given, and what it makes itself. */
 export interface Site extends SiteOptions {
@@ -18,19 +91,19 @@ export interface Site extends SiteOptions {
   people: People;
   invitations: Invitations;
   members: MemberAdmin;
-  once: Once;
+  once: FormMarks;
   /** Of guessing passwords, links and a provider's answers. */
   throttle: Throttle;
   /** Of going to the identity provider, by network. */
-  departures: Tries;
+  departures: AttemptBudget;
   devices: Devices;
-  passwords: PasswordJudge;
+  passwords: PasswordChecker;
   now: () => number;
 }
 
 const joiningLimits = { pair: 5, account: 10, address: 20, seconds: 86_400 };
 /** Many people may share an address, and each that comes back signed in gives theirs back. */
-const mostDepartures = { tries: 60, seconds: 600 };
+const providerVisitLimit = { tries: 60, seconds: 600 };
 
 export async function createSite(options: SiteOptions): Promise<Site> {
   const { database, now = Date.now } = options;
@@ -41,7 +114,7 @@ export async function createSite(options: SiteOptions): Promise<Site> {
   const invitations = createInvitations(database, now);
   const throttle = createThrottle();
   const joining = createThrottle(joiningLimits);
-  const passwords = createPasswordJudge();
+  const passwords = createPasswordChecker();
   return {
     ...options,
     now,
@@ -50,10 +123,31 @@ export async function createSite(options: SiteOptions): Promise<Site> {
     people: createPeople(database),
     invitations,
     members: createMemberAdmin({ database, audited, invitations, passwords, throttle, joining, now }),
-    once: createOnce(database, now),
+    once: createFormMarks(database, now),
     throttle,
-    departures: createTries(mostDepartures.tries, mostDepartures.seconds),
+    departures: createAttemptBudget(providerVisitLimit.tries, providerVisitLimit.seconds),
     passwords,
     devices: createDevices({ secret, now, secureCookies: options.secureCookies }),
   };
+}
+
+/**
+ * The secret that signs cookies and forms: made at the first start and kept in the database, so that all gateways on it
+ * share it and nobody has to set it. It is worth nothing to whoever reads the database: sessions are kept there as hashes.
+ */
+export async function loadSecret(database: SiteDatabase): Promise<string> {
+  const name = 'secret';
+  const value = randomBytes(32).toString('base64url');
+  // Of several gateways that start at once, the first one's stays.
+  await database.run((db) =>
+    db
+      .insertInto('connect_settings')
+      .values({ name, value })
+      .onConflict((conflict) => conflict.column('name').doNothing())
+      .execute(),
+  );
+  const row = await database.run((db) =>
+    db.selectFrom('connect_settings').select('value').where('name', '=', name).executeTakeFirstOrThrow(),
+  );
+  return row.value;
 }

@@ -1,24 +1,25 @@
 import type { Logger } from 'pino';
+import type { Pool } from '../../pool/pool.js';
+import type { WorkerReport } from '../../pool/task.js';
 import type { Closers } from '../closers.js';
 import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
-import type { Registry } from '../helpers/registry.js';
-import type { Departures } from '../http/flow/departures.js';
-import { isLoopbackHost } from '../http/loopback.js';
-import type { Front } from '../http/server/front.js';
+import type { Front } from '../http/front.js';
+import type { OutboundBudget } from '../http/outbound-budget.js';
+import { isLoopbackHost } from '../http/request.js';
 import type { Jobs } from '../jobs/jobs.js';
 import { createKeyAdmin } from '../keys/admin.js';
 import type { KeyStore } from '../keys/store.js';
-import type { Metrics } from '../metrics/metrics.js';
+import type { Metrics } from '../observability/metrics.js';
+import type { Registry } from '../plugins/registry.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
 import type { UsageMeter } from '../usage/meter.js';
 import { type Credentials, createFirstOperator } from './accounts/first-operator.js';
 import { createSiteApp } from './app.js';
-import { createSiteDatabase } from './database.js';
-import { type HealthSources, healthFacts } from './health.js';
-import type { SiteOptions } from './options.js';
+import type { HealthFact, SiteOptions } from './site.js';
+import { createSiteDatabase } from './tables.js';
 
-export interface SiteStart extends HealthSources {
+interface SiteStart extends HealthSources {
   config: Config;
   logger: Logger;
   closers: Closers;
@@ -31,7 +32,7 @@ export interface SiteStart extends HealthSources {
   usage: UsageMeter;
   jobs: Jobs;
   /** What bounds the answers of both ports. */
-  departures: Departures;
+  departures: OutboundBudget;
   metrics: Metrics;
   registry: Registry;
   /** Where the API listens. */
@@ -87,4 +88,41 @@ export async function startSite(start: SiteStart): Promise<StartedSite> {
 function oidcOf({ oidcIssuer, oidcClientId, oidcClientSecret, oidcName }: Config): SiteOptions['oidc'] {
   if (!oidcIssuer || !oidcClientId || !oidcClientSecret) return undefined;
   return { issuer: oidcIssuer, clientId: oidcClientId, clientSecret: oidcClientSecret, name: oidcName };
+}
+
+/** What health is read from. */
+interface HealthSources {
+  config: Pick<Config, 'redisUrl' | 'poolThreads'>;
+  database: Pick<Database, 'kind'>;
+  pool: Pick<Pool, 'stats'>;
+  engine: WorkerReport;
+  keysAvailable: () => boolean;
+}
+
+/** How the gateway is at this moment, for the overview. */
+function healthFacts({ engine, pool, database, keysAvailable, config }: HealthSources): HealthFact[] {
+  const { running, places, threads } = pool.stats();
+  const name = database.kind === 'sqlite' ? 'SQLite' : 'PostgreSQL';
+  return [
+    {
+      name: 'Image engine',
+      value: engine.engine,
+      state: engine.fallbackReason === undefined ? 'good' : 'warn',
+    },
+    {
+      name: 'Key database',
+      value: keysAvailable() ? `${name}, answering` : `${name}, not answering`,
+      state: keysAvailable() ? 'good' : 'bad',
+    },
+    {
+      name: 'Limits',
+      value: config.redisUrl ? 'shared through Redis' : 'counted by this gateway',
+      state: 'good',
+    },
+    {
+      name: 'Workers',
+      value: `${running} of ${threads} running, ${Math.max(0, places - running)} waiting`,
+      state: threads < config.poolThreads ? 'warn' : 'good',
+    },
+  ];
 }

@@ -1,7 +1,7 @@
 import type { RouterContext } from '@koa/router';
 import type { Middleware } from 'koa';
+import type { Session } from './accounts/account.js';
 import type { Rights } from './accounts/people.js';
-import type { Session } from './accounts/session.js';
 
 /** Somebody who has signed in, and what they may enter. */
 export type SignedIn = Session & Rights;

@@ -1,12 +1,66 @@
+import { createRedactor } from '../../pool/context/call-scope.js';
 import type { HelperParts } from '../../pool/context/handler-context.js';
-import { createRedactor } from '../../pool/context/secrets.js';
 import { encodableBy, engineToBe } from '../../pool/image/encodable.js';
 import type { ImageEngine } from '../../pool/image/engine.js';
 import { loadEngine } from '../../pool/image/select.js';
 import { createFontSet, type FontSet } from '../../pool/image/text/fonts.js';
-import { setUp } from '../../pool/set-up.js';
-import { callError } from './call-error.js';
-import { type KnownHelper, knowHelper } from './known-helper.js';
+import { type Plugin, setUp } from '../../pool/plugin.js';
+import { checkDeclaration } from '../../schemas/declaration.js';
+import { describeDeclaration } from '../../schemas/declared-helper.js';
+import type { FieldProblem } from '../../schemas/field-problem.js';
+import { type CheckOutput, compileOutput } from '../../schemas/parameters/compile-schema.js';
+import { compileParameters } from '../../schemas/parameters/parameters.js';
+import { type Abilities, createVocabulary } from '../../schemas/vocabulary.js';
+import type { Helper } from '../plugins/registry.js';
+import type { CallError } from './types.js';
+
+/** An error as a test meets it: with the code and the details of the envelope, and for what is a fault with what was thrown. */
+export function callError(
+  code: string,
+  message: string,
+  { details, cause }: { details?: FieldProblem[] | undefined; cause?: unknown } = {},
+): CallError {
+  const error = new Error(message, cause === undefined ? {} : { cause });
+  return Object.assign(error, { code, ...(details ? { details } : {}) });
+}
+
+/** Problems as one line. */
+export function joinProblems(details: readonly FieldProblem[]): string {
+  return details.map(({ field, problem }) => `${field} ${problem}`).join('; ');
+}
+
+/** A helper whose declaration has been judged. */
+export interface CheckedHelper {
+  plugin: Plugin;
+  helper: Omit<Helper, 'id'>;
+  abilities: Abilities;
+  /** Absent where it declares no output. */
+  judgeOutput?: CheckOutput;
+}
+
+/** Judges a plugin's default export as the start does, and reads it. Throws `invalid_declaration` with every reason. */
+function checkHelper(declared: object, abilities: Abilities): CheckedHelper {
+  const reasons = checkDeclaration(declared);
+  if (reasons.length > 0) throw faulty(reasons.join('\n'));
+  const declaration = describeDeclaration(declared);
+  const ajv = createVocabulary(abilities);
+  try {
+    const parameters = compileParameters(ajv, declaration);
+    return {
+      plugin: declared as Plugin,
+      // Without functions of its own it is called as a worker would call it.
+      abilities,
+      helper: { file: '', url: '', declaration, parameters },
+      ...(declaration.output ? { judgeOutput: compileOutput(ajv, declaration.output) } : {}),
+    };
+  } catch (error) {
+    throw faulty((error as Error).message);
+  }
+}
+
+function faulty(reasons: string): Error {
+  return callError('invalid_declaration', `the gateway would not start with this helper:\n${reasons}`);
+}
 
 /** Seconds that a native operation may take. */
 const timeoutSeconds = 10;
@@ -15,9 +69,9 @@ const timeoutSeconds = 10;
 export interface Bench {
   engine(): Promise<ImageEngine>;
   /** The helper of a plugin's default export, judged once. Throws `invalid_declaration`. */
-  know(declared: object): Promise<KnownHelper>;
+  know(declared: object): Promise<CheckedHelper>;
   /** What its handler gets with this configuration; its `setup` has run. Throws `setup_failed`. */
-  prepare(known: KnownHelper, config: HelperParts['config']): Promise<HelperParts>;
+  prepare(known: CheckedHelper, config: HelperParts['config']): Promise<HelperParts>;
 }
 
 const engineChoice = 'auto';
@@ -25,8 +79,8 @@ const canEncode = encodableBy(() => engineToBe(engineChoice));
 
 /** Makes a bench on which nothing is made before it is needed. */
 export function createBench(): Bench {
-  const known = new WeakMap<object, Promise<KnownHelper>>();
-  const prepared = new WeakMap<KnownHelper, Map<string, Promise<HelperParts>>>();
+  const known = new WeakMap<object, Promise<CheckedHelper>>();
+  const prepared = new WeakMap<CheckedHelper, Map<string, Promise<HelperParts>>>();
   let fontSet: Promise<FontSet> | undefined;
   let engine: Promise<ImageEngine> | undefined;
 
@@ -40,7 +94,7 @@ export function createBench(): Bench {
   }
 
   async function runSetup(
-    { plugin, helper }: KnownHelper,
+    { plugin, helper }: CheckedHelper,
     config: HelperParts['config'],
   ): Promise<HelperParts> {
     const secrets = helper.declaration.config.flatMap(({ name, secret }) =>
@@ -61,11 +115,11 @@ export function createBench(): Bench {
   }
 
   /** Fonts take long to read, and few schemas ask for them. */
-  async function know(declared: object): Promise<KnownHelper> {
+  async function know(declared: object): Promise<CheckedHelper> {
     const { input } = (declared ?? {}) as { input?: unknown };
-    if (!mentionsDrawable(input)) return knowHelper(declared, { canEncode });
+    if (!mentionsDrawable(input)) return checkHelper(declared, { canEncode });
     const set = await fonts();
-    return knowHelper(declared, { canDraw: (text) => set.missing(text), canEncode });
+    return checkHelper(declared, { canDraw: (text) => set.missing(text), canEncode });
   }
 
   return {

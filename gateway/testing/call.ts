@@ -1,14 +1,18 @@
+import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { type Answer, jsonText } from '../../pool/answer.js';
+import type { FileBytes } from '../../pool/task.js';
+import type { ConfigField, FileField } from '../../schemas/declared-helper.js';
+import type { FieldProblem } from '../../schemas/field-problem.js';
 import { didYouMean } from '../../schemas/nearest.js';
-import type { JudgeOutput } from '../../schemas/output.js';
+import type { CheckOutput } from '../../schemas/parameters/compile-schema.js';
 import type { GatewayError } from '../errors.js';
-import { type Bench, createBench } from './bench.js';
-import { callError, told } from './call-error.js';
-import { readConfig } from './given-config.js';
-import { readFiles } from './given-files.js';
+import { fileType, unknownType } from '../http/file-type.js';
+import { type Bench, callError, createBench, joinProblems } from './bench.js';
 import { openHelper } from './open-helper.js';
-import type { AnswerFor, CallOptions, InputFor, OptionsFor } from './types.js';
+import type { AnswerFor, CallOptions, GivenFile, InputFor, OptionsFor } from './types.js';
 
 /** What all calls of this process share; nothing of it is made before the first. */
 let shared: Bench | undefined;
@@ -89,13 +93,13 @@ function asBytes(input: object): Uint8Array {
 /** Of a fault an author wants to see what was thrown, which callers are never told. */
 function asThrown({ code, message, details, cause }: GatewayError, thrown: unknown): Error {
   if (code !== 'internal')
-    return callError(code, details ? told(details) : message, { details, cause: thrown });
+    return callError(code, details ? joinProblems(details) : message, { details, cause: thrown });
   const reason = thrown ?? cause;
   return callError(code, reason instanceof Error ? reason.message : inspect(reason), { cause: reason });
 }
 
 /** What was sent; rejects with `output` where it is data that the declaration does not describe. A dry run's is its own. */
-function readAnswer(answer: Answer, judgeOutput: JudgeOutput | undefined): unknown {
+function readAnswer(answer: Answer, judgeOutput: CheckOutput | undefined): unknown {
   if (answer.kind === 'bytes') {
     const { bytes: body, type, headers = {} } = answer;
     return { body, type, headers };
@@ -103,5 +107,63 @@ function readAnswer(answer: Answer, judgeOutput: JudgeOutput | undefined): unkno
   const data = JSON.parse(jsonText(answer)) as object;
   const details = judgeOutput?.(data) ?? [];
   if (details.length === 0) return data;
-  throw callError('output', `the answer is not as output says: ${told(details)}`, { details });
+  throw callError('output', `the answer is not as output says: ${joinProblems(details)}`, { details });
+}
+
+/** The configuration of a call, with its defaults. Throws `missing_config` for what the gateway would not start without. */
+function readConfig(
+  given: Readonly<Record<string, string | undefined>>,
+  fields: readonly ConfigField[],
+): Readonly<Record<string, string>> {
+  const names = fields.map(({ name }) => name);
+  const unknown = Object.keys(given).filter((name) => !names.includes(name));
+  const values = fields.flatMap((field): [string, string][] => {
+    const value = given[field.name] || field.default;
+    return value === undefined ? [] : [[field.name, value]];
+  });
+  const set = new Set(values.map(([name]) => name));
+  const missing = fields.filter(({ name, required }) => required && !set.has(name));
+  const details: FieldProblem[] = [
+    ...missing.map(({ name, env }) => ({
+      field: `config.${name}`,
+      problem: `is required (${env}): call the helper with { config: { ${name}: '…' } }`,
+    })),
+    ...unknown.map((name) => ({
+      field: `config.${name}`,
+      problem: `is not declared${didYouMean(name, names)}`,
+    })),
+  ];
+  if (details.length > 0) throw callError('missing_config', joinProblems(details), { details });
+  return Object.freeze(Object.fromEntries(values));
+}
+
+/**
+ * The files of a call as they would arrive. Copies, because a handler may change what it gets. Bytes of which nothing is said are of
+ * the first type that their field takes.
+ */
+async function readFiles(
+  files: Readonly<Record<string, GivenFile | undefined>>,
+  fields: readonly FileField[],
+): Promise<Map<string, FileBytes>> {
+  const given = Object.entries(files).filter((entry): entry is [string, GivenFile] => entry[1] !== undefined);
+  const read = given.map(async ([name, file]): Promise<[string, FileBytes]> => {
+    const field = fields.find((each) => each.field === name);
+    return [name, await readGiven(file, field)];
+  });
+  return new Map(await Promise.all(read));
+}
+
+async function readGiven(file: GivenFile, field: FileField | undefined): Promise<FileBytes> {
+  if (typeof file === 'string' || file instanceof URL) {
+    const path = typeof file === 'string' ? file : fileURLToPath(file);
+    const type = fileType(unknownType, path);
+    return { bytes: new Uint8Array(await readFile(path)), type, name: basename(path) };
+  }
+  const { bytes, type, name }: Partial<FileBytes> & { bytes: Uint8Array } =
+    file instanceof Uint8Array ? { bytes: file } : file;
+  return {
+    bytes: new Uint8Array(bytes),
+    type: type ?? field?.types?.find((each) => !each.endsWith('/*')) ?? unknownType,
+    ...(name === undefined ? {} : { name }),
+  };
 }

@@ -1,19 +1,16 @@
 import { performance } from 'node:perf_hooks';
 import type { BytesAnswer } from '../../pool/answer.js';
 import { type CallOptions, callPlugin } from '../../pool/call-plugin.js';
-import { refusalIn } from '../../pool/context/fetch-error.js';
 import type { HelperParts } from '../../pool/context/handler-context.js';
-import type { LogLine } from '../../pool/context/messages.js';
-import type { TaskHost } from '../../pool/context/task-host.js';
+import { type LogLine, refusalIn, type TaskHost } from '../../pool/context/messages.js';
+import { PoolError, readThrown } from '../../pool/errors.js';
 import { makePreview } from '../../pool/image/preview.js';
-import { createJudge } from '../../pool/judge.js';
-import type { Plugin } from '../../pool/plugin-module.js';
+import { createJudge } from '../../pool/input-validator.js';
+import type { Plugin } from '../../pool/plugin.js';
 import type { Pool } from '../../pool/pool.js';
-import { PoolError } from '../../pool/pool-error.js';
 import type { CallTask, PreviewTask, Task, TaskOutcome } from '../../pool/task.js';
-import { isInspected } from '../../pool/task-deadline.js';
-import { readThrown } from '../../pool/thrown.js';
-import type { Abilities } from '../../schemas/vocabulary/vocabulary.js';
+import { isInspected } from '../../pool/time-limits.js';
+import type { Abilities } from '../../schemas/vocabulary.js';
 import { Ending } from '../http/ending.js';
 import { MainScope } from '../pipeline/main-scope.js';
 

@@ -1,8 +1,5 @@
-import type { Fetched, FetchOptions } from '../contract/context.js';
-import type { Declaration } from '../contract/declaration.js';
-import type { UrlsOf } from '../contract/files.js';
-import type { SentInputOf } from '../contract/inputs.js';
-import type { Binary } from '../contract/result.js';
+import type { Binary, Declaration, Fetched, FetchOptions, UrlsOf } from '../plugins/contract.js';
+import type { SentInputOf } from '../plugins/contract-values.js';
 
 /** A file to call a helper with: its bytes, its path, or its bytes with what a caller says of them. */
 export type GivenFile = Uint8Array | string | URL | { bytes: Uint8Array; type?: string; name?: string };

@@ -1,15 +1,10 @@
 import type { Logger } from 'pino';
-import type { Access } from '../database/access.js';
 import type { BatchSource, BatchWriter, PendingWrite } from '../database/batch-writer.js';
-import { sortInTurns } from '../database/in-turns.js';
-import { rowsAPiece } from '../database/rows-a-piece.js';
-import { slices } from '../database/slices.js';
+import type { Access } from '../database/database.js';
+import { rowsPerTransaction, slices, sortYielding } from '../database/rows.js';
 import { requireValid } from '../errors.js';
-import { addRows, compareRows } from './add-rows.js';
-import { createUsageInput, type UsageQuery } from './query.js';
-import { readUsage, type UsagePage } from './report.js';
-import type { UsageTables } from './tables.js';
-import { createTally, type Tally, type UsageRecord } from './tally.js';
+import { createUsageInput, readUsage, type UsagePage, type UsageQuery } from './report.js';
+import { addUsageRows, compareUsageRows, dayMs, dayOf, type UsageTable, type UsageTables } from './store.js';
 
 export interface UsageMeter {
   /** Counts a call. Synchronous and in memory: it costs the request about a microsecond. */
@@ -20,7 +15,7 @@ export interface UsageMeter {
   close(): Promise<void>;
 }
 
-export interface UsageMeterOptions {
+interface UsageMeterOptions {
   access: Access<UsageTables>;
   writer: BatchWriter;
   logger: Pick<Logger, 'error'>;
@@ -38,8 +33,8 @@ export function createUsageMeter(options: UsageMeterOptions): UsageMeter {
   // In one order everywhere: gateways that write the same rows then lock them one after the other, and rows that lie beside each
   // other on SQLite's pages are written together, which costs it half.
   async function* pieces(drained: Tally): AsyncGenerator<PendingWrite> {
-    for (const rows of slices(await sortInTurns(drained.rows(), compareRows), rowsAPiece)) {
-      yield { write: (trx) => addRows(trx.withTables<UsageTables>(), access.kind, rows) };
+    for (const rows of slices(await sortYielding(drained.rows(), compareUsageRows), rowsPerTransaction)) {
+      yield { write: (trx) => addUsageRows(trx.withTables<UsageTables>(), access.kind, rows) };
     }
   }
 
@@ -67,6 +62,102 @@ export function createUsageMeter(options: UsageMeterOptions): UsageMeter {
     },
     async close() {
       await writer.flush();
+    },
+  };
+}
+
+/** One answered call, as the pipeline reports it. */
+export interface UsageRecord {
+  /** The tenant's id. */
+  tenant: string;
+  /** The key's id, never the key. */
+  key: string;
+  /** A helper's id; not a path as it was asked for, which would let a client make rows without end. */
+  service: string;
+  /** HTTP status of the answer. */
+  status: number;
+  /** Bytes of the request's body, and of what was downloaded for it. */
+  bytesIn: number;
+  /** Bytes of the answer's body. */
+  bytesOut: number;
+  /** Milliseconds that the call's tasks took, as its CPU time, in a worker or here where they were short; 0 for a helper that runs inline. */
+  cpuMs: number;
+  /** When it was answered, epoch milliseconds; now where it is missing. */
+  at?: number;
+}
+
+/** Calls summed up by day, tenant, key and helper. */
+interface Tally {
+  readonly size: number;
+  /** False where a further row would pass the limit; calls on known rows always count. */
+  add(record: UsageRecord): boolean;
+  /** In no order. */
+  rows(): UsageTable[];
+}
+
+// A value that the database refuses would hold up its whole batch for ever.
+function amount(value: number): number {
+  return Number.isFinite(value) && value > 0 ? value : 0;
+}
+
+function errorClass(status: number): 'errors_client' | 'errors_limited' | 'errors_server' | undefined {
+  if (status === 429) return 'errors_limited';
+  if (status >= 500) return 'errors_server';
+  if (status >= 400) return 'errors_client';
+  return undefined;
+}
+
+/** A tally of at most `maxRows` rows (default 200,000): it grows with keys × helpers, not with calls. */
+export function createTally(maxRows = 200_000): Tally {
+  const rows = new Map<string, UsageTable>();
+  let lastDay = Number.NaN;
+  let lastName = '';
+
+  // To name a day costs more than all the rest of a record.
+  function nameDay(at: number): string {
+    const day = Math.floor(at / dayMs);
+    if (day !== lastDay) {
+      lastDay = day;
+      lastName = dayOf(at);
+    }
+    return lastName;
+  }
+
+  return {
+    get size() {
+      return rows.size;
+    },
+    add(record) {
+      const day = nameDay(record.at ?? Date.now());
+      const name = `${record.tenant}\n${day}\n${record.key}\n${record.service}`;
+      let row = rows.get(name);
+      if (!row) {
+        if (rows.size >= maxRows) return false;
+        row = {
+          tenant: record.tenant,
+          day,
+          key_id: record.key,
+          service: record.service,
+          calls: 0,
+          errors_client: 0,
+          errors_limited: 0,
+          errors_server: 0,
+          bytes_in: 0,
+          bytes_out: 0,
+          cpu_ms: 0,
+        };
+        rows.set(name, row);
+      }
+      row.calls += 1;
+      row.bytes_in += Math.trunc(amount(record.bytesIn));
+      row.bytes_out += Math.trunc(amount(record.bytesOut));
+      row.cpu_ms += amount(record.cpuMs);
+      const failed = errorClass(record.status);
+      if (failed) row[failed] += 1;
+      return true;
+    },
+    rows() {
+      return [...rows.values()];
     },
   };
 }

@@ -1,7 +1,44 @@
-import type { Access } from '../database/access.js';
-import { formatCursor, parseCursor } from './cursor.js';
-import type { JudgedUsageQuery } from './query.js';
-import type { UsageTable, UsageTables } from './tables.js';
+import {
+  compileFields,
+  createAdminVocabulary,
+  type Fields,
+  type FieldsSchema,
+} from '../../schemas/fields.js';
+import type { Access } from '../database/database.js';
+import { inputError } from '../errors.js';
+import type { UsageTable, UsageTables } from './store.js';
+
+export interface UsageQuery {
+  /** First UTC day, `YYYY-MM-DD`. */
+  from?: string;
+  /** Last UTC day, included. */
+  to?: string;
+  /** Rows a page, 1 to 5000; default 1000. */
+  limit?: number;
+  /** `next` of the page before. */
+  after?: string;
+}
+
+type ValidUsageQuery = UsageQuery & { limit: number };
+
+const usageSchema: FieldsSchema = {
+  properties: {
+    from: { type: 'string', day: true, description: 'First UTC day.' },
+    to: { type: 'string', day: true, description: 'Last UTC day, included.' },
+    after: {
+      type: 'string',
+      maxLength: 1000,
+      form: 'the next of the page before, unchanged',
+      description: '`next` of the page before.',
+    },
+    limit: { type: 'integer', minimum: 1, maximum: 5000, default: 1000, description: 'Rows a page.' },
+  },
+};
+
+/** Compiles the judge of what a report on usage may be asked. */
+export function createUsageInput(): Fields<ValidUsageQuery> {
+  return compileFields(createAdminVocabulary({ knownScopes: () => [], now: Date.now }), usageSchema);
+}
 
 /** A day's sums of one key at one helper; `cpu_ms` to a tenth. */
 export interface UsageRow extends Omit<UsageTable, 'tenant' | 'key_id'> {
@@ -41,9 +78,9 @@ function toRow(row: UsageTable): UsageRow {
 export async function readUsage(
   { run }: Access<UsageTables>,
   tenant: string,
-  { from, to, limit, after }: JudgedUsageQuery,
+  { from, to, limit, after }: ValidUsageQuery,
 ): Promise<UsagePage> {
-  const last = after === undefined ? undefined : parseCursor(after);
+  const last = after === undefined ? undefined : parseUsageCursor(after);
   const found = await run((db) => {
     let query = db.selectFrom('usage_daily').selectAll().where('tenant', '=', tenant);
     if (from) query = query.where('day', '>=', from);
@@ -66,5 +103,33 @@ export async function readUsage(
   });
   const rows = found.slice(0, limit).map(toRow);
   const end = rows.at(-1);
-  return found.length > limit && end ? { rows, next: formatCursor(end) } : { rows };
+  return found.length > limit && end ? { rows, next: formatUsageCursor(end) } : { rows };
+}
+
+/** Where a page of usage ends. */
+interface UsageCursor {
+  day: string;
+  key: string;
+  service: string;
+}
+
+/** Opaque to whoever gets it: its form may change. */
+export function formatUsageCursor({ day, key, service }: UsageCursor): string {
+  return Buffer.from(JSON.stringify([day, key, service])).toString('base64url');
+}
+
+/** Reads what `formatCursor` wrote; throws `invalid_input` naming `after` for anything else. */
+export function parseUsageCursor(text: string): UsageCursor {
+  try {
+    const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
+    if (Array.isArray(parts) && parts.length === 3) {
+      const [day, key, service] = parts;
+      // NUL is legal JSON, and an error in PostgreSQL.
+      const sound = [day, key, service].every((part) => typeof part === 'string' && !part.includes('\0'));
+      if (sound) return { day, key, service };
+    }
+  } catch {
+    // Not JSON: answered below as any other text that is no cursor.
+  }
+  throw inputError([{ field: 'after', problem: 'must be the next of the page before, unchanged' }]);
 }

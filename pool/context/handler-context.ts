@@ -1,7 +1,4 @@
-import type { CallFetch } from './call-fetch.js';
-import type { CallLog } from './call-log.js';
-import type { CallScope } from './call-scope.js';
-import type { Redactor } from './secrets.js';
+import type { CallFetch, CallLog, CallScope, Redactor } from './call-scope.js';
 
 /** What a thread keeps of a helper for all of its calls. */
 export interface HelperParts {

@@ -1,3 +1,5 @@
+import { codedError } from '../errors.js';
+
 /** What a handler asks to be fetched for it. */
 export interface FetchRequest {
   url: string;
@@ -16,13 +18,13 @@ export interface Fetched {
 }
 
 /** Why the gateway did not fetch, by its table of errors; the message is public. */
-export interface Refusal {
+export interface FetchRefusal {
   code: string;
   message: string;
 }
 
 /** Why a call is to be given up. */
-export type Ending = 'gone' | 'deadline';
+export type AbortCause = 'gone' | 'deadline';
 
 /** A line of a handler's log: `text` is a JSON object with `level` and, mostly, `msg`. */
 export interface LogLine {
@@ -39,5 +41,62 @@ export type FromThread =
 /** What a thread is told while it runs a task. */
 export type ToThread =
   | { kind: 'fetched'; task: number; id: number; fetched: Fetched }
-  | { kind: 'refused'; task: number; id: number; refusal: Refusal }
-  | { kind: 'end'; task: number; why: Ending };
+  | { kind: 'refused'; task: number; id: number; refusal: FetchRefusal }
+  | { kind: 'end'; task: number; why: AbortCause };
+
+/** Where a thread's handlers log. */
+export interface LogSink {
+  /** Lines below it are not made. */
+  logLevel: string;
+  write(line: LogLine): void;
+}
+
+/** What every line of a call's log says. */
+export interface CallIds {
+  service: string;
+  request_id: string;
+}
+
+/** What a call that runs in a worker asks of the main thread, which does all network. */
+export interface TaskHost {
+  /** Rejects with an error that has a `code` of the gateway's table and a public message. */
+  fetch(request: FetchRequest, signal: AbortSignal): Promise<Fetched>;
+}
+
+/** What stands around a task while it waits and runs. */
+export interface TaskCall {
+  host?: TaskHost | undefined;
+  /** Set while it runs: to be called when nobody waits for the answer any more. */
+  onLeave?: (() => void) | undefined;
+}
+
+/** An error of the gateway's table as data; any other is a fault, of which a handler learns nothing. */
+export function toFetchRefusal(error: unknown): FetchRefusal {
+  const { code, message } = (error ?? {}) as Partial<FetchRefusal>;
+  return typeof code === 'string' && typeof message === 'string'
+    ? { code, message }
+    : { code: 'internal', message: 'The gateway could not fetch this.' };
+}
+
+/** What the gateway said in the errors that it made: those it knows again, whatever a plugin has written into them since. */
+const fetchRefusals = new WeakMap<object, FetchRefusal>();
+
+/** The error with which a handler's `fetch` rejects: it has the `code` of the gateway's table, and may be left uncaught. */
+export function fetchError(refusal: FetchRefusal): Error {
+  const error = codedError(refusal.code, refusal.message);
+  fetchRefusals.set(error, refusal);
+  return error;
+}
+
+/** What the gateway said in this error; undefined for one that a plugin made itself, however like it looks. */
+export function refusalIn(error: unknown): FetchRefusal | undefined {
+  return typeof error === 'object' && error !== null ? fetchRefusals.get(error) : undefined;
+}
+
+/** A fetch that comes too late: after the answer there is nobody for whom it could be. */
+export function fetchAfterEnd(): Error {
+  return fetchError({
+    code: 'internal',
+    message: 'The call has ended; nothing is fetched for it any more.',
+  });
+}

@@ -1,12 +1,9 @@
-import { drawBorder } from './border/draw-border.js';
-import { compositeRaster } from './geometry/composite.js';
-import { cropRaster } from './geometry/crop.js';
-import { rotateRaster } from './geometry/rotate.js';
-import { turnRaster } from './geometry/turn.js';
-import { drawMark } from './mark/draw.js';
-import type { Raster } from './raster.js';
+import { drawBorder } from './border.js';
+import { compositeRaster, cropRaster, type Raster } from './raster.js';
 import type { Operation } from './recipe.js';
+import { orientRaster, rotateRaster } from './rotate.js';
 import type { LoadText } from './text/overlay.js';
+import { drawMark } from './watermark.js';
 
 /** What a recipe runs with. */
 export interface Tools {
@@ -42,7 +39,7 @@ function apply(raster: Raster, operation: Operation, tools: Tools): Raster | Pro
     case 'crop':
       return cropRaster(raster, operation);
     case 'turn':
-      return turnRaster(raster, orientations[operation.degrees]);
+      return orientRaster(raster, orientations[operation.degrees]);
     case 'rotate':
       return rotateRaster(raster, operation, tools.opaque);
     case 'composite':

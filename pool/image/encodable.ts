@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { CanEncode } from '../../schemas/vocabulary/encodable.js';
+import type { CanEncode } from '../../schemas/keywords/encodable.js';
 import type { OutputFormat } from './engine.js';
 import { canEncode, cannotEncode, outputFormats } from './formats.js';
 import type { EngineChoice, EngineName } from './select.js';

@@ -1,4 +1,17 @@
-import type { Measure } from './measure.js';
+/** A length in a picture: whole pixels, or per cent of a side, such as `"5%"`. */
+export type Measure = number | `${number}%`;
+
+const percent = /^\d{1,9}(?:\.\d{1,9})?%$/;
+
+/** The per cent that a text says; undefined for what is none. */
+export function percentIn(value: unknown): number | undefined {
+  return typeof value === 'string' && percent.test(value) ? Number.parseFloat(value) : undefined;
+}
+
+/** The measure in whole pixels, where 100 per cent are `whole`. */
+export function inPixels(measure: Measure, whole: number): number {
+  return typeof measure === 'number' ? measure : Math.round(((percentIn(measure) ?? 0) / 100) * whole);
+}
 
 /** Output formats, by the name that answers use. The engine jimp writes no avif. */
 export type ImageFormat = 'png' | 'jpg' | 'webp' | 'avif';
@@ -196,4 +209,61 @@ export class ImageError extends Error {
     named.isNamed = true;
     return named;
   }
+}
+
+export interface FrameSize {
+  /** Pixels. */
+  width: number;
+  /** Pixels of one frame. */
+  height: number;
+  frames: number;
+}
+
+/** The longest side that a format can store, in pixels; of an avif, the longest that its encoder takes. */
+const longestSide: Record<ResultFormat, number> = {
+  png: 2_147_483_647,
+  jpg: 65_500,
+  webp: 16_383,
+  gif: 65_535,
+  avif: 16_384,
+};
+
+/** Throws an `ImageError` `image_too_large` that names the numbers and the limit. */
+export function checkSize(what: 'image' | 'result', size: FrameSize, limits: ImageLimits): void {
+  if (size.frames > limits.maxFrames) {
+    throw imageTooLarge(
+      `The ${what} has more than ${limits.maxFrames} frames, the most that this gateway accepts.`,
+    );
+  }
+  checkPixels(what === 'image' ? 'The image is' : 'The result would be', size, limits);
+}
+
+/** The same for a picture on the way to the result, which is decoded pixels and of no format. */
+export function checkStep(size: FrameSize, limits: ImageLimits): void {
+  checkPixels('A picture on the way to the result would be', size, limits);
+}
+
+function checkPixels(
+  subject: string,
+  { width, height, frames }: FrameSize,
+  { maxPixels }: ImageLimits,
+): void {
+  const pixels = width * height * frames;
+  if (pixels <= maxPixels) return;
+  const product = frames > 1 ? `${width} × ${height} × ${frames} frames` : `${width} × ${height}`;
+  throw imageTooLarge(`${subject} ${product} = ${pixels} pixels; the limit is ${maxPixels}.`);
+}
+
+/** The same for what is to be encoded, which the format bounds as well. */
+export function checkResult(size: FrameSize, format: ResultFormat, limits: ImageLimits): void {
+  checkSize('result', size, limits);
+  const longest = longestSide[format];
+  if (Math.max(size.width, size.height) <= longest) return;
+  throw imageTooLarge(
+    `The result would be ${size.width} × ${size.height} pixels; ${format === 'avif' ? 'an' : 'a'} ${format} holds at most ${longest} on a side.`,
+  );
+}
+
+function imageTooLarge(message: string): ImageError {
+  return new ImageError('image_too_large', message);
 }

@@ -1,15 +1,20 @@
-import { codedError } from '../coded-error.js';
-import type {
-  BorderOptions,
-  CompositeOptions,
-  CropOptions,
-  EncodeOptions,
-  Fit,
-  ImageEngine,
-  OutputFormat,
-  ResizeOptions,
-  ResultFormat,
-  SourceImageFormat,
+import { codedError } from '../errors.js';
+import {
+  type BorderOptions,
+  type CompositeOptions,
+  type CropOptions,
+  type EncodeOptions,
+  type Fit,
+  type ImageEngine,
+  type LogoOptions,
+  type Measure,
+  type OutputFormat,
+  type Position,
+  percentIn,
+  type ResizeOptions,
+  type ResultFormat,
+  type SourceImageFormat,
+  type WatermarkOptions,
 } from './engine.js';
 import {
   canEncode,
@@ -20,16 +25,16 @@ import {
   lossyFormats,
   outputFormats,
 } from './formats.js';
-import type { Rectangle } from './geometry/crop.js';
-import { percentIn } from './measure.js';
+import type { Mark, Placing, TextMark } from './mark.js';
+import type { Raster, Rectangle } from './raster.js';
 
 /** The longest side that may be asked for: what a WebP can be. */
 const longestSide = 16_383;
 const fits: readonly Fit[] = ['cover', 'inside', 'fill'];
 
-export type Problem = { field: string; problem: string };
+type Problem = { field: string; problem: string };
 
-export function judgeResize(options: ResizeOptions): ResizeOptions & { fit: Fit } {
+export function validateResize(options: ResizeOptions): ResizeOptions & { fit: Fit } {
   checkNames('resize', options, ['width', 'height', 'fit']);
   const { width, height, fit = 'cover' } = options;
   if (width === undefined && height === undefined) {
@@ -39,12 +44,12 @@ export function judgeResize(options: ResizeOptions): ResizeOptions & { fit: Fit 
   const given = Object.entries({ width, height }).filter(([, value]) => value !== undefined);
   refuse(
     'resize',
-    given.map(([name, value]) => range('resize', name, value, 1, longestSide)),
+    given.map(([name, value]) => checkRange('resize', name, value, 1, longestSide)),
   );
   return { width, height, fit };
 }
 
-export function judgeBorder(options: BorderOptions): BorderOptions {
+export function validateBorder(options: BorderOptions): BorderOptions {
   const measures = ['width', 'top', 'right', 'bottom', 'left', 'radius'] as const;
   checkNames('border', options, [...measures, 'color', 'inset']);
   const { color } = options;
@@ -55,29 +60,29 @@ export function judgeBorder(options: BorderOptions): BorderOptions {
     'border',
     measures
       .filter((name) => name === 'width' || options[name] !== undefined)
-      .map((name) => measure('border', name, options[name], longestSide)),
+      .map((name) => checkMeasure('border', name, options[name], longestSide)),
   );
   return options;
 }
 
 /** A rectangle inside a picture of this size. */
-export function judgeCrop(options: CropOptions, size: { width: number; height: number }): Rectangle {
+export function validateCrop(options: CropOptions, size: { width: number; height: number }): Rectangle {
   checkNames('crop', options, ['left', 'top', 'width', 'height']);
   const { left, top, width, height } = options;
   const picture = `the picture is ${size.width} × ${size.height}`;
   refuse('crop', [
-    range('crop', 'left', left, 0, size.width - 1, picture),
-    range('crop', 'top', top, 0, size.height - 1, picture),
+    checkRange('crop', 'left', left, 0, size.width - 1, picture),
+    checkRange('crop', 'top', top, 0, size.height - 1, picture),
   ]);
   refuse('crop', [
-    range('crop', 'width', width, 1, size.width - left, `${picture} and left is ${left}`),
-    range('crop', 'height', height, 1, size.height - top, `${picture} and top is ${top}`),
+    checkRange('crop', 'width', width, 1, size.width - left, `${picture} and left is ${left}`),
+    checkRange('crop', 'height', height, 1, size.height - top, `${picture} and top is ${top}`),
   ]);
   return { left, top, width, height };
 }
 
 /** Degrees from 0 up to 360. */
-export function judgeRotate(degrees: number): number {
+export function validateRotate(degrees: number): number {
   if (typeof degrees !== 'number' || !Number.isFinite(degrees)) {
     throw new TypeError(`rotate: degrees must be a finite number, but is ${show(degrees)}`);
   }
@@ -85,7 +90,7 @@ export function judgeRotate(degrees: number): number {
   return turned === 0 ? 0 : turned;
 }
 
-export function judgeComposite(options: CompositeOptions): { left: number; top: number } {
+export function validateComposite(options: CompositeOptions): { left: number; top: number } {
   checkNames('composite', options, ['left', 'top']);
   const { left = 0, top = 0 } = options;
   for (const [name, value] of Object.entries({ left, top })) {
@@ -96,7 +101,7 @@ export function judgeComposite(options: CompositeOptions): { left: number; top: 
 }
 
 /** What a picture is encoded from, as far as that says what it can be encoded as. */
-export interface EncodedFile {
+interface EncodedFile {
   engine: ImageEngine['name'];
   format: SourceImageFormat;
   /** Frames of the file, though the engine may give only the first. */
@@ -104,7 +109,7 @@ export interface EncodedFile {
 }
 
 /** The format that is asked for, or the source's, and what it is written with. */
-export function judgeEncode(
+export function validateEncode(
   format: OutputFormat,
   options: EncodeOptions,
   file: EncodedFile,
@@ -115,7 +120,7 @@ export function judgeEncode(
   checkNames('encode', options, ['quality']);
   const { quality } = options;
   const result = format === 'same' ? file.format : format;
-  const outOfRange = quality === undefined ? undefined : range('encode', 'quality', quality, 1, 100);
+  const outOfRange = quality === undefined ? undefined : checkRange('encode', 'quality', quality, 1, 100);
   refuse('encode', [outOfRange ?? qualityOfNone(format, result, quality), unwritable(format, result, file)]);
   return { result, settings: quality === undefined ? {} : { quality } };
 }
@@ -137,14 +142,14 @@ function unwritable(format: OutputFormat, result: ResultFormat, file: EncodedFil
 }
 
 /** The same for whole pixels from 0, or per cent. */
-export function measure(operation: string, field: string, value: unknown, most: number): Problem | undefined {
+function checkMeasure(operation: string, field: string, value: unknown, most: number): Problem | undefined {
   const percent = percentIn(value);
-  if (percent === undefined) return range(operation, field, value, 0, most, 'or per cent such as "5%"');
+  if (percent === undefined) return checkRange(operation, field, value, 0, most, 'or per cent such as "5%"');
   return percent <= 100 ? undefined : { field, problem: `must be at most 100%, but is ${value}` };
 }
 
 /** A TypeError for what is no whole number; a problem for one out of the range. */
-export function range(
+function checkRange(
   operation: string,
   field: string,
   value: unknown,
@@ -161,7 +166,7 @@ export function range(
 }
 
 /** The same as `invalidInput` of the plugins' interface, for several options at once. */
-export function refuse(operation: string, found: readonly (Problem | undefined)[]): void {
+function refuse(operation: string, found: readonly (Problem | undefined)[]): void {
   const details = found.filter((problem) => problem !== undefined);
   if (details.length === 0) return;
   const message = details.map(({ field, problem }) => `${field} ${problem}`).join('; ');
@@ -169,7 +174,7 @@ export function refuse(operation: string, found: readonly (Problem | undefined)[
 }
 
 /** A misspelt option would be passed over in silence, and the picture be another than its author thinks. */
-export function checkNames(operation: string, options: unknown, names: readonly string[]): void {
+function checkNames(operation: string, options: unknown, names: readonly string[]): void {
   if (typeof options !== 'object' || options === null) {
     throw new TypeError(`${operation}: takes an object of ${either(names)}, but got ${show(options)}`);
   }
@@ -178,8 +183,101 @@ export function checkNames(operation: string, options: unknown, names: readonly 
   throw new TypeError(`${operation}: has no option ${show(unknown)}; there is ${either(names)}`);
 }
 
-export function show(value: unknown): string {
+function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value);
   return value === undefined ? 'missing' : `of type ${Array.isArray(value) ? 'array' : typeof value}`;
+}
+
+const positions: readonly Position[] = ['top-left', 'top-right', 'bottom-left', 'bottom-right', 'center'];
+const placingNames = ['position', 'opacity', 'margin', 'rotate', 'tile'];
+const textNames = ['text', 'fontSize', 'color', 'outline', 'wrap'];
+const logoNames = ['mark', 'scale'];
+
+/** The longest length that may be asked for, in pixels. */
+const longestMeasure = 5000;
+/** A logo that would be narrower than a thousandth of the picture is not to be seen. */
+const leastScale = 0.001;
+const defaults = { position: 'bottom-right', opacity: 0.5, margin: 'auto', scale: 0.2 } as const;
+
+/** A mark with its defaults; `pixels` are those of the picture that it is, where it is one. */
+export function validateMark(
+  options: WatermarkOptions | LogoOptions,
+  pixels: (() => Promise<Raster>) | undefined,
+): Mark {
+  const given = pixels === undefined ? withoutMissing(options, 'mark') : withoutMissing(options, 'text');
+  checkNames('watermark', given, [...(pixels === undefined ? textNames : logoNames), ...placingNames]);
+  const placing = validatePlacing(options);
+  if (pixels === undefined) return { ...placing, text: validateText(options as WatermarkOptions) };
+  const { scale = defaults.scale } = options as { scale?: number };
+  refuse('watermark', [requireBetween('scale', scale, leastScale, 1)]);
+  return { ...placing, logo: { pixels, scale } };
+}
+
+/** Of text and mark the other may be there, and undefined. */
+function withoutMissing(options: object, name: 'mark' | 'text'): object {
+  if (typeof options !== 'object' || options === null) return options;
+  const { [name]: other, ...rest } = options as Record<string, unknown>;
+  return other === undefined ? rest : options;
+}
+
+function validatePlacing(options: WatermarkOptions | LogoOptions): Placing {
+  const {
+    position = defaults.position,
+    opacity = defaults.opacity,
+    margin = defaults.margin,
+    tile,
+  } = options;
+  if (!positions.includes(position)) {
+    throw new TypeError(`watermark: position must be ${either(positions)}, but is ${show(position)}`);
+  }
+  if (tile !== undefined) checkNames('watermark.tile', tile, ['spacing']);
+  const spacing = tile?.spacing ?? 'auto';
+  refuse('watermark', [
+    requireBetween('opacity', opacity, 0, 1),
+    checkDistance('margin', margin),
+    checkDistance('spacing', spacing),
+  ]);
+  return {
+    position,
+    opacity,
+    margin,
+    degrees: validateRotate(options.rotate ?? 0),
+    tile: tile && { spacing },
+  };
+}
+
+function validateText({
+  text,
+  fontSize = 'auto',
+  color = 'auto',
+  outline,
+  wrap,
+}: WatermarkOptions): TextMark {
+  if (typeof text !== 'string') {
+    throw new TypeError(`watermark: text must be a string, but is ${show(text)}`);
+  }
+  if (color !== 'auto' && !/^#[\da-f]{6}$/i.test(color)) {
+    throw new TypeError(`watermark: color must be #rrggbb or auto, but is ${show(color)}`);
+  }
+  if (wrap !== undefined) checkNames('watermark.wrap', wrap, ['maxLines']);
+  refuse('watermark', [
+    fontSize === 'auto' ? undefined : requireBetween('fontSize', fontSize, 1, longestMeasure),
+    outline === undefined ? undefined : checkRange('watermark', 'outline', outline, 0, longestMeasure),
+    wrap && checkRange('watermark', 'maxLines', wrap.maxLines, 1, longestMeasure),
+  ]);
+  return { text, fontSize, color, outline, wrap };
+}
+
+/** A TypeError for what is no number; a problem for one out of the range. */
+function requireBetween(field: string, value: unknown, least: number, most: number): Problem | undefined {
+  const wanted = `must be a number from ${least} to ${most}`;
+  if (typeof value !== 'number' || Number.isNaN(value)) {
+    throw new TypeError(`watermark: ${field} ${wanted}, but is ${show(value)}`);
+  }
+  return value >= least && value <= most ? undefined : { field, problem: `${wanted}, but is ${value}` };
+}
+
+function checkDistance(field: string, value: Measure | 'auto'): Problem | undefined {
+  return value === 'auto' ? undefined : checkMeasure('watermark', field, value, longestMeasure);
 }

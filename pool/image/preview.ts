@@ -1,6 +1,6 @@
 import type { EncodedImage, Image, ImageEngine, ImageLimits } from './engine.js';
-import { pixelsOf } from './operation.js';
 import { dropOpaqueAlpha } from './raster.js';
+import { pixelsOf } from './recipe.js';
 
 export interface PreviewOptions {
   /** The most that the result's `body` may take. */

@@ -1,6 +1,5 @@
 import decode, { init } from '@jsquash/avif/decode.js';
-import { ImageError, type ImageLimits } from './engine.js';
-import { checkSize } from './limits.js';
+import { checkSize, ImageError, type ImageLimits } from './engine.js';
 import { encodePng } from './png/encode.js';
 import { dropOpaqueAlpha, type Raster } from './raster.js';
 import { asBytes, readCodec } from './wasm-codec.js';

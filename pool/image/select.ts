@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { once } from '../once.js';
 import type { ImageEngine } from './engine.js';
-import { createSharpEngine, type SharpModule } from './sharp/engine.js';
+import { createSharpEngine, type SharpModule } from './sharp-engine.js';
 import type { FontSet } from './text/fonts.js';
 import type { LoadText } from './text/overlay.js';
 
@@ -48,7 +48,7 @@ export async function loadEngine(
 
 /** Imported only where it is used: Jimp takes a tenth of a second to load. */
 async function loadJimp(text: LoadText): Promise<LoadedEngine> {
-  const { createJimpEngine } = await import('./jimp/engine.js');
+  const { createJimpEngine } = await import('./jimp-engine.js');
   const { version } = createRequire(import.meta.url)('jimp/package.json') as { version: string };
   return { engine: await createJimpEngine({ text }), version, text };
 }

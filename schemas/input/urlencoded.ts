@@ -1,6 +1,6 @@
 import type { FieldProblem } from '../field-problem.js';
 import { fieldName } from '../quote.js';
-import { longName, mostNameCharacters } from './json-scan.js';
+import { longName, mostNameCharacters } from './json.js';
 
 /** Parameters that came as text, by name, and what was wrong with how they came. */
 export interface QueryText {

@@ -1,22 +1,43 @@
 import type { Ajv, ValidateFunction } from 'ajv';
 import type { FileField } from '../declared-helper.js';
 import { toProblems } from '../explain-errors.js';
-import { asSchema, type JsonSchema } from '../json-schema.js';
-import { notJson } from '../not-json.js';
-import { compileChecked } from '../own-schemas.js';
-import { hasEndlessReference, schemaFaults } from '../schema-faults.js';
-import { subschemas } from '../subschemas.js';
-import { closeNested } from './close-nested.js';
+import type { FieldProblem } from '../field-problem.js';
+import { asSchema, type JsonSchema, subschemas } from '../json-schema.js';
+import type { CheckValues } from '../keywords/keyword.js';
+import { onlyWithFaults, withConditions } from '../keywords/only-with.js';
+import { compileChecked } from '../vocabulary.js';
 import type { FitsAt } from './coerce.js';
-import { createFitsAt } from './fits.js';
 import { dryrunParameter, fileParameter, ownParameter } from './gateway-parameters.js';
-import type { Judge } from './judge.js';
-import { liftRequired } from './lift-required.js';
-import { onlyWithFaults, withConditions } from './only-with.js';
-import { tagAlternatives } from './tag-alternatives.js';
+import { copyParameter } from './named-values.js';
+import { closeNested, liftRequired, tagAlternatives } from './rewrite.js';
+import { hasEndlessReference, jsonFaults, schemaFaults } from './schema-faults.js';
+
+/** The root is known by it only while a schema inside of it is compiled. */
+const rootId = 'urn:helper-gateway:parameters';
+
+/** Judges by the schemas inside of `root`, each compiled with the first text that asks: few calls ever bring one. */
+function createFitsAt(ajv: Ajv, root: JsonSchema): FitsAt {
+  function compile(pointer: string): ValidateFunction {
+    try {
+      ajv.addSchema(root, rootId);
+      return ajv.compile({ type: 'object', properties: { value: { $ref: `${rootId}#${pointer}` } } });
+    } finally {
+      ajv.removeSchema(rootId);
+    }
+  }
+  return (schema, pointer) => {
+    let validate: ValidateFunction | undefined;
+    return (value) => {
+      const copied = copyParameter(schema, value, root);
+      if (!copied.ok) return false;
+      validate ??= compile(pointer);
+      return validate({ value: copied.value });
+    };
+  };
+}
 
 /** A judge that is compiled when it is first asked, or before by `prepare`. */
-type PreparedJudge = Judge & { prepare(): void };
+type PreparedCheck = CheckValues & { prepare(): void };
 
 /** A helper's schema, ready to judge by. */
 export interface CompiledSchema {
@@ -24,14 +45,14 @@ export interface CompiledSchema {
   declared: JsonSchema;
   /** The same, closed: what is judged by. */
   closed: JsonSchema;
-  judge: PreparedJudge;
+  judge: PreparedCheck;
   /** With what is required lifted. */
-  judgeDryrun: PreparedJudge;
+  judgeDryrun: PreparedCheck;
   fitsAt: FitsAt;
 }
 
 /** A schema that cannot be judged by; `faults` are all that is wrong with it, each with its place. */
-export class SchemaError extends Error {
+class SchemaError extends Error {
   readonly faults: readonly string[];
 
   constructor(faults: readonly string[], cause?: unknown) {
@@ -52,7 +73,7 @@ export function compileSchema(
   checked = false,
 ): CompiledSchema {
   const given = asSchema(declaration.input);
-  const unreadable = checked ? [] : notJson(given, 'input');
+  const unreadable = checked ? [] : jsonFaults(given, 'input');
   if (unreadable.length > 0) throw new SchemaError(unreadable);
   const declared = withGatewayParameters(declaration);
   const faultsOf = () => [
@@ -64,12 +85,12 @@ export function compileSchema(
   try {
     const closed = closeNested(declared);
     const compile = (schema: JsonSchema) => (checked ? compileChecked(ajv, schema) : ajv.compile(schema));
-    const judge = createJudge(() => tagAlternatives(closed), compile);
-    const judgeDryrun = createJudge(() => tagAlternatives(liftRequired(closed)), compile);
+    const judge = createCheck(() => tagAlternatives(closed), compile);
+    const judgeDryrun = createCheck(() => tagAlternatives(liftRequired(closed)), compile);
     if (!checked) {
       if (!isPlain(ajv, closed)) judge.prepare();
       // Elsewhere what is required is left out of the same schema, which breaks nothing.
-      if (branches.some((keyword) => keyword in closed)) judgeDryrun.prepare();
+      if (branchKeywords.some((keyword) => keyword in closed)) judgeDryrun.prepare();
       const faults = [...undeclared(declared), ...onlyWithFaults(given, judgeDryrun)];
       if (faults.length > 0) throw new SchemaError(faults);
     }
@@ -144,12 +165,12 @@ export function inputFaults(ajv: Ajv, input: JsonSchema): readonly string[] {
 }
 
 /** Where lifting what is required makes a schema of another form. */
-const branches = ['allOf', 'anyOf', 'oneOf', 'then', 'else'];
+const branchKeywords = ['allOf', 'anyOf', 'oneOf', 'then', 'else'];
 
-function createJudge(
+function createCheck(
   schemaOf: () => JsonSchema,
   compile: (schema: JsonSchema) => ValidateFunction,
-): PreparedJudge {
+): PreparedCheck {
   let compiled: { schema: JsonSchema; validate: ValidateFunction } | undefined;
   function prepare() {
     if (!compiled) {
@@ -158,7 +179,7 @@ function createJudge(
     }
     return compiled;
   }
-  const judge: Judge = (values, context) => {
+  const judge: CheckValues = (values, context) => {
     const { schema, validate } = prepare();
     return validate.call(context as never, values) ? [] : toProblems(validate.errors ?? [], schema);
   };
@@ -191,4 +212,33 @@ function undeclared({ required, properties }: JsonSchema): string[] {
   return names
     .filter((name) => typeof name === 'string' && !Object.hasOwn(asSchema(properties), name))
     .map((name) => `input.required: ${name} is required but not a property (#/required)`);
+}
+
+/** Judges an answer's data; empty where it is as declared. What it is given stays as it is. */
+export type CheckOutput = (data: object) => FieldProblem[];
+
+/**
+ * Compiles the schema of a helper's answers. Closed as parameters are: a field that is not declared is one that its readers do not
+ * know of. Throws an `Error` with all that is wrong with it.
+ */
+export function compileOutput(ajv: Ajv, output: JsonSchema): CheckOutput {
+  const unreadable = jsonFaults(output, 'output');
+  if (unreadable.length > 0) throw outputError(unreadable);
+  if (hasEndlessReference(output)) throw outputError(schemaFaults(ajv, output, 'output'));
+  const { $id: _, ...schema } = tagAlternatives(closeNested(output));
+  try {
+    const validate = ajv.compile(schema);
+    // A copy, for defaults and normal forms are written into what is judged.
+    return (data) => (validate(structuredClone(data)) ? [] : toProblems(validate.errors ?? [], schema));
+  } catch (error) {
+    const faults = schemaFaults(ajv, output, 'output');
+    throw outputError(
+      faults.length > 0 ? faults : [error instanceof Error ? error.message : String(error)],
+      error,
+    );
+  }
+}
+
+function outputError(faults: readonly string[], cause?: unknown): Error {
+  return new Error(`output is not a valid schema: ${faults.join('\n')}`, { cause });
 }

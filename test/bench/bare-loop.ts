@@ -1,7 +1,6 @@
 import sharp, { type Sharp } from 'sharp';
 import { inParallel } from '../soak/client.js';
-import { ownCpuMs } from './cpu.js';
-import type { Contender } from './rounds.js';
+import { type Contender, ownCpuMs } from './measure.js';
 
 export const formats = ['jpg', 'webp', 'png'] as const;
 export type Format = (typeof formats)[number];

@@ -1,9 +1,9 @@
 /** Keeps a core busy whenever it is told to, yielding to others or not: for pool.ts. */
 import { workerData } from 'node:worker_threads';
-import { yieldToOthers } from '../../pool/priority.js';
+import { lowerPriority } from '../../pool/thread-settings.js';
 
 const { gate, yields } = workerData as { gate: Int32Array; yields: boolean };
-if (yields) yieldToOthers();
+if (yields) lowerPriority();
 
 for (;;) {
   Atomics.wait(gate, 0, 0);

@@ -6,10 +6,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Call } from '../soak/client.js';
+import { inTurns, type Judged, printGoals, printTable } from './measure.js';
 import { pictures } from './pictures.js';
-import { inTurns } from './rounds.js';
 import { asked, fresh, startGateway, turnMs, upload } from './servers.js';
-import { type Judged, printGoals, printTable } from './table.js';
 
 const { from, sizes } = await pictures(process.argv[2]);
 console.log(`  ${from}; a border, jpg; ms of CPU for one picture`);

@@ -4,9 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { diffTexts } from '../../plugins/text/diff-two-strings/diff.js';
-import { ownCpuMs } from './cpu.js';
-import { inTurns } from './rounds.js';
-import { type Judged, printGoals, printTable, ratio } from './table.js';
+import { inTurns, type Judged, ownCpuMs, printGoals, printTable, ratio } from './measure.js';
 
 const rounds = 15;
 /** CPU of GNU diff that a diff may cost at most, where the texts are long and nearly alike. */

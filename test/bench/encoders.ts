@@ -7,11 +7,8 @@ import sharp, { type PngOptions, type Sharp, type WebpOptions } from 'sharp';
 import { loadEngine } from '../../pool/image/select.js';
 import { createFontSet } from '../../pool/image/text/fonts.js';
 import { asItComes, type Format, formats, loop } from './bare-loop.js';
-import { closeness } from './closeness.js';
-import { drawGraphic } from './graphic.js';
-import { pictures } from './pictures.js';
-import { inTurns } from './rounds.js';
-import { printTable, ratio } from './table.js';
+import { inTurns, printTable, ratio } from './measure.js';
+import { closeness, drawGraphic, pictures } from './pictures.js';
 
 type Encode = (image: Sharp) => Sharp;
 

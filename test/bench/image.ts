@@ -8,10 +8,8 @@ import type { Image } from '../../pool/image/engine.js';
 import { loadEngine } from '../../pool/image/select.js';
 import { createFontSet } from '../../pool/image/text/fonts.js';
 import { asItComes, border, type Format, formats, loop, tuned, withBorder } from './bare-loop.js';
-import { closeness, decibels } from './closeness.js';
-import { type Picture, pictures } from './pictures.js';
-import { inTurns } from './rounds.js';
-import { printGoals, printTable, ratio } from './table.js';
+import { inTurns, printGoals, printTable, ratio } from './measure.js';
+import { closeness, decibels, type Picture, pictures } from './pictures.js';
 import { watermark, watermarkGoals } from './watermarks.js';
 
 const { from, sizes } = await pictures(process.argv[2]);

@@ -9,9 +9,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Call, createClient } from '../soak/client.js';
 import { factsOf } from '../soak/process-facts.js';
 import { percentile } from '../soak/tally.js';
+import { printGoals, printTable } from './measure.js';
 import { pictures } from './pictures.js';
 import { fresh, startGateway, upload } from './servers.js';
-import { printGoals, printTable } from './table.js';
 
 const items = 10_000;
 const calls = 150;

@@ -1,5 +1,5 @@
 /** Prints what checking a key costs a call: one that was seen, one with a typing error, one that nobody issued. */
-import { createFirstTenant } from '../../gateway/keys/first-start.js';
+import { createFirstTenant } from '../../gateway/keys/key-changes.js';
 import { createKey } from '../../gateway/keys/key-format.js';
 import { createKeyVerifier } from '../../gateway/keys/verifier.js';
 import { createSqliteDatabase } from '../gateway/databases.js';

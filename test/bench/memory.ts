@@ -2,10 +2,10 @@
  * Prints how a gateway's memory goes on while it draws pictures of all sizes and formats. A short run: `npm run soak -- --only pictures`
  * makes 40,000. `node dist/test/bench/memory.js`
  */
-import { drawMixedPictures } from '../soak/mixed-pictures.js';
-import { createRandom } from '../soak/random.js';
+import { drawMixedPictures } from '../soak/attacks/pictures.js';
+import { createRandom } from '../soak/mutate.js';
+import { printGoals, printTable } from './measure.js';
 import { startGateway } from './servers.js';
-import { printGoals, printTable } from './table.js';
 
 const calls = 2_000;
 

@@ -13,8 +13,8 @@ import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
+import { printGoals } from './measure.js';
 import { startGateway } from './servers.js';
-import { printGoals } from './table.js';
 
 /** As V8 tells it: a script, and the functions of it that ran. */
 type Coverage = { url: string; functions: { ranges: { endOffset: number; count: number }[] }[] }[];

@@ -1,7 +1,73 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import sharp from 'sharp';
-import { drawPhoto } from './photo.js';
+
+/** Soft shapes under fine grain: as hard to compress as a photograph. */
+export async function drawPhoto(width: number, height: number): Promise<Buffer> {
+  const noise = (sigma: number) => ({ type: 'gaussian' as const, mean: 128, sigma });
+  const layer = (w: number, h: number, sigma: number) =>
+    sharp({ create: { width: w, height: h, channels: 3, background: '#888', noise: noise(sigma) } });
+  const clouds = await layer(40, 28, 90).resize(width, height, { kernel: 'cubic' }).png().toBuffer();
+  const detail = await layer(width >> 2, height >> 2, 40)
+    .resize(width, height)
+    .png()
+    .toBuffer();
+  const grain = await layer(width, height, 6).png().toBuffer();
+  return sharp(clouds)
+    .composite([
+      { input: detail, blend: 'soft-light' },
+      { input: grain, blend: 'soft-light' },
+    ])
+    .jpeg({ quality: 92 })
+    .toBuffer();
+}
+
+/** Lines, plain areas, a gradient and small print, as in a screenshot or a chart: what photographs are not. PNG. */
+export async function drawGraphic(width: number, height: number): Promise<Uint8Array> {
+  const bars = Array.from({ length: 24 }, (_, at) => {
+    const tall = Math.round(height * (0.15 + 0.5 * Math.abs(Math.sin(at * 1.7))));
+    const x = Math.round((width * at) / 24);
+    return `<rect x="${x}" y="${height - tall}" width="${Math.round(width / 32)}" height="${tall}" fill="hsl(${at * 15} 60% 55%)"/>`;
+  });
+  const lines = Array.from({ length: 16 }, (_, at) => {
+    const words = 'Figures of the quarter, by region and day, without returns. '.repeat(3);
+    return `<text x="20" y="${40 + at * 18}" font-family="DejaVu Sans" font-size="13" fill="#333">${at} ${words}</text>`;
+  });
+  const svg =
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">` +
+    '<linearGradient id="g"><stop stop-color="#f4f6fb"/><stop offset="1" stop-color="#cfe3ff"/></linearGradient>' +
+    `<rect width="100%" height="100%" fill="url(#g)"/>${bars.join('')}${lines.join('')}</svg>`;
+  return new Uint8Array(await sharp(Buffer.from(svg)).flatten().png().toBuffer());
+}
+
+/**
+ * Peak signal to noise, in dB, of a result's middle against the source's: no border and no watermark in a corner touches it. Infinite
+ * where both are the same.
+ */
+export async function closeness(source: Uint8Array, result: Uint8Array): Promise<number> {
+  const { width, height } = (await sharp(source).metadata()).autoOrient;
+  const side = Math.min(800, Math.min(width, height) >> 1);
+  const [before, after] = await Promise.all([middle(source, side), middle(result, side)]);
+  let squares = 0;
+  for (let i = 0; i < before.length; i++) squares += ((before[i] as number) - (after[i] as number)) ** 2;
+  return squares === 0 ? Number.POSITIVE_INFINITY : 10 * Math.log10((255 * 255 * before.length) / squares);
+}
+
+/** `37.3 dB`, or that nothing was lost. */
+export function decibels(value: number): string {
+  return value === Number.POSITIVE_INFINITY ? 'exact' : `${value.toFixed(1)} dB`;
+}
+
+async function middle(bytes: Uint8Array, side: number): Promise<Buffer> {
+  const { width, height } = (await sharp(bytes).metadata()).autoOrient;
+  return sharp(bytes)
+    .autoOrient()
+    .removeAlpha()
+    .toColourspace('srgb')
+    .extract({ left: (width - side) >> 1, top: (height - side) >> 1, width: side, height: side })
+    .raw()
+    .toBuffer();
+}
 
 export interface Picture {
   /** `2500 px`, its width. */

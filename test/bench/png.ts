@@ -9,10 +9,8 @@ import { choosePngStrategy, encodePng } from '../../pool/image/png/encode.js';
 import type { Raster } from '../../pool/image/raster.js';
 import { makeEngine } from '../pool/image/engines.js';
 import { border, loop, withBorder } from './bare-loop.js';
-import { drawGraphic } from './graphic.js';
-import { drawPhoto } from './photo.js';
-import { inTurns } from './rounds.js';
-import { printTable, ratio } from './table.js';
+import { inTurns, printTable, ratio } from './measure.js';
+import { drawGraphic, drawPhoto } from './pictures.js';
 
 const limits = { maxPixels: 100_000_000, maxFrames: 1 };
 const file = process.argv[2];

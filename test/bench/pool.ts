@@ -10,11 +10,9 @@ import { Piscina } from 'piscina';
 import { Admission } from '../../pool/admission.js';
 import { FairQueue } from '../../pool/fair-queue.js';
 import { createPool } from '../../pool/pool.js';
-import { callTask } from '../pool/call-task.js';
+import { callTask } from '../pool/worker-settings.js';
 import { percentile } from '../soak/tally.js';
-import { ownCpuMs } from './cpu.js';
-import { type Contender, inTurns } from './rounds.js';
-import { printTable, ratio } from './table.js';
+import { type Contender, inTurns, ownCpuMs, printTable, ratio } from './measure.js';
 
 const rounds = 15;
 

@@ -4,11 +4,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Call, createClient, inParallel } from '../soak/client.js';
-import { createRandom } from '../soak/random.js';
+import { createRandom } from '../soak/mutate.js';
 import { percentile } from '../soak/tally.js';
+import { printGoals, printTable, ratio } from './measure.js';
 import { pictures } from './pictures.js';
 import { fresh, startGateway, upload } from './servers.js';
-import { printGoals, printTable, ratio } from './table.js';
 
 const gateway = await startGateway();
 const quietKey = await gateway.issueKey('quiet');

@@ -5,12 +5,10 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { createSource } from '../../gateway/source/fetch.js';
-import { bytesFrom } from '../gateway/source/bytes-from.js';
-import { makeCertificate } from '../gateway/source/certificate.js';
-import { ownCpuMs } from './cpu.js';
-import { type Contender, inTurns } from './rounds.js';
-import { printTable, ratio } from './table.js';
+import { createSource } from '../../gateway/download/fetch.js';
+import { bytesFrom } from '../gateway/download/bytes-from.js';
+import { makeCertificate } from '../gateway/download/certificate.js';
+import { type Contender, inTurns, ownCpuMs, printTable, ratio } from './measure.js';
 
 /** As most servers on the internet have it: a root that is known, an authority under it, and the server's own. */
 const root = makeCertificate('DNS:root.example');

@@ -9,15 +9,12 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startChild } from '../gateway/child.js';
-import { bin, startedIn } from '../gateway/gateway-process.js';
-import { freePorts } from '../gateway/haproxy.js';
+import { bin, startChild, startedIn } from '../gateway/harness.js';
+import { freePorts } from '../gateway/rolling-restart.long.test.js';
 import { type Call, createClient } from '../soak/client.js';
-import { cpuMsOf } from './cpu.js';
-import { drawPhoto } from './photo.js';
-import { median } from './rounds.js';
+import { cpuMsOf, median, printGoals, printTable, ratio } from './measure.js';
+import { drawPhoto } from './pictures.js';
 import { upload } from './servers.js';
-import { printGoals, printTable, ratio } from './table.js';
 
 const rounds = 5;
 /** A rest takes long, and what is read after it differs little. */

@@ -4,11 +4,8 @@
  * call, in turns within one run.
  * `node dist/test/bench/text.js`; Linux only.
  */
-import { cpuMsOf } from './cpu.js';
-import { hammer } from './keep-alive.js';
-import { type Contender, inTurns } from './rounds.js';
-import { type Server, startGateway, startScript, turnMs } from './servers.js';
-import { type Judged, printGoals, printTable, ratio } from './table.js';
+import { type Contender, cpuMsOf, inTurns, type Judged, printGoals, printTable, ratio } from './measure.js';
+import { hammer, type Server, startGateway, startScript, turnMs } from './servers.js';
 
 /** Calls: a few cost less than the hundredth of a second in which the kernel counts. */
 const fewest = 2000;

@@ -4,10 +4,9 @@
  */
 import sharp from 'sharp';
 import { formats, loop, tuned } from './bare-loop.js';
+import { inTurns, printGoals, printTable, ratio } from './measure.js';
 import { pictures } from './pictures.js';
-import { inTurns } from './rounds.js';
 import { asked, fresh, startGateway, turnMs, upload } from './servers.js';
-import { printGoals, printTable, ratio } from './table.js';
 import { watermark, watermarkGoals } from './watermarks.js';
 
 const { from, sizes } = await pictures(process.argv[2]);

@@ -1,6 +1,5 @@
+import { geometricMean, type Judged } from './measure.js';
 import type { Picture } from './pictures.js';
-import { geometricMean } from './rounds.js';
-import type { Judged } from './table.js';
 
 /** The watermark that is drawn; all else is the helper's default. */
 export const watermark = {

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import ipaddr from 'ipaddr.js';
-import { refusedIpv4, refusedIpv6 } from '../../gateway/source/special-ranges.js';
-import { variables } from '../../schemas/config.js';
+import { refusedIpv4, refusedIpv6 } from '../../gateway/download/address.js';
+import { variables } from '../../schemas/config/config.js';
 import { skipWithout } from '../needs.js';
 import { type Container, chart, chartNeeds, faultsOf, type KubeObject, lint, render } from './chart.js';
 

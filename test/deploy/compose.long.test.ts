@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { variables } from '../../schemas/config.js';
-import { startChild } from '../gateway/child.js';
+import { variables } from '../../schemas/config/config.js';
+import { startChild } from '../gateway/harness.js';
 import { skipWithout } from '../needs.js';
 import { readText, root } from '../readme.js';
 

@@ -1,9 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-
-import type { Child } from '../gateway/child.js';
-import { type Started, startedIn } from '../gateway/gateway-process.js';
+import { type Child, type Started, startedIn } from '../gateway/harness.js';
 import { skipWithout } from '../needs.js';
 import { root } from '../readme.js';
 import {

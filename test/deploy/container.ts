@@ -1,7 +1,7 @@
 import { chownSync, existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Child, startChild } from '../gateway/child.js';
+import { type Child, startChild } from '../gateway/harness.js';
 
 /** The image's root file system, as .build/rootfs.sh makes it; empty where nobody made one. */
 export const image = process.env.TEST_ROOTFS ?? '';

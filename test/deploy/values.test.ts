@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { variables } from '../../schemas/config.js';
+import { variables } from '../../schemas/config/config.js';
 import { chart } from './chart.js';
 
 interface Schema {

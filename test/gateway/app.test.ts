@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import type { TestGateway } from './harness.js';
-import { shareGateway } from './shared.js';
+import { shareGateway, type TestGateway } from './harness.js';
 
 describe('the API', () => {
   let api: TestGateway;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { fixture } from '../fixtures.js';
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js';
+import { type GatewayProcess, startGatewayProcess } from './harness.js';
 
 const modules = `
 const [{ defineHelper }, { call }] = await Promise.all([import('helper-gateway/helper'), import('helper-gateway/testing')]);
@@ -53,7 +53,7 @@ describe('a process of the bundle', function () {
 
   for (const [runs, source] of [
     ['pool', 'pool/call-plugin.ts'],
-    ['inline', 'gateway/pipeline/run-here.ts'],
+    ['inline', 'gateway/pipeline/run-helper.ts'],
   ]) {
     it(`logs stacks that name source files and lines: ${runs}`, async () => {
       expect((await answerOf(`/throws-${runs}`)).status).to.equal(500);

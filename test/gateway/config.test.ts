@@ -1,8 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { expect } from 'chai';
+import { Closers } from '../../gateway/closers.js';
 import { ConfigError, loadConfig } from '../../gateway/config.js';
-import { variables } from '../../schemas/config.js';
+import { variables } from '../../schemas/config/config.js';
 
 function problemsOf(env: NodeJS.ProcessEnv): readonly string[] {
   try {
@@ -164,5 +165,35 @@ describe('loadConfig', () => {
 describe('the table of variables', () => {
   it('names each variable once', () => {
     expect(new Set(variables.map(({ name }) => name)).size).to.equal(variables.length);
+  });
+});
+
+describe('closers', () => {
+  it('close in the reverse order, all of them, and throw the first failure', async () => {
+    const closed: string[] = [];
+    const closers = new Closers();
+    closers.add(() => closed.push('first'));
+    closers.add(() => {
+      throw new Error('second');
+    });
+    closers.add(() => closed.push('third'));
+    const error = await closers.close().catch((thrown: Error) => thrown);
+    expect((error as Error).message).to.equal('second');
+    expect(closed).to.deep.equal(['third', 'first']);
+  });
+
+  it('close a part that closes itself', async () => {
+    const closers = new Closers();
+    let closed = 0;
+    const part = closers.own({ close: () => (closed += 1) });
+    await closers.close();
+    expect([part.close(), closed]).to.deep.equal([2, 2]);
+  });
+
+  it('close at once what is opened too late', async () => {
+    const closers = new Closers();
+    await closers.close();
+    await new Promise<void>((resolve) => closers.add(resolve));
+    closers.add(() => Promise.reject(new Error('does not matter')));
   });
 });

@@ -3,17 +3,12 @@ import { rmSync, statfsSync } from 'node:fs';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-
 import pg from 'pg';
-
-import type { DatabaseKind } from '../../gateway/database/access.js';
-import type { Database, OpenOptions } from '../../gateway/database/database.js';
+import type { Database, DatabaseKind, OpenOptions } from '../../gateway/database/database.js';
 import { openDatabase } from '../../gateway/database/open-database.js';
-import { createKeyStore } from '../../gateway/keys/sql-store.js';
-import type { KeyStore } from '../../gateway/keys/store.js';
+import { createKeyStore, type KeyStore } from '../../gateway/keys/store.js';
 import { migrations } from '../../gateway/migrations.js';
-import { skipWithout } from '../needs.js';
-import { until } from '../until.js';
+import { skipWithout, until } from '../needs.js';
 
 /** Says how to reach a test database; also from another process, as JSON. */
 export interface DatabaseAddress {

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { writeEffectHelpers } from './effect-helpers.js';
-import { runCommand } from './gateway-process.js';
-import { startTestGateway, type TestGateway } from './harness.js';
+import { runCommand, startTestGateway, type TestGateway } from './harness.js';
 import { master } from './signing/signing.js';
 
 describe('a helper with effects', () => {

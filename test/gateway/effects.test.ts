@@ -2,11 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { openApiDocument } from '../../gateway/docs/openapi/document.js';
 import { toolsOf } from '../../gateway/mcp/tools.js';
-import { signUrl } from '../../gateway/signing/sign-url.js';
+import { signUrl } from '../../gateway/signing/signed-url.js';
 import type { EffectHelpers } from './effect-helpers.js';
-import { runCommand } from './gateway-process.js';
-import type { TestGateway } from './harness.js';
-import { shareGateway } from './shared.js';
+import { runCommand, shareGateway, type TestGateway } from './harness.js';
 import { signing } from './signing/signing.js';
 
 describe('a helper with effects', () => {

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
+import { openLocalHelpers } from '../../gateway/commands/open-local.js';
 import { loadConfig } from '../../gateway/config.js';
 import { defineHelper, pictureOutput, pictureOutputRules } from '../../gateway/helper.js';
-import type { Helper } from '../../gateway/helpers/registry.js';
-import { openLocalHelpers } from '../../gateway/local/open-local.js';
+import type { Helper } from '../../gateway/plugins/registry.js';
 import { call } from '../../gateway/testing.js';
 import { parseUrlencoded } from '../../schemas/input/urlencoded.js';
 import { fixture } from '../fixtures.js';

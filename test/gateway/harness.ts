@@ -1,10 +1,260 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { loadConfig } from '../../gateway/config.js';
 import { type Gateway, startGateway } from '../../gateway/gateway.js';
+import { fixture } from '../fixtures.js';
+import { type EffectHelpers, writeEffectHelpers } from './effect-helpers.js';
+import { master } from './signing/signing.js';
 import './site/quick-passwords.js';
+
+/** A process that a test started, and what it has written so far. */
+export interface Child {
+  readonly process: ChildProcess;
+  stdout(): string;
+  stderr(): string;
+  /** Both, as they came. */
+  written(): string;
+  /** Waits until `look` finds something in what is written; rejects, and says what was, where the process ends before. */
+  until<T>(look: () => T): Promise<NonNullable<T>>;
+  /** Its exit code, once it has ended and all that it wrote has come; null where a signal ended it. */
+  readonly ended: Promise<number | null>;
+}
+
+/** Where a hook ran out of time, nobody but this knows of what it started, and the tests would never end. */
+const living = new Set<ChildProcess>();
+let isOver = false;
+if (typeof after === 'function') {
+  after(() => {
+    isOver = true;
+    for (const child of living) child.kill('SIGKILL');
+  });
+}
+
+/** Starts a process; nothing is its standard input unless `options` say otherwise. */
+export function startChild(command: string, args: string[], options: SpawnOptions = {}): Child {
+  if (isOver) throw new Error('the tests are over');
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
+  const news = new EventEmitter().setMaxListeners(0);
+  const said = { stdout: '', stderr: '', written: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]?.setEncoding('utf8').on('data', (text: string) => {
+      said[name] += text;
+      said.written += text;
+      news.emit('more');
+    });
+  }
+  living.add(child);
+  let end: string | undefined;
+  const ended = once(child, 'close').then(([code, signal]) => {
+    living.delete(child);
+    end = `${code ?? signal}`;
+    news.emit('more');
+    return code as number | null;
+  });
+  return {
+    process: child,
+    stdout: () => said.stdout,
+    stderr: () => said.stderr,
+    written: () => said.written,
+    ended,
+    async until(look) {
+      for (;;) {
+        const found = look();
+        if (found) return found;
+        if (end !== undefined) throw new Error(`ended with ${end}: ${said.written}`);
+        await once(news, 'more');
+      }
+    },
+  };
+}
+
+/** The product's command. */
+export const bin = fileURLToPath(new URL('../../../gateway/bin.cjs', import.meta.url));
+
+/** What `serve --json` says once it serves. */
+export interface Started {
+  url: string;
+  connect_url: string;
+  first_key: { key: string; id: string } | null;
+}
+
+/** A gateway in a process of its own, as people run it. */
+export interface GatewayProcess extends Started, Pick<Child, 'written' | 'until' | 'ended'> {
+  child: ChildProcess;
+  /** Sends a signal and waits for the end; gives the exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env.PATH,
+    PORT: '0',
+    CONNECT_PORT: '0',
+    HELPER_POOL_THREADS: '1',
+    // Nothing balances calls here, and each stop would wait for it to notice.
+    HELPER_DRAIN_MS: '0',
+    LOG_LEVEL: 'warn',
+    ...env,
+  };
+}
+
+/** Starts a gateway and waits until it serves; rejects with what it printed where it ends instead. */
+export async function startGatewayProcess(env: NodeJS.ProcessEnv): Promise<GatewayProcess> {
+  const child = startChild(process.execPath, [bin, 'serve', '--json'], { env: environment(env) });
+  const started = await child.until(() => startedIn(child.stdout()));
+  const { process: own, written, until, ended } = child;
+  return {
+    ...started,
+    child: own,
+    written,
+    until,
+    ended,
+    stop(signal = 'SIGTERM') {
+      own.kill(signal);
+      return ended;
+    },
+  };
+}
+
+/** The process that serves: what was started is its supervisor. Linux alone tells of it. */
+export function servingPid({ child: { pid = 0 } }: Pick<GatewayProcess, 'child'>): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return Number(children.trim().split(' ')[0]);
+}
+
+/** The line of `serve --json` among those that are whole; throws where one is no JSON. */
+export function startedIn(stdout: string): Started | undefined {
+  const lines = stdout.split('\n').slice(0, -1);
+  const parsed = lines.map((line) => JSON.parse(line) as { ok?: boolean; data?: Started });
+  return parsed.find(({ ok }) => ok)?.data;
+}
+
+/** Runs one command to its end. */
+export async function runCommand(
+  args: string[],
+  env: Record<string, string>,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = startChild(process.execPath, [bin, ...args], { env: environment(env) });
+  const code = await child.ended;
+  return { code, stdout: child.stdout(), stderr: child.stderr() };
+}
+
+/** A gateway for all files of a process that vary input only: a start costs more than most of them. */
+interface SharedGateway {
+  api: TestGateway;
+  /** Where its database is. */
+  dataDir: string;
+  /** What stands for the web: the one origin that the gateway downloads from. */
+  web: Server;
+  origin: string;
+  /** Its helpers with effects. */
+  effects: EffectHelpers;
+}
+
+export const maxTextBytes = 20_000;
+export const maxImageBytes = 150_000;
+
+/** What contextual helpers may not have in the log. */
+export const contextKey = 'very-secret-key';
+
+const plugins = [
+  'alternatives',
+  'author',
+  'context',
+  'deadlines',
+  'files',
+  'good',
+  'outputs',
+  'results',
+  'reuse',
+];
+
+let sharing: Promise<SharedGateway> | undefined;
+let folder: string | undefined;
+
+/** The gateway that is shared, started where it is not yet; from now on `answer` is the web. */
+export async function shareGateway(answer?: RequestListener): Promise<SharedGateway> {
+  sharing ??= start();
+  const shared = await sharing;
+  shared.web.removeAllListeners('request');
+  if (answer) shared.web.on('request', answer);
+  return shared;
+}
+
+async function start(): Promise<SharedGateway> {
+  const web = createServer().listen(0, '127.0.0.1');
+  await once(web, 'listening');
+  const origin = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
+  folder = await mkdtemp(join(tmpdir(), 'shared-'));
+  const effects = await writeEffectHelpers(folder);
+  const folders = [...plugins.map((name) => fixture(`plugins/${name}`)), effects.plugins];
+  const dataDir = join(folder, 'data');
+  const api = await startTestGateway({
+    HELPER_DATA_DIR: dataDir,
+    HELPER_PLUGINS: folders.join(':'),
+    HELPER_SIGNING_SECRET: master,
+    HELPER_TASK_TIMEOUT_MS: '600000',
+    HELPER_MAX_TEXT_BYTES: String(maxTextBytes),
+    HELPER_MAX_IMAGE_BYTES: String(maxImageBytes),
+    HELPER_SOURCE_ORIGINS: origin,
+    HELPER_OPERATOR_TOKEN: operatorToken,
+    HELPER_CORS_ORIGINS: 'https://page.example,https://app.example',
+    TEST_CONTEXT_KEY: contextKey,
+    TEST_CONTEXT_REGION: '',
+    TRANSLATE_API_KEY: 'top-secret',
+    TRANSLATE_URL: `${origin}/translate`,
+  });
+  return { api, dataDir, web, origin, effects };
+}
+
+after(async () => {
+  const shared = await sharing?.catch(() => undefined);
+  await shared?.api.close();
+  shared?.web.closeAllConnections();
+  shared?.web.close();
+  if (folder) await rm(folder, { recursive: true });
+});
+
+/** Holds calls of the fixture helper `gate`, for as long as a test needs them under way. */
+export interface Gate {
+  /** What `gate` waits for, as its parameter and as the path of a call. */
+  file: string;
+  path: string;
+  /** Lets all through. */
+  open(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function createGate(): Promise<Gate> {
+  const folder = await mkdtemp(join(tmpdir(), 'gate-'));
+  const file = join(folder, 'open');
+  return {
+    file,
+    path: `/gate?path=${encodeURIComponent(file)}`,
+    open: () => writeFile(file, ''),
+    close: () => rm(folder, { recursive: true }),
+  };
+}
+
+/** To be given to a gateway whose gauges are asked for. */
+export const operatorToken = 'token-of-this-test-of-32-characters';
+
+/** What a gauge of a gateway says now. */
+export async function gauge(connectUrl: string, name: string): Promise<number> {
+  const headers = { authorization: `Bearer ${operatorToken}` };
+  const text = await (await fetch(new URL('/metrics', connectUrl), { headers })).text();
+  const [, value] = new RegExp(`^helper_gateway_${name} (\\d+)$`, 'm').exec(text) ?? [];
+  if (value === undefined) throw new Error(`no gauge ${name}: ${text}`);
+  return Number(value);
+}
 
 /** A real gateway on a free port with an embedded database of its own. */
 export interface TestGateway {

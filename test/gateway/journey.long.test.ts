@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import type { Browser } from 'playwright-core';
 import { startTestGateway, type TestGateway } from './harness.js';
-import { follow } from './site/arrive.js';
-import { launchChromium, requireChromium } from './site/chromium.js';
+import { follow, launchChromium, requireChromium } from './site/chromium.js';
 
 /** The whole product as its people meet it: an operator, a member they invite, and a program that calls the API. */
 describe('from the first sign-in to the usage chart', function () {

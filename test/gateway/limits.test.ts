@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { fixture } from '../fixtures.js';
-import { until } from '../until.js';
-import { createGate } from './gate.js';
-import { type Answer, startTestGateway, type TestGateway } from './harness.js';
+import { until } from '../needs.js';
+import { type Answer, createGate, startTestGateway, type TestGateway } from './harness.js';
 import { open } from './raw-client.js';
 
 const policy = /^"rate";q=9;w=1, "quota";q=3;w=\d+, "in-flight";q=1;qu="concurrent-requests"$/;

@@ -1,12 +1,11 @@
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { lightBytes } from '../../schemas/input/weigh.js';
+import { lightBytes } from '../../schemas/input/validate-input.js';
 import { fixture } from '../fixtures.js';
 import { animation } from '../pool/image/pictures.js';
-import { startTestGateway, type TestGateway } from './harness.js';
+import { shareGateway, startTestGateway, type TestGateway } from './harness.js';
 import { olderAgent } from './mcp/agents.js';
-import { uprightTests } from './media-upright.js';
-import { shareGateway } from './shared.js';
+import { uprightTests } from './media.long.test.js';
 
 const formats = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' };
 

@@ -1,11 +1,10 @@
 import { expect } from 'chai';
-import type { DatabaseKind } from '../../gateway/database/access.js';
-import type { Database } from '../../gateway/database/database.js';
+import type { Database, DatabaseKind } from '../../gateway/database/database.js';
 import { createJobStore } from '../../gateway/jobs/store/sql-store.js';
 import type { JobTables } from '../../gateway/jobs/store/tables.js';
 import { createKeyAdmin } from '../../gateway/keys/admin.js';
 import { createKey, digestOf } from '../../gateway/keys/key-format.js';
-import { createKeyStore } from '../../gateway/keys/sql-store.js';
+import { createKeyStore } from '../../gateway/keys/store.js';
 import type { KeyTables } from '../../gateway/keys/tables.js';
 import { migrations } from '../../gateway/migrations.js';
 import { connect, onEachDatabase } from './databases.js';

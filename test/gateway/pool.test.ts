@@ -1,8 +1,15 @@
 import { expect } from 'chai';
 import { fixture } from '../fixtures.js';
-import { until } from '../until.js';
-import { createGate, type Gate, gauge, operatorToken } from './gate.js';
-import { type Answer, startTestGateway, type TestGateway } from './harness.js';
+import { until } from '../needs.js';
+import {
+  type Answer,
+  createGate,
+  type Gate,
+  gauge,
+  operatorToken,
+  startTestGateway,
+  type TestGateway,
+} from './harness.js';
 
 describe('helpers in the pool', function () {
   // Threads yield to all others, and one has its memory to fill.

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { codesIn, readText, rowsOf } from '../readme.js';
-import { sampleMetrics } from './metrics/sample.js';
+import { inPlayground, press } from './docs/playground/in-playground.js';
+import { sampleMetrics } from './observability/sample.js';
 
 describe('gateway/README', () => {
   it('names every metric, and no other', async () => {
@@ -8,5 +9,33 @@ describe('gateway/README', () => {
     const real = [...body.matchAll(/^# TYPE (helper_gateway_\w+) /gm)].map((match) => match[1]);
     const documented = rowsOf(readText('gateway/README.md')).flatMap(([first]) => codesIn(first));
     expect(documented.filter((name) => name.startsWith('helper_gateway_'))).to.have.members(real);
+  });
+});
+
+/** The pages at all; all that they do is in the long tests of their folders. */
+describe('pages in a browser', function () {
+  this.timeout(60_000);
+  const chromium = inPlayground();
+
+  it('send a call from the playground', async () => {
+    const page = await chromium.open('/?helper=text/diff-two-strings');
+    await page.getByLabel('a', { exact: true }).fill('one\ntwo');
+    expect(await press(page)).to.include('200 ok');
+    expect(await page.locator('.diff del').allTextContents()).to.deep.equal(['-one', '-two']);
+    expect(chromium.faults).to.deep.equal([]);
+  });
+
+  it('sign the operator in at the site, and issue a key', async () => {
+    const { gateway } = chromium.gateway;
+    const page = await chromium.open(new URL('/sign-in', gateway.connectUrl).href);
+    await page.getByLabel('E-mail').fill(gateway.firstOperator?.email ?? '');
+    await page.getByLabel('Password').fill(gateway.firstOperator?.password ?? '');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.goto(new URL('/tenants/demo', gateway.connectUrl).href);
+    await page.getByLabel('Label').fill('billing');
+    await page.getByRole('button', { name: 'Issue key' }).click();
+    expect(await page.locator('#key').textContent()).to.match(/^hg_/);
+    expect(chromium.faults).to.deep.equal([]);
   });
 });

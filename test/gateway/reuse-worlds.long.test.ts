@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { fixture } from '../fixtures.js';
-import { until } from '../until.js';
+import { until } from '../needs.js';
 import { type Answer, startTestGateway, type TestGateway } from './harness.js';
 
 const wordsOf = ({ status, headers }: Answer) => [status, headers.get('x-cache')];

@@ -1,14 +1,12 @@
 import { expect } from 'chai';
 import type { Database } from '../../gateway/database/database.js';
-import type { KeyAdmin } from '../../gateway/keys/admin.js';
-import { createKeyAdmin } from '../../gateway/keys/admin.js';
-import { createKeyStore } from '../../gateway/keys/sql-store.js';
-import { signUrl } from '../../gateway/signing/sign-url.js';
+import { createKeyAdmin, type KeyAdmin } from '../../gateway/keys/admin.js';
+import { createKeyStore } from '../../gateway/keys/store.js';
+import { signUrl } from '../../gateway/signing/signed-url.js';
 import { connect } from './databases.js';
-import type { Answer, CallInit, TestGateway } from './harness.js';
-import { shareGateway } from './shared.js';
+import { type Answer, type CallInit, shareGateway, type TestGateway } from './harness.js';
 import { signing } from './signing/signing.js';
-import { expectRefusals } from './signing/tampered-calls.js';
+import { expectRefusals } from './signing/tamper.js';
 
 const soon = () => Math.floor(Date.now() / 1000) + 3600;
 

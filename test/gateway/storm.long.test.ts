@@ -5,12 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { pieceBytes } from '../../gateway/http/flow/pieces.js';
+import { chunkBytes } from '../../gateway/http/outbound-budget.js';
 import { fixture } from '../fixtures.js';
-import { createRandom } from '../soak/random.js';
-import { until } from '../until.js';
-import { gauge, operatorToken } from './gate.js';
-import { startTestGateway, type TestGateway } from './harness.js';
+import { until } from '../needs.js';
+import { createRandom } from '../soak/mutate.js';
+import { gauge, operatorToken, startTestGateway, type TestGateway } from './harness.js';
 
 const calls = 600;
 const atOnce = 40;
@@ -97,7 +96,7 @@ describe('a storm of calls of every kind', () => {
       const answer = await api.call(path);
       return answer.headers.get('x-cache') === 'hit' && answer;
     });
-    expect(kept.bytes.length).to.be.above(pieceBytes);
+    expect(kept.bytes.length).to.be.above(chunkBytes);
     await until(async () => (await gaugesNow()).every((value) => value === 0));
     await rm(folder, { recursive: true });
   });

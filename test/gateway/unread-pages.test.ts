@@ -5,16 +5,12 @@ import { expect } from 'chai';
 import Koa from 'koa';
 import { makeAsset, sendAsset } from '../../gateway/http/assets.js';
 import { Ending } from '../../gateway/http/ending.js';
-import { createDepartures, type Departures } from '../../gateway/http/flow/departures.js';
-import { pieceBytes } from '../../gateway/http/flow/pieces.js';
-import { respond } from '../../gateway/pipeline/respond.js';
-import { newCallState } from '../../gateway/pipeline/state.js';
-import { tellNoMore } from '../../gateway/pipeline/tell-fault.js';
-import { until } from '../until.js';
-import { gauge } from './gate.js';
-import type { TestGateway } from './harness.js';
+import { chunkBytes, createOutboundBudget, type OutboundBudget } from '../../gateway/http/outbound-budget.js';
+import { reportPublicly, respond } from '../../gateway/pipeline/respond.js';
+import { newCallState } from '../../gateway/pipeline/stage.js';
+import { until } from '../needs.js';
+import { gauge, shareGateway, type TestGateway } from './harness.js';
 import { open } from './raw-client.js';
-import { shareGateway } from './shared.js';
 import { openTestSite, operatorToken as siteToken } from './site/test-site.js';
 
 /** Asks for a path so many times on one connection and reads nothing. */
@@ -63,11 +59,11 @@ describe('pages that are asked for and not read', () => {
 describe('a page within the outbound budget', () => {
   const large = makeAsset(Buffer.alloc(32 * 1024 * 1024, 'x'), 'image/png');
   let now: number;
-  let departures: Departures;
+  let departures: OutboundBudget;
   let socket: Socket | undefined;
   beforeEach(() => {
     now = 0;
-    departures = createDepartures({ bytes: 4 * pieceBytes, onRoom: () => undefined, now: () => now });
+    departures = createOutboundBudget({ bytes: 4 * chunkBytes, onRoom: () => undefined, now: () => now });
   });
   afterEach(() => {
     socket?.destroy();
@@ -90,13 +86,13 @@ describe('a page within the outbound budget', () => {
       ctx.state = newCallState('id', new Ending());
       return next();
     });
-    app.use(respond(departures, tellNoMore) as unknown as Koa.Middleware);
+    app.use(respond(departures, reportPublicly) as unknown as Koa.Middleware);
     app.use((ctx) => sendAsset(ctx, large, 'no-cache'));
     const server = createServer(app.callback()).listen(0, '127.0.0.1');
     await once(server, 'listening');
     socket = askAndRest(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, '/');
     await until(() => departures.stats().bytes > 0);
-    expect(departures.stats().bytes, 'the page is in memory once').to.equal(pieceBytes);
+    expect(departures.stats().bytes, 'the page is in memory once').to.equal(chunkBytes);
     await restUntilCutOff();
     server.close();
   });

@@ -1,10 +1,10 @@
 import { Ajv } from 'ajv';
 import { expect } from 'chai';
-import { loadRegistry } from '../../gateway/helpers/load-registry.js';
-import { builtinPlugins } from '../../gateway/helpers/package-paths.js';
+import { loadRegistry } from '../../gateway/plugins/load-registry.js';
+import { builtinPlugins } from '../../gateway/plugins/paths.js';
 import { declarationSchema } from '../../schemas/declaration.js';
-import { parseColor } from '../../schemas/vocabulary/color/parse-color.js';
-import { createVocabulary } from '../../schemas/vocabulary/vocabulary.js';
+import { parseColor } from '../../schemas/keywords/color.js';
+import { createVocabulary } from '../../schemas/vocabulary.js';
 import { codesIn, readText, rowsOf, sectionOf } from '../readme.js';
 
 function firstCodes(text: string): string[] {

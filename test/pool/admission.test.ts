@@ -1,13 +1,161 @@
 import { mock } from 'node:test';
 import { expect } from 'chai';
-import { Admission, type Expected, type Release } from '../../pool/admission.js';
-import type { Asker } from '../../pool/asker.js';
+import fc from 'fast-check';
+import {
+  Admission,
+  type Refusal,
+  type Release,
+  type Requester,
+  type Reservation,
+} from '../../pool/admission.js';
 
-function of(tenant: string, options: Partial<Asker> = {}): Asker {
+interface Lane {
+  weight: number;
+  tasks: number;
+  held: number;
+  expected: number;
+}
+
+interface Holding {
+  asker: Requester;
+  decide: (verdict: 'now' | Refusal) => void;
+}
+
+const soonMs = 500;
+
+/** What `Admission` does, in the plainest way: every call looks at all lanes, every change at all that are held back. */
+class PlainAdmission {
+  readonly #capacity: number;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #holding = new Set<Holding>();
+  #held = 0;
+  #expected = 0;
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  get size(): number {
+    return this.#held;
+  }
+
+  take(asker: Requester, places = 1): Release | Refusal {
+    const verdict = this.#judge(asker);
+    return verdict === 'now' || verdict === 'later' ? this.hold(asker, places) : verdict;
+  }
+
+  expect(asker: Requester): Promise<Reservation | Refusal> {
+    const verdict = this.#judge(asker);
+    if (verdict !== 'later') return Promise.resolve(verdict === 'now' ? this.#expect(asker) : verdict);
+    return new Promise((resolve) => {
+      const decide = (now: 'now' | Refusal) => {
+        clearTimeout(timer);
+        this.#holding.delete(holding);
+        resolve(now === 'now' ? this.#expect(asker) : now);
+      };
+      const holding: Holding = { asker, decide };
+      const timer = setTimeout(() => {
+        const late = this.#judge(asker);
+        // What it was held back for has not come: that is slow, and no reason to wait.
+        decide(late === 'later' ? 'now' : late);
+      }, soonMs);
+      this.#holding.add(holding);
+    });
+  }
+
+  #judge({ tenant, weight, most }: Requester): 'now' | 'later' | Refusal {
+    const { tasks, held, expected } = this.#lanes.get(tenant) ?? { tasks: 0, held: 0, expected: 0 };
+    if (most !== null && tasks >= most) return 'tenant_busy';
+    const full = this.#held + this.#expected >= this.#capacity;
+    const share = full ? this.#shareOf(tenant, weight) : this.#capacity;
+    if (this.#held >= this.#capacity && held >= share) {
+      return this.#lanes.size > 1 && held > share ? 'tenant_busy' : 'busy';
+    }
+    if (most !== null && tasks + expected >= most) return 'later';
+    return full && held + expected >= share ? 'later' : 'now';
+  }
+
+  #shareOf(tenant: string, weight: number): number {
+    let weights = this.#lanes.has(tenant) ? 0 : weight;
+    for (const lane of this.#lanes.values()) weights += lane.weight;
+    return (this.#capacity * weight) / weights;
+  }
+
+  hold({ tenant, weight }: Requester, places = 1): Release {
+    const lane = this.#lane(tenant, weight);
+    lane.tasks += 1;
+    lane.held += places;
+    this.#held += places;
+    return () => {
+      lane.tasks -= 1;
+      lane.held -= places;
+      this.#held -= places;
+      this.#changed(tenant);
+    };
+  }
+
+  #expect(asker: Requester): Reservation {
+    const lane = this.#lane(asker.tenant, asker.weight);
+    lane.expected += 1;
+    this.#expected += 1;
+    let counts = true;
+    const forget = () => {
+      if (!counts) return;
+      counts = false;
+      clearTimeout(timer);
+      lane.expected -= 1;
+      this.#expected -= 1;
+    };
+    const cancel = () => {
+      if (!counts) return;
+      forget();
+      this.#changed(asker.tenant);
+    };
+    const timer = setTimeout(cancel, soonMs);
+    return {
+      arrive: (places) => {
+        forget();
+        return this.hold(asker, places);
+      },
+      cancel,
+    };
+  }
+
+  #lane(tenant: string, weight: number): Lane {
+    let lane = this.#lanes.get(tenant);
+    if (!lane) {
+      lane = { weight, tasks: 0, held: 0, expected: 0 };
+      this.#lanes.set(tenant, lane);
+    }
+    lane.weight = weight;
+    return lane;
+  }
+
+  #changed(tenant: string): void {
+    // One that waits for a place counts as one that has some, until it is let in.
+    if (![...this.#holding].some(({ asker }) => asker.tenant === tenant)) this.#forgetIfEmpty(tenant);
+    const waiting = new Set<string>();
+    for (const { asker, decide } of this.#holding) {
+      // Tenants are alike to themselves: where one call has to wait, the later ones do too.
+      if (waiting.has(asker.tenant)) continue;
+      const verdict = this.#judge(asker);
+      if (verdict === 'later') waiting.add(asker.tenant);
+      else decide(verdict);
+    }
+    this.#forgetIfEmpty(tenant);
+  }
+
+  #forgetIfEmpty(tenant: string): void {
+    const lane = this.#lanes.get(tenant);
+    if (lane && lane.held + lane.expected === 0) this.#lanes.delete(tenant);
+  }
+}
+
+function of(tenant: string, options: Partial<Requester> = {}): Requester {
   return { tenant, weight: 1, most: null, ...options };
 }
 
-function fill(admission: Admission, asker: Asker, places: number): Release[] {
+function fill(admission: Admission, asker: Requester, places: number): Release[] {
   return Array.from({ length: places }, () => {
     const taken = admission.take(asker);
     if (typeof taken === 'string') throw new Error(taken);
@@ -64,7 +212,7 @@ describe('Admission of what is on its way', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
   afterEach(() => mock.timers.reset());
 
-  async function expected(admission: Admission, asker: Asker): Promise<Expected> {
+  async function expected(admission: Admission, asker: Requester): Promise<Reservation> {
     const answer = await admission.expect(asker);
     if (typeof answer === 'string') throw new Error(answer);
     return answer;
@@ -149,5 +297,99 @@ describe('Admission of what is on its way', () => {
     first.arrive();
     mock.timers.tick(500);
     expect(await second).to.equal('tenant_busy');
+  });
+});
+
+const askers: Requester[] = [
+  { tenant: 'a', weight: 1, most: null },
+  { tenant: 'b', weight: 1, most: 2 },
+  { tenant: 'c', weight: 3, most: null },
+  { tenant: 'd', weight: 2, most: 1 },
+  { tenant: 'e', weight: 1, most: 0 },
+];
+
+const asker = fc.constantFrom(...askers);
+const places = fc.integer({ min: 1, max: 3 });
+const step = fc.oneof(
+  { weight: 2, arbitrary: fc.record({ take: asker, places }) },
+  { weight: 1, arbitrary: fc.record({ hold: asker, places }) },
+  { weight: 4, arbitrary: fc.record({ release: fc.nat() }) },
+  { weight: 6, arbitrary: fc.record({ expect: asker }) },
+  { weight: 2, arbitrary: fc.record({ arrive: fc.nat(), places }) },
+  { weight: 3, arbitrary: fc.record({ cancel: fc.nat() }) },
+  { weight: 1, arbitrary: fc.record({ pass: fc.constantFrom(100, 400, 500) }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+
+/** Goes the steps and gives all that was answered, in the order in which it was told, and the places taken after each. */
+async function go(admission: Pick<Admission, 'take' | 'hold' | 'expect' | 'size'>, steps: Step[]) {
+  const told: string[] = [];
+  const held: Release[] = [];
+  const expected: Reservation[] = [];
+  for (const [at, one] of steps.entries()) {
+    if ('take' in one) {
+      const taken = admission.take(one.take, one.places);
+      told.push(`${at} ${typeof taken === 'string' ? taken : 'taken'}`);
+      if (typeof taken !== 'string') held.push(taken);
+    } else if ('hold' in one) held.push(admission.hold(one.hold, one.places));
+    else if ('release' in one) held.splice(one.release % (held.length || 1), 1)[0]?.();
+    else if ('expect' in one) {
+      void admission.expect(one.expect).then((answer) => {
+        told.push(`${at} ${typeof answer === 'string' ? answer : 'expected'}`);
+        if (typeof answer !== 'string') expected.push(answer);
+      });
+    } else if ('arrive' in one) {
+      const [arrived] = expected.splice(one.arrive % (expected.length || 1), 1);
+      if (arrived) held.push(arrived.arrive(one.places));
+    } else if ('cancel' in one) expected.splice(one.cancel % (expected.length || 1), 1)[0]?.cancel();
+    else mock.timers.tick(one.pass);
+    await new Promise((resolve) => setImmediate(resolve));
+    told.push(`${at} size ${admission.size}`);
+  }
+  return told;
+}
+
+describe('admission beside a plain one', () => {
+  beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
+  afterEach(() => mock.timers.reset());
+
+  it('lets in and refuses the same calls in the same order', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.nat({ max: 5 }),
+        fc.array(step, { maxLength: 150, size: 'max' }),
+        async (places, steps) => {
+          const plain = await go(new PlainAdmission(places + 1), steps);
+          mock.timers.reset();
+          mock.timers.enable({ apis: ['setTimeout'] });
+          expect(await go(new Admission(places + 1), steps)).to.deep.equal(plain);
+          mock.timers.reset();
+          mock.timers.enable({ apis: ['setTimeout'] });
+        },
+      ),
+      { numRuns: 300 },
+    ));
+});
+
+describe('admission of ten thousand tenants that wait', () => {
+  it('looks at few of them where one’s turn comes', async () => {
+    const admission = new Admission(1);
+    let looks = 0;
+    const all = Array.from({ length: 10_000 }, (_, id) => ({
+      tenant: `t${id}`,
+      get weight() {
+        looks += 1;
+        return 1;
+      },
+      most: null,
+    }));
+    const expected = await Promise.all(all.map((one) => admission.expect(one)));
+    const heldBack = all.map((one) => admission.expect(one));
+    looks = 0;
+    for (const one of expected.slice(0, 5)) if (typeof one !== 'string') one.cancel();
+    await Promise.all(heldBack.slice(0, 5));
+    expect(looks / 5).to.be.at.most(100);
+    for (const one of expected) if (typeof one !== 'string') one.cancel();
+    for (const one of await Promise.all(heldBack)) if (typeof one !== 'string') one.cancel();
   });
 });

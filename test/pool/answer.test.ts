@@ -1,6 +1,8 @@
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
-import { type Answer, makeAnswer, toBytes } from '../../pool/answer.js';
+import fc from 'fast-check';
+import { type Answer, jsonSize, makeAnswer, toBytes } from '../../pool/answer.js';
+import { anyCharacter } from '../examples.js';
 
 const most = 1000;
 const textOf = (answer: Answer) => new TextDecoder().decode(toBytes(answer).bytes);
@@ -133,5 +135,34 @@ describe('makeAnswer', () => {
     expect(toBytes(makeAnswer({ body: new Uint8Array(5000), type: 'image/png' }, most)).bytes).to.have.length(
       5000,
     );
+  });
+});
+
+describe('jsonSize', () => {
+  it('is the size of a text as JSON, to the byte', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: anyCharacter }), (text) => {
+        expect(jsonSize(text, 1e9)).to.equal(Buffer.byteLength(JSON.stringify(text)));
+      }),
+    );
+  });
+
+  it('is not far from the size of any other value', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(jsonSize(value, 1e9)).to.be.at.most(3 * Buffer.byteLength(JSON.stringify(value)) + 4);
+      }),
+    );
+  });
+
+  it('does not count on past what is allowed', () => {
+    const once = { text: '\x01'.repeat(100) };
+    expect(jsonSize(Array(1e5).fill(once), 1000)).to.be.within(1000, 2000);
+  });
+
+  it('ends with a value that holds itself', () => {
+    const value: Record<string, unknown> = {};
+    value.self = value;
+    expect(() => jsonSize(value, 1e9)).to.throw('holds itself');
   });
 });

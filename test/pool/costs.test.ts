@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Costs } from '../../pool/costs.js';
 import type { CallTask, Task } from '../../pool/task.js';
-import { callTask } from './call-task.js';
+import { callTask } from './worker-settings.js';
 
 function call(service: string, variant?: string, does: CallTask['does'] = 'handler'): CallTask {
   const task = { ...callTask(service), does };

@@ -7,7 +7,7 @@ import { createReadStream } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { guard } from '../../pool/fault-guard.js';
+import { guard } from '../../pool/plugin.js';
 
 const fault = (): never => {
   throw new Error('escaped');

@@ -3,12 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
-import { LoadError } from '../../pool/load-error.js';
+import { LoadError } from '../../pool/load-faults.js';
 import { createPool, type Pool } from '../../pool/pool.js';
 import type { CallTask } from '../../pool/task.js';
-import { createGate } from '../gateway/gate.js';
-import { callTask } from './call-task.js';
-import { workerSettings } from './worker-settings.js';
+import { createGate } from '../gateway/harness.js';
+import { callTask, workerSettings } from './worker-settings.js';
 
 const asker = { tenant: 'a', weight: 1, most: null };
 

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
-import type { Asker } from '../../pool/asker.js';
+import type { Requester } from '../../pool/admission.js';
 import { createPool, type Pool, type PoolOptions } from '../../pool/pool.js';
-import { createGate } from '../gateway/gate.js';
-import { callTask } from './call-task.js';
-import { workerSettings } from './worker-settings.js';
+import { rejection } from '../gateway/download/raw-server.js';
+import { createGate, type Gate } from '../gateway/harness.js';
+import { until } from '../needs.js';
+import { callTask, workerSettings } from './worker-settings.js';
 
 const options: PoolOptions = {
   threads: 1,
@@ -41,7 +42,7 @@ describe('the pool', () => {
   });
 
   it('tells of each task that starts how long it waited, and whose it is', async () => {
-    const starts: { waitMs: number; asker: Asker }[] = [];
+    const starts: { waitMs: number; asker: Requester }[] = [];
     pool.watch((waitMs, asker) => starts.push({ waitMs, asker }));
     const asker = { tenant: 'a', weight: 3, most: null, behind: true };
     const held = pool.turn(asker).run(callTask('sleep', { ms: 20 }));
@@ -148,5 +149,139 @@ describe('a pool that may not start a tenant’s work', () => {
     turn.leave();
     expect(await given).to.equal('the call was given up before its turn');
     await closing;
+  });
+});
+
+describe('tasks behind all calls', () => {
+  let pool: Pool;
+  let gate: Gate;
+
+  beforeEach(async () => {
+    gate = await createGate();
+    pool = createPool({ threads: 1, queue: 2, worker: workerSettings });
+    await pool.start();
+  });
+  afterEach(async () => {
+    await gate.open();
+    await pool.close();
+    await gate.close();
+  });
+
+  const call = (tenant: string) => pool.turn({ tenant, weight: 1, most: null });
+  const behind = (tenant: string) => pool.turn({ tenant, weight: 1, most: null, behind: true });
+
+  it('run behind calls, of which none waits for more than one of them, and take no place', async () => {
+    const order: string[] = [];
+    const note = (name: string) => () => order.push(name);
+    const held = behind('a').run(callTask('gate', { path: gate.file }));
+    const later = Array.from({ length: 20 }, () => behind('a').run(callTask('echo')).then(note('behind')));
+    expect(pool.stats()).to.include({ running: 1, places: 0 });
+    const calls = ['b', 'a', 'b'].map((tenant) => call(tenant).run(callTask('echo')).then(note('call')));
+    expect(pool.stats()).to.include({ running: 1, places: 3 });
+    await gate.open();
+    await Promise.all([held, ...later, ...calls]);
+    expect(order[0]).to.equal('call');
+    expect(order.lastIndexOf('call')).to.be.below(12);
+    expect(order).to.have.length(23);
+  });
+
+  it('go on while calls wait all the time', async () => {
+    await gate.open();
+    let left = 5;
+    const client = async () => {
+      while (left > 0) await call('b').run(callTask('echo'));
+    };
+    const busy = Array.from({ length: 3 }, client);
+    for (; left > 0; left -= 1) await behind('a').run(callTask('echo'));
+    await Promise.all(busy);
+  });
+
+  it('are given back where they wait when those are wanted no more; what runs goes on, and calls too', async () => {
+    const running = behind('a').run(callTask('gate', { path: gate.file }));
+    const waits = behind('a')
+      .run(callTask('echo'))
+      .catch((error) => error.code);
+    const called = call('b').run(callTask('echo'));
+    pool.handBack();
+    expect(await waits).to.equal('shutting_down');
+    const late = behind('a')
+      .run(callTask('echo'))
+      .catch((error) => error.code);
+    expect(await late).to.equal('shutting_down');
+    await gate.open();
+    expect((await running).ok).to.equal(true);
+    expect((await called).ok).to.equal(true);
+  });
+});
+
+describe('a helper that times out', () => {
+  let pool: Pool;
+  let gate: Gate;
+  let told: [string, boolean][];
+
+  beforeEach(async () => {
+    told = [];
+    gate = await createGate();
+    pool = createPool({
+      threads: 2,
+      queue: 50,
+      worker: workerSettings,
+      onSlowed: (service, isSlowed) => told.push([service, isSlowed]),
+    });
+    await pool.start();
+  });
+  afterEach(async () => {
+    await gate.open();
+    await pool.close();
+    await gate.close();
+  });
+
+  const run = (tenant: string, task = callTask('gate', { path: gate.file })) =>
+    pool.turn({ tenant, weight: 1, most: null }).run(task);
+  const runLate = async () => {
+    const error = await rejection(run('a', { ...callTask('gate', { path: gate.file }), timeoutMs: 1 }));
+    expect(error.code).to.equal('helper_timeout');
+  };
+
+  it('once runs as before', async () => {
+    await runLate();
+    expect(pool.slowed()).to.deep.equal([]);
+    const both = [run('a'), run('a')];
+    // A thread may still be taking another's place.
+    await until(() => pool.stats().running === 2);
+    await gate.open();
+    await Promise.all(both);
+  });
+
+  it('twice runs one task at a time, and its neighbours go on, until it has answered in time', async () => {
+    await runLate();
+    await runLate();
+    expect(pool.slowed()).to.deep.equal(['gate']);
+    const waiting = Array.from({ length: 5 }, () => run('a'));
+    // It leaves the threads to others until those that it has cost are there again.
+    await until(() => pool.stats().running === 1);
+    for (let times = 0; times < 3; times += 1) {
+      expect((await run('b', callTask('echo'))).ok).to.equal(true);
+      expect(pool.stats().running).to.equal(1);
+    }
+    await gate.open();
+    await Promise.all(waiting);
+    expect(pool.slowed()).to.deep.equal([]);
+    expect(told).to.deep.equal([
+      ['gate', true],
+      ['gate', false],
+    ]);
+  });
+
+  it('is shared by its callers: one with a single call does not wait for all of another’s', async () => {
+    await runLate();
+    await runLate();
+    const order: string[] = [];
+    const calls = [...Array.from({ length: 6 }, () => 'a'), 'b'].map((tenant) =>
+      run(tenant).then(() => order.push(tenant)),
+    );
+    await gate.open();
+    await Promise.all(calls);
+    expect(order.indexOf('b')).to.be.at.most(2);
   });
 });

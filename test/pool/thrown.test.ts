@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { describeThrown, readThrown } from '../../pool/thrown.js';
+import { describeThrown, readThrown } from '../../pool/errors.js';
+import { once } from '../../pool/once.js';
 
 describe('readThrown', () => {
   it('reads an error with all that caused it', () => {
@@ -55,5 +56,22 @@ describe('describeThrown', () => {
     const cause = new AggregateError([new Error('first')], 'tries');
     const text = describeThrown(readThrown(new Error('outer', { cause })));
     expect(text).to.match(/^Error: outer\n.*caused by AggregateError: tries\n.*caused by Error: first\n/s);
+  });
+});
+
+describe('once', () => {
+  it('makes a thing for all who need it, and anew only where that has failed', async () => {
+    let tries = 0;
+    const get = once(async () => {
+      tries += 1;
+      if (tries === 1) throw new Error('too many open files');
+      return { tries };
+    });
+    const [first, beside] = await Promise.allSettled([get(), get()]);
+    expect([first?.status, beside?.status, tries]).to.deep.equal(['rejected', 'rejected', 1]);
+    const [made, again] = await Promise.all([get(), get()]);
+    expect(made).to.deep.equal({ tries: 2 });
+    expect(again).to.equal(made);
+    expect(await get()).to.equal(made);
   });
 });

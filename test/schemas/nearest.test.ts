@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { didYouMean, nearest } from '../../schemas/nearest.js';
-import { ownCpuMs } from '../bench/cpu.js';
+import { ownCpuMs } from '../bench/measure.js';
 
 describe('nearest', () => {
   const names = ['width', 'color', 'format', 'url', 'a', 'b'];

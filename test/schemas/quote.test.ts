@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { describeValue, quote, visible, visibleJson } from '../../schemas/quote.js';
-import { anyCharacter } from '../any-character.js';
+import { anyCharacter } from '../examples.js';
 
 describe('quote', () => {
   it('escapes quotes, controls, bidi overrides and lone surrogates', () => {

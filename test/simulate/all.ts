@@ -1,7 +1,7 @@
 /** Prints what many gateways need of what they stand on: `npm run simulate`; `-- --measure` measures the services here first. */
-import { printTable } from '../bench/table.js';
+import { printTable } from '../bench/measure.js';
 import { demandOf, kinds, peakCalls, wallsOf } from './demand.js';
-import { type Input, type Measured, meanMs, measured, product, world } from './inputs.js';
+import { type Input, type Measured, meanMs, measured, product, world } from './measure.js';
 import type { Tally } from './tally.js';
 import { simulateDay, simulateHotTenant, simulateLostZone } from './worlds.js';
 

@@ -1,10 +1,140 @@
-import { Agenda } from './agenda.js';
-import { type Measured, mix } from './inputs.js';
-import { chooser, createRandom, exponential, zipf } from './random.js';
-import { Station } from './station.js';
+import { Admission } from '../../pool/admission.js';
+import { FairQueue } from '../../pool/fair-queue.js';
+import { chooser, createRandom, exponential, zipf } from './demand.js';
+import { type Measured, mix } from './measure.js';
 import type { Tally } from './tally.js';
 
-export interface Scenario {
+interface Entry {
+  at: number;
+  order: number;
+  run: () => void;
+}
+
+/** What is to happen at which moment of the simulated time, in seconds; a binary heap, as millions of them pass. */
+class Agenda {
+  readonly #heap: Entry[] = [];
+  #made = 0;
+  now = 0;
+
+  in(seconds: number, run: () => void): void {
+    this.#made += 1;
+    const entry = { at: this.now + seconds, order: this.#made, run };
+    let at = this.#heap.push(entry) - 1;
+    while (at > 0) {
+      const above = (at - 1) >> 1;
+      const other = this.#heap[above] as Entry;
+      if (!isBefore(entry, other)) break;
+      this.#heap[at] = other;
+      at = above;
+    }
+    this.#heap[at] = entry;
+  }
+
+  /** Lets happen what is to happen until then. */
+  runUntil(end: number): void {
+    for (let next = this.#heap[0]; next && next.at <= end; next = this.#heap[0]) {
+      this.#dropFirst();
+      this.now = next.at;
+      next.run();
+    }
+    this.now = end;
+  }
+
+  #dropFirst(): void {
+    const heap = this.#heap;
+    const last = heap.pop() as Entry;
+    if (heap.length === 0) return;
+    let at = 0;
+    for (;;) {
+      let below = 2 * at + 1;
+      if (below >= heap.length) break;
+      if (below + 1 < heap.length && isBefore(heap[below + 1] as Entry, heap[below] as Entry)) below += 1;
+      if (isBefore(last, heap[below] as Entry)) break;
+      heap[at] = heap[below] as Entry;
+      at = below;
+    }
+    heap[at] = last;
+  }
+}
+
+function isBefore(a: Entry, b: Entry): boolean {
+  return a.at < b.at || (a.at === b.at && a.order < b.order);
+}
+
+interface SimulatedCall {
+  tenant: string;
+  /** What it takes of a core. */
+  cpuMs: number;
+  /** What the pool expects of its kind. */
+  expectedMs: number;
+  tally: Tally;
+}
+
+interface Waiting extends SimulatedCall {
+  since: number;
+  release: () => void;
+}
+
+/** A gateway: its cores, and before them the product's own admission and fair queue. */
+class Station {
+  readonly #agenda: Agenda;
+  readonly #cores: number;
+  readonly #admission: Admission;
+  readonly #queue = new FairQueue<Waiting>();
+  readonly #running = new Set<Waiting>();
+  #isLost = false;
+
+  constructor(agenda: Agenda, cores: number, queue: number) {
+    this.#agenda = agenda;
+    this.#cores = cores;
+    this.#admission = new Admission(cores + queue);
+  }
+
+  /** Calls inside. */
+  get size(): number {
+    return this.#isLost ? 0 : this.#queue.size + this.#running.size;
+  }
+
+  take(call: SimulatedCall): void {
+    call.tally.arrived += 1;
+    const release = this.#admission.take({ tenant: call.tenant, weight: 1, most: null });
+    if (typeof release === 'string') {
+      call.tally.refused += 1;
+      return;
+    }
+    this.#queue.push(call.tenant, { ...call, since: this.#agenda.now, release });
+    this.#start();
+  }
+
+  /** Its host is gone, with all that is inside. */
+  lose(): void {
+    for (const [, { tally }] of this.#queue.items()) tally.lost += 1;
+    for (const { tally } of this.#running) tally.lost += 1;
+    this.#isLost = true;
+  }
+
+  #start(): void {
+    while (this.#running.size < this.#cores) {
+      const next = this.#queue.shift(({ expectedMs }) => expectedMs);
+      if (!next) return;
+      const { item } = next;
+      this.#running.add(item);
+      const waitMs = (this.#agenda.now - item.since) * 1000;
+      this.#agenda.in(item.cpuMs / 1000, () => this.#end(item, waitMs));
+    }
+  }
+
+  #end(call: Waiting, waitMs: number): void {
+    if (this.#isLost) return;
+    this.#running.delete(call);
+    this.#queue.settle(call.tenant, call.expectedMs, call.cpuMs);
+    call.release();
+    call.tally.serve(waitMs, call.cpuMs);
+    this.#start();
+  }
+}
+
+interface Scenario {
   gateways: number;
   cores: number;
   queue: number;

@@ -1,6 +1,6 @@
 import { peakCalls } from './demand.js';
 import { simulate } from './fleet.js';
-import { type Measured, product, world } from './inputs.js';
+import { type Measured, product, world } from './measure.js';
 import { Tally } from './tally.js';
 
 /** So many gateways are simulated for any larger number: they share nothing but what stands behind them. */

@@ -5,7 +5,7 @@
 import { parseArgs } from 'node:util';
 import { rounds } from './attacks/all.js';
 import { runScenario } from './scenario.js';
-import { heading, row } from './table.js';
+import { heading, row } from './tally.js';
 
 const { values } = parseArgs({
   options: {

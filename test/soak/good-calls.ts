@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Call, Client } from './client.js';
-import { multipart } from './multipart.js';
+import { multipart } from './mutate.js';
 import type { Tally } from './tally.js';
 import type { World } from './world.js';
 

@@ -1,4 +1,49 @@
-import type { Random } from './random.js';
+/** Chance that can be had again: the same seed gives the same attack. */
+export interface Random {
+  seed: number;
+  /** A whole number from 0 up to but not including `limit`. */
+  below(limit: number): number;
+  pick<T>(list: readonly T[]): T;
+}
+
+/** Mulberry32: small, fast and even enough to choose mutations. */
+export function createRandom(seed: number): Random {
+  let state = seed >>> 0;
+  function below(limit: number): number {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let bits = Math.imul(state ^ (state >>> 15), 1 | state);
+    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits;
+    return Math.floor((((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32) * limit);
+  }
+  return { seed, below, pick: <T>(list: readonly T[]) => list[below(list.length)] as T };
+}
+
+export interface Part {
+  name: string;
+  value: Uint8Array | string;
+  filename?: string;
+  /** More lines of the part's head. */
+  head?: string;
+}
+
+/** A multipart/form-data body with its type; `boundary` stands in both as it is given. */
+export function multipart(parts: readonly Part[], boundary = 'b0undary'): { type: string; body: Buffer } {
+  const pieces = parts.flatMap(({ name, value, filename, head = '' }) => {
+    const file = filename === undefined ? '' : `; filename="${filename}"\r\ncontent-type: image/jpeg`;
+    return [
+      Buffer.from(
+        `--${boundary}\r\ncontent-disposition: form-data; name="${name}"${file}\r\n${head}\r\n`,
+        'latin1',
+      ),
+      Buffer.from(value as string),
+      Buffer.from('\r\n'),
+    ];
+  });
+  return {
+    type: `multipart/form-data; boundary=${boundary}`,
+    body: Buffer.concat([...pieces, Buffer.from(`--${boundary}--\r\n`)]),
+  };
+}
 
 type Mutation = (random: Random, bytes: Buffer, words: readonly string[]) => Buffer;
 

@@ -2,24 +2,27 @@ import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Logger, pino } from 'pino';
+import type { FileField } from '../../../schemas/declared-helper.js';
+import { describeFile } from '../../../schemas/parameters/gateway-parameters.js';
+import { type ParameterProperty, uploadsOf } from '../../../schemas/parameters/parameters.js';
 import { type Config, loadConfig } from '../../config.js';
-import { discoverPlugins } from '../../helpers/discover.js';
-import { builtinPlugins, usualFolder } from '../../helpers/package-paths.js';
-import type { LocalHelpers } from '../../local/local-helpers.js';
-import { openLocalHelpers } from '../../local/open-local.js';
-import { endSoon } from '../end-soon.js';
-import { openStderrLog } from '../open-log.js';
-import { problemLines } from '../reload-lines.js';
-import { reserveStdout } from '../reserve-stdout.js';
-import { runCall } from './call.js';
-import { createInput } from './read-file.js';
-import { serviceAt } from './words.js';
+import { openStderrLog } from '../../observability/log.js';
+import type { LocalHelpers } from '../../pipeline/local-helpers.js';
+import { discoverPlugins } from '../../plugins/discover.js';
+import { builtinPlugins, usualFolder } from '../../plugins/paths.js';
+import type { Helper } from '../../plugins/registry.js';
+import { problemLines } from '../dev.js';
+import { openLocalHelpers } from '../open-local.js';
+import { exitSoon, quoteWord, reserveStdout } from '../process.js';
+import { createInput, type Input, jobsOf } from './jobs.js';
+import { makeCalls, printText, printUnknown, type Screen, unknownHelper } from './make-calls.js';
+import { readWords, serviceAt } from './words.js';
 
 /** Calls under way beyond those that threads work on: their files are read meanwhile. */
-const ahead = 2;
+const readAhead = 2;
 
 /** Calls a helper in this process, by the words of a command line, and prints what came of it. */
-export async function callHere(words: string[]): Promise<void> {
+export async function callLocally(words: string[]): Promise<void> {
   // Plugins print what they like, on any thread; standard output holds the result alone.
   const stdout = reserveStdout();
   const given = loadConfig(process.env);
@@ -30,9 +33,9 @@ export async function callHere(words: string[]): Promise<void> {
   const interrupted = new AbortController();
   process.once('SIGINT', () => interrupted.abort());
   try {
-    process.exitCode = await runCall(words, {
+    process.exitCode = await runLocally(words, {
       local,
-      most: config.poolThreads + ahead,
+      most: config.poolThreads + readAhead,
       input: createInput(process.stdin, Math.max(config.maxTextBytes, config.maxImageBytes)),
       screen: { stdout, stderr: process.stderr },
       logger,
@@ -41,8 +44,8 @@ export async function callHere(words: string[]): Promise<void> {
   } finally {
     await local.close();
   }
-  await taken(process.stdout);
-  endSoon();
+  await drained(process.stdout);
+  exitSoon();
 }
 
 /**
@@ -63,7 +66,7 @@ async function openHelpers(config: Config, words: readonly string[], logger: Log
 }
 
 /** Resolves when all that was written has been read, or its reader has gone. */
-async function taken(stream: NodeJS.WriteStream): Promise<void> {
+async function drained(stream: NodeJS.WriteStream): Promise<void> {
   while (stream.writableLength > 0 && !stream.destroyed) {
     await once(stream, 'drain').catch(() => undefined);
   }
@@ -71,8 +74,120 @@ async function taken(stream: NodeJS.WriteStream): Promise<void> {
 
 async function logOnStderr(level: string): Promise<Logger> {
   if (process.stderr.isTTY) {
-    const { readableLog } = await import('../readable-log.js');
+    const { readableLog } = await import('../../observability/readable-log.js');
     return pino({ level }, readableLog(process.stderr));
   }
   return openStderrLog(level);
+}
+
+/** What the command works with; the process's own but in tests. */
+export interface LocalCallOptions {
+  local: LocalHelpers;
+  /** Calls under way at a time. */
+  most: number;
+  input: Input;
+  screen: Screen;
+  /** Told the reason of a fault, of which the answer itself says nothing. */
+  logger: Pick<Logger, 'error'>;
+  /** Ends what is under way. */
+  signal: AbortSignal;
+}
+
+/** Does what the words behind `call` say and gives the exit code: 1 for bad input or a bad file, 2 where there is no such helper. */
+export async function runLocally(words: readonly string[], around: LocalCallOptions): Promise<number> {
+  const { local, screen } = around;
+  const at = serviceAt(words, (word) => local.registry.has(word));
+  const service = words[at] ?? '';
+  const rest = words.filter((_, index) => index !== at);
+  const helper = local.registry.get(service);
+  if (helper === undefined) {
+    const wanted = readWords(words, () => true);
+    const helpers = [...local.registry.values()].map(({ id, declaration: { summary } }) => ({ id, summary }));
+    if (!wanted.help) return printUnknown(service, helpers, screen, wanted.json);
+    printText(screen.stdout, unknownHelper(undefined, helpers));
+    return 0;
+  }
+  const { properties } = helper.parameters;
+  const booleans = new Set(
+    properties.filter(({ schema }) => schema.type === 'boolean').map(({ name }) => name),
+  );
+  const read = readWords(rest, (name) => booleans.has(name));
+  if (read.help) {
+    printText(screen.stdout, helpOf(helper));
+    return 0;
+  }
+  return makeCalls({
+    ...around,
+    service,
+    words: read,
+    jobs: jobsOf(read, helper.declaration, around.input),
+    form: {
+      onlyData: helper.declaration.output !== undefined,
+      pictures: helper.declaration.files.some(({ kind }) => kind === 'image'),
+      defaultFormat: properties.find(({ name }) => name === 'format')?.schema.default,
+    },
+    call: async (job) => local.call(helper, await job.load(), around.signal),
+  });
+}
+
+/** What `call SERVICE --help` prints: all that the helper's declaration says, as the command line takes it. */
+export function helpOf({ id, declaration, parameters }: Helper): string {
+  const { summary, description, files, examples } = declaration;
+  const many = files.length > 0 ? ' [FILES…]' : '';
+  const fileRows = files.map(fileRowOf);
+  const own = new Set(files.filter(({ field, parameter }) => field === parameter).map(({ field }) => field));
+  const rows = parameters.properties.filter(({ name }) => !own.has(name)).map(rowOf);
+  return [
+    `Usage: helper-gateway call ${id} [--parameter value …]${many}`,
+    summary,
+    ...(description === undefined ? [] : [description]),
+    section('Parameters', [...fileRows, ...rows]),
+    section('Options', [
+      ['--out FILE', 'write the result to a file; "-" is standard output'],
+      ['--out-dir DIR', 'write the result of each file into a folder, named like the file'],
+      ['--json', 'print the whole envelope, errors too; of many files a line each'],
+      ['--set NAME=VALUE', 'give a parameter any value, also "-" or one that has the name of an option'],
+    ]),
+    ...(examples.length === 0
+      ? []
+      : [`Examples\n${examples.map((each) => `  ${exampleLine(id, each.input, files)}`).join('\n')}`]),
+  ].join('\n\n');
+}
+
+/** An example with the files that it cannot do without, which it tells nothing of. */
+function exampleLine(id: string, input: Record<string, unknown>, files: readonly FileField[]): string {
+  const uploads = input.dryrun === true ? [] : uploadsOf(files, input);
+  return [callLine(id, input), ...uploads.map((field) => `--${field} FILE`)].join(' ');
+}
+
+function fileRowOf(file: FileField): [string, string] {
+  const { field, kind, required, types } = file;
+  const form = `${kind === 'image' ? 'a picture' : 'a file'}${types ? ` (${types.join(', ')})` : ''}`;
+  const source = `${form}, or "-" for standard input`;
+  const parts = [source, required ? 'required' : '', describeFile(file) ?? ''];
+  return [`--${field} FILE`, parts.filter(Boolean).join('; ')];
+}
+
+function rowOf({ name, schema, required, allowed }: ParameterProperty): [string, string] {
+  const flag = schema.type === 'boolean' ? `--${name}` : `--${name} VALUE`;
+  const preset = schema.default === undefined ? '' : `default ${JSON.stringify(schema.default)}`;
+  const what = typeof schema.description === 'string' ? schema.description : '';
+  return [flag, [allowed, required ? 'required' : preset, what].filter(Boolean).join('; ')];
+}
+
+function section(title: string, rows: readonly [string, string][]): string {
+  const width = Math.max(...rows.map(([flag]) => flag.length));
+  return [title, ...rows.map(([flag, what]) => `  ${flag.padEnd(width)}  ${what}`)].join('\n');
+}
+
+/** The command line that calls a helper with this input, to be pasted into a shell. */
+export function callLine(id: string, input: Record<string, unknown>, command = 'helper-gateway'): string {
+  const words = Object.entries(input).map(([name, value]) => {
+    if (value === true) return `--${name}`;
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    // Alone it would be standard input.
+    if (text === '-') return `--set ${quoteWord(`${name}=-`)}`;
+    return text.startsWith('-') ? quoteWord(`--${name}=${text}`) : `--${name} ${quoteWord(text)}`;
+  });
+  return [`${command} call`, id, ...words].join(' ');
 }

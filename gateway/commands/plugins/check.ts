@@ -1,12 +1,58 @@
 import { realpath } from 'node:fs/promises';
-import { importTimeoutMs } from '../../../pool/plugin-module.js';
-import { createVocabulary } from '../../../schemas/vocabulary/vocabulary.js';
+import { importTimeoutMs } from '../../../pool/plugin.js';
+import type { DeclaredHelper } from '../../../schemas/declared-helper.js';
+import { visible } from '../../../schemas/quote.js';
+import { createVocabulary } from '../../../schemas/vocabulary.js';
+import { loadConfig } from '../../config.js';
 import { GatewayError } from '../../errors.js';
-import { discoverPlugins } from '../../helpers/discover.js';
-import { type LoadRegistryOptions, loadRegistry } from '../../helpers/load-registry.js';
-import { builtinPlugins } from '../../helpers/package-paths.js';
-import { PluginError } from '../../helpers/plugin-error.js';
-import type { Helper } from '../../helpers/registry.js';
+import { discoverPlugins, type PluginProblem } from '../../plugins/discover.js';
+import { type LoadRegistryOptions, loadRegistry } from '../../plugins/load-registry.js';
+import { builtinPlugins } from '../../plugins/paths.js';
+import { cutLimits, type Helper, type MostAllowed, PluginError } from '../../plugins/registry.js';
+import { answer, type Terminal } from '../output.js';
+
+/** Does what `plugins check` does. */
+export async function runCheck(folder: string, terminal: Terminal, json: boolean): Promise<void> {
+  const skipped: PluginProblem[] = [];
+  const helpers = await loadCheckedHelpers(folder, terminal, json, (each) => void skipped.push(each));
+  if (!helpers) return;
+  await answer(terminal, json, async () => {
+    // Of the rest of a configuration nothing is asked here.
+    const { HELPER_TASK_TIMEOUT_MS, HELPER_MAX_IMAGE_BYTES } = process.env;
+    const most = loadConfig({ HELPER_TASK_TIMEOUT_MS, HELPER_MAX_IMAGE_BYTES });
+    return {
+      data: {
+        plugins: helpers.map((helper) => describeHelper(helper, process.env, most)),
+        ...(skipped.length > 0 ? { skipped } : {}),
+      },
+      result: [
+        reportHelpers(helpers, process.env, most),
+        ...skipped.map(({ file, reason }) => `${file} ${reason}`),
+      ].join('\n'),
+    };
+  });
+}
+
+/** The helpers of a folder; undefined where the start would stop, which has been told then. */
+export async function loadCheckedHelpers(
+  folder: string,
+  terminal: Terminal,
+  json: boolean,
+  onSkipped?: (skipped: PluginProblem) => void,
+): Promise<Helper[] | undefined> {
+  const checked = await checkFolder(folder, { onSkipped });
+  if (!(checked instanceof PluginError)) return checked;
+  if (json) {
+    await answer(terminal, json, async () => {
+      throw asInvalidInput(checked);
+    });
+    return undefined;
+  }
+  // In its own lines, a file each.
+  terminal.stderr.write(`${visible(checked.message)}\n`);
+  terminal.setExitCode(1);
+  return undefined;
+}
 
 /**
  * Loads the plugins of a folder as the start would, but sets nothing up and asks for no configuration. The package's own are
@@ -42,4 +88,77 @@ export function asInvalidInput({ problems }: PluginError): GatewayError {
     message: 'Not every plugin can be served; see details.',
     details,
   });
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What a helper is and needs, for programs. Of its configuration the variables' names, never a value. */
+export function describeHelper(
+  { id, file, declaration }: Helper,
+  env: Environment,
+  most: MostAllowed,
+): object {
+  const { summary, runs, timeoutMs, files, config, setup, output, examples, effects, repeatable } =
+    declaration;
+  return {
+    id,
+    file,
+    summary,
+    runs,
+    ...(timeoutMs === undefined ? {} : { timeout_ms: Math.min(timeoutMs, most.taskTimeoutMs) }),
+    ...(effects ? { effects, idempotent: repeatable } : {}),
+    files: files.map((each) =>
+      each.maxBytes === undefined ? each : { ...each, maxBytes: Math.min(each.maxBytes, most.maxImageBytes) },
+    ),
+    cut: cutLimits(declaration, most),
+    config: config.map(({ name, env: variable, required }) => ({
+      name,
+      env: variable,
+      required,
+      set: Boolean(env[variable]),
+    })),
+    setup,
+    output: output !== undefined,
+    examples: examples.length,
+  };
+}
+
+/** The same for people: a line for each helper, and below it what it needs. */
+export function reportHelpers(helpers: readonly Helper[], env: Environment, most: MostAllowed): string {
+  if (helpers.length === 0)
+    return 'No plugins here: a plugin is <route>.mjs, .js, .ts or <route>/index.mjs below this folder.';
+  const width = Math.max(...helpers.map(({ id }) => id.length));
+  const lines = helpers.flatMap(({ id, declaration }) => [
+    `  /${id.padEnd(width)}  ${declaration.runs.padEnd('inline'.length)}  ${declaration.summary}`,
+    ...needsOf(declaration, env, most).map((need) => `${' '.repeat(width + 5)}${need}`),
+  ]);
+  const count = helpers.length === 1 ? '1 plugin is' : `${helpers.length} plugins are`;
+  return [`${count} fine:`, ...lines].join('\n');
+}
+
+function needsOf(declaration: DeclaredHelper, env: Environment, most: MostAllowed): string[] {
+  const { files, config, timeoutMs, setup, effects, repeatable } = declaration;
+  const cuts = cutLimits(declaration, most).map(
+    ({ field, declared, most: allowed, variable }) =>
+      `${field} ${declared} is cut to ${allowed} by ${variable}`,
+  );
+  const taken = files.map(({ field, parameter, kind, required, insteadOf }) => {
+    const names = field === parameter ? field : `${field} or ${parameter}`;
+    const place = insteadOf === undefined ? '' : `, in place of ${insteadOf}`;
+    return `${names} (${kind}${required ? ', required' : ''}${place})`;
+  });
+  const variables = config.map(({ env: variable, required, default: preset }) => {
+    if (env[variable]) return `${variable} (set)`;
+    if (preset !== undefined) return `${variable} (not set: ${JSON.stringify(preset)})`;
+    return `${variable} (${required ? 'required, not set' : 'not set'})`;
+  });
+  const again = repeatable ? 'may be run again' : 'an item of a job runs at most once';
+  return [
+    ...(effects ? [`effects: POST only, ${again}`] : []),
+    ...(taken.length > 0 ? [`files: ${taken.join(', ')}`] : []),
+    ...(variables.length > 0 ? [`config: ${variables.join(', ')}`] : []),
+    ...(setup ? ['setup: once in each thread'] : []),
+    ...(timeoutMs === undefined ? [] : [`time: ${Math.min(timeoutMs, most.taskTimeoutMs)} ms`]),
+    ...cuts,
+  ];
 }

@@ -1,10 +1,9 @@
+import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
-import { endSoon } from '../end-soon.js';
+import { type Command, InvalidArgumentError } from 'commander';
 import { answer, jsonOption, type Terminal } from '../output.js';
-import { reserveStdout } from '../reserve-stdout.js';
-import type { NewOptions } from './new/create-plugin.js';
-import { registerPluginTest } from './test/register.js';
+import { exitSoon, reserveStdout } from '../process.js';
+import type { NewOptions } from './create.js';
 
 /** `plugins new`, `plugins check` and `plugins test`: what an author of plugins needs, without a gateway that runs. */
 export function registerPluginCommands(program: Command, terminal: Terminal): void {
@@ -19,7 +18,7 @@ export function registerPluginCommands(program: Command, terminal: Terminal): vo
     )
     .option(...jsonOption)
     .action(async (path: string, { json, ...options }: NewOptions & { json?: boolean }) => {
-      const { createPlugin } = await import('./new/create-plugin.js');
+      const { createPlugin } = await import('./create.js');
       await answer(terminal, json === true, () => createPlugin(path, options, process.env));
     });
   plugins
@@ -28,9 +27,45 @@ export function registerPluginCommands(program: Command, terminal: Terminal): vo
     .option(...jsonOption)
     .action(async (dir: string, { json }: { json?: boolean }) => {
       const quiet = { ...terminal, stdout: reserveStdout() };
-      const { runCheck } = await import('./run-check.js');
+      const { runCheck } = await import('./check.js');
       await runCheck(resolve(dir), quiet, json === true);
-      endSoon();
+      exitSoon();
     });
   registerPluginTest(plugins, terminal);
+}
+
+interface Options {
+  runs: number;
+  seed?: number;
+  network?: boolean;
+  effects?: boolean;
+  json?: boolean;
+}
+
+/** `plugins test DIR`: runs the examples of each plugin, generated inputs, and the author's own tests. */
+function registerPluginTest(plugins: Command, terminal: Terminal): void {
+  plugins
+    .command('test <dir>')
+    .description("Run every plugin's examples and generated inputs, and the tests beside them.")
+    .option('--runs <n>', 'generated inputs for each plugin', wholeNumber, 200)
+    .option('--seed <n>', 'generate the same inputs again as a run that printed this number', wholeNumber)
+    .option('--network', 'let examples fetch; generated inputs never do')
+    .option('--effects', 'also call helpers that change something elsewhere')
+    .option(...jsonOption)
+    .action(
+      async (
+        dir: string,
+        { network = false, effects = false, json = false, seed = randomInt(2 ** 31), runs }: Options,
+      ) => {
+        const quiet = { ...terminal, stdout: reserveStdout() };
+        const { runTest } = await import('./run-test.js');
+        await runTest(resolve(dir), quiet, { runs, seed, online: network, effects, json });
+        exitSoon();
+      },
+    );
+}
+
+function wholeNumber(text: string): number {
+  if (/^\d{1,9}$|^[12]\d{9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number of at most ten digits.');
 }

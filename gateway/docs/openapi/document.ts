@@ -1,18 +1,22 @@
-import type { Helper, Registry } from '../../helpers/registry.js';
-import { placeEnvelopes, type SuccessWith } from './envelopes.js';
-import { failureResponses, failuresOf } from './failures.js';
-import { headers } from './headers.js';
-import { healthPaths } from './health.js';
-import { inputSchemas } from './input-schemas.js';
+import { type Components, createComponents } from '../../../schemas/convert-schema.js';
+import { signatureParameters } from '../../../schemas/parameters/gateway-parameters.js';
+import type { Helper, Registry } from '../../plugins/registry.js';
+import { inputSchemas, queryParameters, requestBody } from './input.js';
 import { jobPaths } from './jobs.js';
-import { createOperationIds } from './names.js';
-import { queryParameters } from './query.js';
-import { requestBody } from './request-body.js';
-import { type Components, createComponents } from './schema/components.js';
-import { byKey, byKeyOrSignature, securitySchemes } from './security.js';
-import { conditions, successResponse, unchangedResponse } from './success.js';
+import {
+  conditionalHeaders,
+  createOperationIds,
+  failureResponses,
+  failuresOf,
+  headers,
+  headersOf,
+  placeEnvelopes,
+  type SuccessWith,
+  successResponse,
+  unchangedResponse,
+} from './responses.js';
 
-export interface DocumentOptions {
+interface DocumentOptions {
   /** The gateway's. */
   version: string;
   /** Where the API is; the origin of the document by default. */
@@ -84,7 +88,7 @@ function pathItem(
       operationId: operationId('get', id),
       ...about,
       security: byKeyOrSignature,
-      parameters: [...queryParameters(helper, input), ...conditions(helper)],
+      parameters: [...queryParameters(helper, input), ...conditionalHeaders(helper)],
       responses: { 200: success, ...unchangedResponse(helper), ...failuresOf() },
     },
     post,
@@ -94,4 +98,87 @@ function pathItem(
 /** Helpers are grouped by the first part of their path. */
 function groupOf(id: string): string {
   return id.split('/', 1)[0] ?? id;
+}
+
+/** What a call may say of who it is by, as the document's components. */
+const securitySchemes = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'The API key in the header Authorization.' },
+  ak: { type: 'apiKey', in: 'query', name: 'ak', description: 'The API key in the address.' },
+  kid: inAddress(
+    'kid',
+    'Of a signed url: the id of the key that signed it. `kid`, `exp` and `sig` go together.',
+  ),
+  exp: inAddress('exp', 'Of a signed url: when it ends, in whole seconds since 1970.'),
+  sig: inAddress(
+    'sig',
+    'Of a signed url: base64url of HMAC-SHA256, by the signing secret of the key, over `hg1`, the path and the sorted query.',
+  ),
+} satisfies Record<'bearer' | 'ak' | (typeof signatureParameters)[number], object>;
+
+type Requirement = Record<string, never[]>;
+
+/** A key, in one of two places. */
+const byKey: Requirement[] = [{ bearer: [] }, { ak: [] }];
+
+/** Or the three parameters of a signed url, which is for GET and HEAD alone. */
+const byKeyOrSignature: Requirement[] = [
+  ...byKey,
+  Object.fromEntries(signatureParameters.map((name) => [name, []])),
+];
+
+function inAddress(name: string, description: string) {
+  return { type: 'apiKey', in: 'query', name, description };
+}
+
+const textSchema = { type: 'string' };
+
+/** The paths that tell of the gateway itself; they need no key. */
+function healthPaths(successWith: SuccessWith): Record<string, object> {
+  return {
+    '/healthz': {
+      get: healthOperation('alive', 'Whether the process is alive', successWith, {
+        required: ['status'],
+        properties: { status: { ...textSchema, const: 'alive' } },
+      }),
+    },
+    '/readyz': {
+      get: healthOperation('ready', 'Whether the gateway may take traffic', successWith, {
+        required: ['status', 'engine', 'keys', 'threads'],
+        properties: {
+          status: { ...textSchema, const: 'ready' },
+          engine: { ...textSchema, description: 'What draws pictures.' },
+          engine_fallback: { ...textSchema, description: 'Why it is not sharp.' },
+          keys: { ...textSchema, enum: ['available', 'unavailable'] },
+          threads: { type: 'integer', minimum: 0, description: 'Worker threads that are ready.' },
+          missing: { type: 'array', items: textSchema, description: 'Helpers that a worker could not load.' },
+        },
+      }),
+    },
+  };
+}
+
+function healthOperation(
+  operationId: string,
+  summary: string,
+  successWith: SuccessWith,
+  data: object,
+): object {
+  return {
+    operationId,
+    summary,
+    tags: ['gateway'],
+    security: [],
+    responses: {
+      200: {
+        description: 'Yes.',
+        headers: headersOf([]),
+        content: {
+          'application/json': {
+            schema: successWith({ type: 'object', additionalProperties: false, ...data }),
+          },
+        },
+      },
+      ...failuresOf([400, 405, 408, 431, 500, 503]),
+    },
+  };
 }

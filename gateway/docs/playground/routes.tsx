@@ -1,21 +1,15 @@
 import type { ComponentChild } from 'preact';
+import type { FileField } from '../../../schemas/declared-helper.js';
 import { nearest } from '../../../schemas/nearest.js';
-import type { LiveRegistry } from '../../helpers/live-registry.js';
-import type { Helper } from '../../helpers/registry.js';
 import { type Asset, makeAsset, sendAsset } from '../../http/assets.js';
-import { isOwnHost } from '../../http/loopback.js';
-import type { CallContext } from '../../pipeline/state.js';
-import type { DocRoute } from '../doc-route.js';
-import { keepUntilChange } from '../keep-until-change.js';
-import { protect } from '../protect.js';
-import { loadAssets } from './assets.js';
-import type { PluginProblem, ShownLimits } from './page.js';
-import { renderDocument } from './pages/document.js';
-import { HelperPage } from './pages/helper.js';
-import { HelperList } from './pages/index.js';
-import { UnknownHelper } from './pages/unknown.js';
+import { isOwnHost } from '../../http/request.js';
+import type { CallContext } from '../../pipeline/stage.js';
+import type { Helper, LiveRegistry, Registry } from '../../plugins/registry.js';
+import { cacheUntilChange, type DocRoute, protect } from '../doc-route.js';
+import { HelperPage } from './helper-page.js';
+import { KeySource, loadAssets, type PluginProblem, renderDocument, type ShownLimits } from './layout.js';
 
-const type = 'text/html; charset=utf-8';
+const htmlType = 'text/html; charset=utf-8';
 
 export interface PlaygroundOptions {
   registry: LiveRegistry;
@@ -40,7 +34,7 @@ export interface PlaygroundOptions {
 export function createPlayground(options: PlaygroundOptions): DocRoute[] {
   const { registry, limits, apiUrl, keySite, problems = () => [], live = false } = options;
   const assets = loadAssets();
-  const keep = keepUntilChange<Asset>(registry, () => 4 * (registry.size + 1));
+  const keep = cacheUntilChange<Asset>(registry, () => 4 * (registry.size + 1));
 
   function answerPage(ctx: CallContext): Promise<void> | void {
     const site = keySite(ctx.hostname);
@@ -51,7 +45,7 @@ export function createPlayground(options: PlaygroundOptions): DocRoute[] {
     if (name !== null && helper === undefined) return answerUnknown(ctx, name, seen);
     // Nothing else of a request is in a page, or the page could not be kept for the next: not its Host, not the rest of its query.
     const page = keep(`${helper?.id ?? ''} ${seen.length} ${site ?? ''}`, () =>
-      makeAsset(Buffer.from(helper ? helperPage(helper, site, seen) : listPage(site, seen)), type),
+      makeAsset(Buffer.from(helper ? helperPage(helper, site, seen) : listPage(site, seen)), htmlType),
     );
     // Asked for again each time: a helper may be another one by then.
     return sendAsset(ctx, page, 'no-cache');
@@ -68,7 +62,7 @@ export function createPlayground(options: PlaygroundOptions): DocRoute[] {
   function answerUnknown(ctx: CallContext, name: string, seen: readonly PluginProblem[]): void {
     const page = <UnknownHelper name={name} near={nearest(name, [...registry.keys()])} />;
     ctx.status = 404;
-    ctx.type = type;
+    ctx.type = htmlType;
     ctx.body = inFrame('No such helper', page, seen);
   }
 
@@ -77,4 +71,98 @@ export function createPlayground(options: PlaygroundOptions): DocRoute[] {
   }
 
   return [{ path: '/', methods: ['GET'], handle: answerPage }, ...assets.routes];
+}
+
+/** All helpers, by the first segment of their paths. */
+function HelperList({ registry, keySite }: { registry: Registry; keySite: string | undefined }) {
+  const groups = groupsOf(registry);
+  return (
+    <>
+      <h1>Helpers</h1>
+      <p class="lead">
+        Small tools behind one API. Pick one to try it here; each takes GET and POST, with parameters in the
+        query, as JSON or as a form, and answers with JSON or a file.
+      </p>
+      <p class="quiet">
+        A call needs an API key. <KeySource keySite={keySite} />
+      </p>
+      <p class="quiet">
+        The <a href="/docs">reference</a> has every path, and <a href="/openapi.json">openapi.json</a> makes
+        clients.
+      </p>
+      {groups.length === 0 && <p>No helper is served.</p>}
+      {groups.map(([group, helpers]) => (
+        <section key={group} aria-labelledby={`group-${group}`}>
+          <h2 id={`group-${group}`} class="group-name">
+            {group}
+          </h2>
+          <ul class="cards">
+            {helpers.map(({ id, declaration }) => (
+              <li key={id} class="card">
+                <a href={addressOf(id)}>{id}</a>
+                <p>{declaration.summary}</p>
+                <Taken files={declaration.files} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </>
+  );
+}
+
+/** What has to be at hand to try it. */
+function Taken({ files }: { files: readonly FileField[] }) {
+  const pictures = files.filter(({ kind }) => kind === 'image').length;
+  const others = files.length - pictures;
+  const tags = [
+    ...(pictures > 0 ? [pictures === 1 ? 'takes a picture' : `takes ${pictures} pictures`] : []),
+    ...(others > 0 ? [others === 1 ? 'takes a file' : `takes ${others} files`] : []),
+  ];
+  if (tags.length === 0) return null;
+  return (
+    <p>
+      {tags.map((tag) => (
+        <span key={tag} class="tag">
+          {tag}
+        </span>
+      ))}
+    </p>
+  );
+}
+
+function groupsOf(registry: Registry): [string, Helper[]][] {
+  const groups = new Map<string, Helper[]>();
+  for (const helper of [...registry.values()].sort((one, other) => (one.id < other.id ? -1 : 1))) {
+    const group = helper.id.slice(0, helper.id.includes('/') ? helper.id.indexOf('/') : undefined);
+    groups.set(group, [...(groups.get(group) ?? []), helper]);
+  }
+  return [...groups];
+}
+
+/** What stands where there is no such helper. */
+function UnknownHelper({ name, near }: { name: string; near: string | undefined }) {
+  return (
+    <section class="narrow">
+      <h1>No such helper</h1>
+      <p>
+        <code>{name.slice(0, 100)}</code> is not served here.
+      </p>
+      {near !== undefined && (
+        <p>
+          Did you mean <a href={addressOf(near)}>{near}</a>?
+        </p>
+      )}
+      <p>
+        <a class="button" href="/">
+          All helpers
+        </a>
+      </p>
+    </section>
+  );
+}
+
+/** The address of a helper's page; its slashes stay, as they may in a query. */
+function addressOf(id: string): string {
+  return `/?helper=${id}`;
 }

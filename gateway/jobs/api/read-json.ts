@@ -1,13 +1,37 @@
-import { boundProblems, type FieldProblem, toldProblems } from '../../../schemas/field-problem.js';
-import { mostNames } from '../../../schemas/input/json-scan.js';
+import { performance } from 'node:perf_hooks';
+import { setImmediate } from 'node:timers/promises';
+import { boundProblems, type FieldProblem, mostProblems } from '../../../schemas/field-problem.js';
+import { mostNames } from '../../../schemas/input/json.js';
 import { JsonFault, JsonWalk, type WalkedValue } from '../../../schemas/input/json-walk.js';
 import { didYouMean } from '../../../schemas/nearest.js';
 import { describeValue, fieldName } from '../../../schemas/quote.js';
 import { GatewayError, inputError } from '../../errors.js';
 import { mostItems } from '../model.js';
-import { type Asked, givenTwice } from './asked.js';
-import type { Breathe } from './breaths.js';
-import { inputsForm, jobFields, mostFieldBytes, readService, readWebhook } from './job-fields.js';
+import {
+  givenTwiceProblem,
+  inputsForm,
+  jobFields,
+  mostFieldBytes,
+  type RequestedJob,
+  readService,
+  readWebhook,
+} from './fields.js';
+
+/** Milliseconds that one piece of work may hold the main thread, which is everybody's. */
+const longestTurnMs = 4;
+
+/** To be called often in long work: lets the others go on where it has held the thread for some milliseconds. */
+export type YieldToEventLoop = () => Promise<void> | undefined;
+
+export function createYieldToEventLoop(): YieldToEventLoop {
+  let since = performance.now();
+  return function breathe() {
+    if (performance.now() - since < longestTurnMs) return undefined;
+    return setImmediate().then(() => {
+      since = performance.now();
+    });
+  };
+}
 
 /** Bytes that are walked over without looking at the time. */
 const stretch = 64 * 1024;
@@ -24,8 +48,8 @@ const shownBytes = 200;
 export async function readJobJson(
   bytes: Buffer,
   { maxTextBytes }: { maxTextBytes: number },
-  breathe: Breathe,
-): Promise<Asked> {
+  breathe: YieldToEventLoop,
+): Promise<RequestedJob> {
   const reader = new JobReader(bytes, maxTextBytes);
   if (bytes.length > 0) {
     const walk = new JsonWalk(bytes, reader);
@@ -69,9 +93,9 @@ class JobReader {
     const isKnown = (jobFields as readonly string[]).includes(name);
     this.#member = isKnown && !this.#seen.has(name) ? name : undefined;
     if (!isKnown) {
-      const hint = this.problems.length < toldProblems ? didYouMean(name, jobFields) : '';
+      const hint = this.problems.length < mostProblems ? didYouMean(name, jobFields) : '';
       this.#tell(fieldName(name), `is not known; known are ${jobFields.join(', ')}${hint}`);
-    } else if (this.#seen.has(name)) this.#tell(name, givenTwice);
+    } else if (this.#seen.has(name)) this.#tell(name, givenTwiceProblem);
     else this.#seen.add(name);
   }
 
@@ -86,7 +110,7 @@ class JobReader {
     return this.#member === 'inputs' ? `inputs.${this.#count}` : (this.#member ?? 'body');
   }
 
-  asked(): Asked {
+  asked(): RequestedJob {
     for (const name of ['service', 'inputs']) {
       if (!this.#seen.has(name)) this.#tell(name, 'is required');
     }

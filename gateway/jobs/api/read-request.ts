@@ -1,18 +1,25 @@
 import type { Answer } from '../../../pool/answer.js';
-import { GatewayError } from '../../errors.js';
-import { readBytes } from '../../http/body/bytes-body.js';
-import { meter, type Watch } from '../../http/body/meter.js';
-import { readParts } from '../../http/body/multipart.js';
-import { bodyTooLarge, requirePlain } from '../../http/body/text-body.js';
-import type { Arrivals } from '../../http/flow/arrivals.js';
-import { receive } from '../../pipeline/receive.js';
-import type { HttpCall, Stage } from '../../pipeline/stage.js';
-import type { CallContext, Caller } from '../../pipeline/state.js';
-import type { Asked } from './asked.js';
-import { type Breathe, createBreathe } from './breaths.js';
-import { createJobParts, type JobForm, type JobPartLimits } from './job-parts.js';
-import { readJobForm } from './read-form.js';
-import { readJobJson } from './read-json.js';
+import { readUtf8 } from '../../../schemas/input/json.js';
+import { fieldName } from '../../../schemas/quote.js';
+import { GatewayError, inputError } from '../../errors.js';
+import {
+  type BodyWatch,
+  bodyTooLarge,
+  createGrowingBuffer,
+  type GrowingBuffer,
+  meterBody,
+  readBytes,
+  requirePlain,
+} from '../../http/body.js';
+import { fileType } from '../../http/file-type.js';
+import type { InboundBudget } from '../../http/inbound-budget.js';
+import { createPartNames, type Parts, readParts } from '../../http/multipart.js';
+import type { PartHeader } from '../../http/multipart-parser.js';
+import { receive } from '../../pipeline/read-input.js';
+import type { CallContext, Caller, HttpCall, Stage } from '../../pipeline/stage.js';
+import { mostItems } from '../model.js';
+import { type RequestedFile, type RequestedJob, readService, readWebhookField } from './fields.js';
+import { createYieldToEventLoop, readJobJson, type YieldToEventLoop } from './read-json.js';
 
 const json = 'application/json';
 const multipart = 'multipart/form-data';
@@ -20,13 +27,13 @@ const wanted = { message: 'Send application/json or multipart/form-data, not com
 
 /** What is asked for, and what lets others go on while it is worked at. */
 export interface RequestFound {
-  asked: Asked;
-  breathe: Breathe;
+  asked: RequestedJob;
+  breathe: YieldToEventLoop;
 }
 
 /** Reads the body that asks for a job. Its bytes are held against the tenant until the job has been made. */
 export function readRequest(
-  arrivals: Arrivals,
+  arrivals: InboundBudget,
   limits: JobPartLimits,
 ): Stage<HttpCall & { caller: Caller }, RequestFound> {
   const { maxJobBytes } = limits;
@@ -37,7 +44,7 @@ export function readRequest(
     const type = bodyBytes === 0 ? json : ctx.is(json, multipart);
     if (!type) throw new GatewayError('unsupported_media_type', wanted);
     if (Number.isFinite(bodyBytes) && bodyBytes > maxJobBytes) throw bodyTooLarge(maxJobBytes);
-    const breathe = createBreathe();
+    const breathe = createYieldToEventLoop();
     return receive(call, arrivals, {
       read: (watch): Promise<Buffer | JobForm> =>
         type === json ? readText(call, watch) : readFiles(ctx, watch),
@@ -48,15 +55,159 @@ export function readRequest(
     });
   };
 
-  async function readText({ ctx, bodyBytes }: HttpCall, watch: Watch): Promise<Buffer> {
+  async function readText({ ctx, bodyBytes }: HttpCall, watch: BodyWatch): Promise<Buffer> {
     if (bodyBytes === 0) return Buffer.alloc(0);
     const reading = readBytes(ctx.req, { maxBytes: maxJobBytes, signal: watch.ending.signal });
-    return Buffer.from((await meter(ctx.req, reading, watch)).buffer);
+    return Buffer.from((await meterBody(ctx.req, reading, watch)).buffer);
   }
 
-  function readFiles(ctx: CallContext, watch: Watch): Promise<JobForm> {
+  function readFiles(ctx: CallContext, watch: BodyWatch): Promise<JobForm> {
     const gather = () => createJobParts(limits);
     const reading = readParts(ctx.req, ctx.get('content-type'), { gather, signal: watch.ending.signal });
-    return meter(ctx.req, reading, watch);
+    return meterBody(ctx.req, reading, watch);
   }
+}
+
+/** Reads what a form asks for: `service`, `webhook`, fields and files. */
+function readJobForm({ fields, files, problems }: JobForm): RequestedJob {
+  const asked: RequestedJob = { files, problems: [...problems] };
+  const shared: [string, string][] = [];
+  for (const [name, bytes] of fields) {
+    const text = readUtf8(bytes, fieldName(name));
+    if ('problems' in text) {
+      asked.problems.push(...text.problems);
+      continue;
+    }
+    if (name !== 'service' && name !== 'webhook') {
+      shared.push([name, text.value]);
+      continue;
+    }
+    // A form's field that was left empty.
+    if (name === 'webhook' && text.value === '') continue;
+    const read = name === 'service' ? readService(text.value) : readWebhookField(text.value);
+    if ('problems' in read) asked.problems.push(...read.problems);
+    else if (name === 'service') asked.service = read.value;
+    else asked.webhookUrl = read.value;
+  }
+  const isTold = asked.problems.some(({ field }) => field === 'service');
+  if (!fields.has('service') && !isTold) asked.problems.push({ field: 'service', problem: 'is required' });
+  asked.fields = shared;
+  return asked;
+}
+
+export interface JobPartLimits {
+  /** Bytes of the whole body. */
+  maxJobBytes: number;
+  /** Bytes of one file. */
+  maxFileBytes: number;
+  /** Bytes of all text fields together. */
+  maxTextBytes: number;
+}
+
+/** What stood in a form: text fields as bytes, of which UTF-8 is still to be judged, and files in their order. */
+interface JobForm extends Pick<RequestedJob, 'problems'> {
+  fields: Map<string, Uint8Array>;
+  files: RequestedFile[];
+}
+
+const maxFields = 100;
+const firstTextBytes = 256;
+const firstFileBytes = 8 * 1024;
+
+type Part =
+  | { kind: 'text'; into: GrowingBuffer | undefined }
+  | { kind: 'file'; into: GrowingBuffer; header: PartHeader; field: string | undefined };
+
+/** Gathers the parts of a form that makes a job: each text field may come once, files as often as a job may have items. */
+function createJobParts({ maxJobBytes, maxFileBytes, maxTextBytes }: JobPartLimits): Parts<JobForm> {
+  const names = createPartNames();
+  const texts = new Map<string, GrowingBuffer>();
+  const files: RequestedFile[] = [];
+  let part: Part | undefined;
+  let came = 0;
+  let text = 0;
+  let fields = 0;
+  let fileParts = 0;
+
+  function count(bytes: number): void {
+    came += bytes;
+    if (came > maxJobBytes) throw bodyTooLarge(maxJobBytes);
+  }
+
+  function startFile(header: PartHeader): Part {
+    fileParts += 1;
+    if (fileParts > mostItems + maxFields) {
+      throw inputError([{ field: 'file', problem: `must be given at most ${mostItems} times` }]);
+    }
+    return {
+      kind: 'file',
+      into: createGrowingBuffer(maxFileBytes, firstFileBytes),
+      header,
+      field: names.read(header.name),
+    };
+  }
+
+  function startText(header: PartHeader): Part {
+    fields += 1;
+    if (fields > maxFields) {
+      throw inputError([{ field: 'body', problem: `must not hold more than ${maxFields} text fields` }]);
+    }
+    const name = names.readOnce(header.name);
+    if (name === undefined) return { kind: 'text', into: undefined };
+    const into = createGrowingBuffer(maxTextBytes, firstTextBytes);
+    texts.set(name, into);
+    return { kind: 'text', into };
+  }
+
+  /** A file that is here whole holds no more memory than it has bytes. */
+  function endPart(): void {
+    const ended = part;
+    part = undefined;
+    if (ended?.kind !== 'file' || ended.field === undefined) return;
+    const { field, into, header } = ended;
+    const bytes = into.bytes();
+    // What a browser sends of a field in which no file was chosen.
+    if (bytes.length === 0 && header.fileName === '') return;
+    const named = header.fileName ? { name: header.fileName } : {};
+    files.push({ field, bytes, type: fileType(header.type, header.fileName), ...named });
+  }
+
+  return {
+    listener: {
+      onPart(header) {
+        endPart();
+        part = header.file ? startFile(header) : startText(header);
+      },
+      onContent(bytes) {
+        count(bytes.length);
+        if (part?.kind === 'file') {
+          if (!part.into.add(bytes)) throw fileTooLarge(fileParts, maxFileBytes);
+          return;
+        }
+        text += bytes.length;
+        if (text > maxTextBytes) {
+          const message = `The text fields of the form are larger than the ${maxTextBytes} bytes that are accepted.`;
+          throw new GatewayError('too_large', { message });
+        }
+        part?.into?.add(bytes);
+      },
+      onFraming: count,
+    },
+    take() {
+      endPart();
+      for (const name of names.twice) texts.delete(name);
+      const gathered = [...texts].map(([name, into]): [string, Uint8Array] => [name, into.bytes()]);
+      return { fields: new Map(gathered), files, problems: names.problems };
+    },
+    drop() {
+      texts.clear();
+      files.length = 0;
+      part = undefined;
+    },
+  };
+}
+
+function fileTooLarge(place: number, maxFileBytes: number): GatewayError {
+  const message = `File ${place} of the form is larger than the ${maxFileBytes} bytes that are accepted.`;
+  return new GatewayError('too_large', { message });
 }

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { IQueueBackend, JobJson, MinimalJob } from 'bullmq';
-import { slices } from '../../database/slices.js';
+import { slices } from '../../database/rows.js';
+import { GatewayError } from '../../errors.js';
 import type { ItemRef } from '../model.js';
 import type { JobQueue, Lease } from './job-queue.js';
-import { classifyQueueFault } from './queue-error.js';
 
 /** A backend of BullMQ that is open: on Redis, or on PostgreSQL. */
-export interface BullmqBackend {
+interface BullmqBackend {
   /** Of no queue in particular: those of the tenants share its connections, and are nothing but names. */
   root: IQueueBackend;
   leaseMs: number;
@@ -18,7 +18,7 @@ export interface BullmqBackend {
 }
 
 /** BullMQ's own number is 10,000, for those who listen to a queue. Nobody does here, and every tenant has as many. */
-const keptEvents = 100;
+const maxEvents = 100;
 /** What one command adds: neither Redis nor the event loop is held for long. */
 const addedAtOnce = 500;
 /** BullMQ's codes of an item that is gone, without a lock, not active, or locked by another. */
@@ -128,7 +128,7 @@ export function createBullmqQueue(backend: BullmqBackend, prefix: string): JobQu
     add: (tenant, items) =>
       run(async () => {
         const queue = queueOf(tenant);
-        await queue.setQueueMeta({ 'opts.maxLenEvents': keptEvents });
+        await queue.setQueueMeta({ 'opts.maxLenEvents': maxEvents });
         for (const part of slices(items, addedAtOnce)) await queue.addJobs(part.map(entryOf));
       }),
 
@@ -235,4 +235,23 @@ async function inLanes<T>(
     for (const item of left) await work(item);
   }
   await Promise.all(Array.from({ length: Math.min(lanes, items.length) }, lane));
+}
+
+const bugs = [TypeError, RangeError, ReferenceError, SyntaxError];
+
+/** What the queue keeps its items in cannot answer now; the cause is the driver's own error. */
+class QueueError extends GatewayError {
+  constructor(cause: unknown) {
+    super('storage_unavailable', {
+      message: 'The queue of jobs of this gateway does not answer at the moment.',
+      cause,
+    });
+    this.name = 'QueueError';
+  }
+}
+
+/** A bug of ours stays what it is; everything else, be it a refused connection or a full Redis, may be gone the next time. */
+function classifyQueueFault(error: unknown): unknown {
+  if (error instanceof GatewayError || bugs.some((bug) => error instanceof bug)) return error;
+  return new QueueError(error);
 }

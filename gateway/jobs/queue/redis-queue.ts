@@ -39,7 +39,7 @@ export async function openRedisQueue(options: RedisQueueOptions): Promise<JobQue
   const { url, logger, leaseMs = defaultLeaseMs, prefix = 'hg:jobs', commandTimeoutMs = 5_000 } = options;
   const { createRedisBackend } = await import('bullmq');
   const client = connect(url, commandTimeoutMs);
-  const hush = tellOutages(client, logger);
+  const hush = logOutages(client, logger);
   const forAll = {
     connection: client,
     // It would ask at the first connection, whose time nobody knows, and write what it thinks of the answer to the console.
@@ -49,7 +49,7 @@ export async function openRedisQueue(options: RedisQueueOptions): Promise<JobQue
   };
   const root = createRedisBackend('all', forAll);
   root.on('error', () => {});
-  await firstConnection(client);
+  await waitForConnection(client);
   return createBullmqQueue(
     {
       root,
@@ -71,7 +71,7 @@ export async function openRedisQueue(options: RedisQueueOptions): Promise<JobQue
 }
 
 /** Says once that Redis is away, and once that it is back; until the function that it gives is called. */
-function tellOutages(client: Redis, logger: Pick<Logger, 'info' | 'warn'>): () => void {
+function logOutages(client: Redis, logger: Pick<Logger, 'info' | 'warn'>): () => void {
   let away = false;
   let quiet = false;
   let reason = 'the connection was closed';
@@ -85,14 +85,14 @@ function tellOutages(client: Redis, logger: Pick<Logger, 'info' | 'warn'>): () =
   client.on('ready', () => {
     if (away) logger.info({}, 'Redis is back: jobs go on');
     away = false;
-    void tellPolicy(client, logger);
+    void checkEvictionPolicy(client, logger);
   });
   return () => {
     quiet = true;
   };
 }
 
-async function tellPolicy(client: Redis, logger: Pick<Logger, 'warn'>): Promise<void> {
+async function checkEvictionPolicy(client: Redis, logger: Pick<Logger, 'warn'>): Promise<void> {
   const info = await client.info('memory').catch(() => '');
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction';
   if (policy !== 'noeviction') {
@@ -100,7 +100,7 @@ async function tellPolicy(client: Redis, logger: Pick<Logger, 'warn'>): Promise<
   }
 }
 
-async function firstConnection(client: Redis): Promise<void> {
+async function waitForConnection(client: Redis): Promise<void> {
   await new Promise<void>((resolve) => {
     const giveUp = setTimeout(resolve, firstConnectionMs);
     for (const event of ['ready', 'error']) {

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
-import type { Access } from '../../database/access.js';
-import { givenRows } from '../../database/given-rows.js';
-import { rowsAPiece } from '../../database/rows-a-piece.js';
-import { slices } from '../../database/slices.js';
+import type { Access } from '../../database/database.js';
+import { givenRows, rowsPerTransaction, slices } from '../../database/rows.js';
 import type { ItemRef } from '../model.js';
 import { defaultLeaseMs, type JobQueue, type Lease } from './job-queue.js';
 
@@ -75,7 +73,7 @@ export function createSqliteQueue(
     leaseMs,
 
     async add(tenant, items) {
-      for (const part of slices(items, rowsAPiece)) {
+      for (const part of slices(items, rowsPerTransaction)) {
         const rows = part.map(({ job, index }) => [job, index]);
         await access.change((trx) =>
           sql`
@@ -133,7 +131,7 @@ export function createSqliteQueue(
     },
 
     async remove(tenant, items) {
-      for (const part of slices(items, rowsAPiece)) {
+      for (const part of slices(items, rowsPerTransaction)) {
         const rows = part.map(({ job, index }) => [job, index]);
         await access.change((trx) =>
           sql`

@@ -1,9 +1,20 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { link, open, opendir, readdir, readFile, rename, rm, stat, statfs, unlink } from 'node:fs/promises';
+import {
+  link,
+  open,
+  opendir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  statfs,
+  unlink,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { atMost } from '../../at-most.js';
-import { makeFolder } from '../../make-folder.js';
-import { codeOf, removeTree } from './remove-tree.js';
+import { limitConcurrency } from '../../concurrency.js';
+import { makeFolder } from '../../file-system.js';
 import { type ByteRange, isInput, nameParts, type ResultStore, ResultStoreError } from './result-store.js';
 
 /** Writes at a time: each waits for the disk on one of the four threads that Node has for all such work. */
@@ -16,7 +27,7 @@ const dayMs = 86_400_000;
  * power cut. Processes that share the folder find its id in a file of it.
  */
 export function createFolderStore(root: string, disk: Disk = { statfs }): ResultStore {
-  const turn = atMost(writers);
+  const turn = limitConcurrency(writers);
   const aside = join(root, 'aside');
   let known: Promise<string> | undefined;
   let cleared: Promise<void> | undefined;
@@ -90,7 +101,7 @@ export function createFolderStore(root: string, disk: Disk = { statfs }): Result
 
   return {
     id() {
-      known ??= settle(readId);
+      known ??= asStoreError(readId);
       known.catch(() => {
         known = undefined;
       });
@@ -99,15 +110,15 @@ export function createFolderStore(root: string, disk: Disk = { statfs }): Result
     async put(name, bytes) {
       const path = placeOf(name);
       // Where results have filled the disk, jobs can still be made.
-      await turn(() => settle(() => write(path, bytes, isInput(name) ? 1 / 2 : 1)));
+      await turn(() => asStoreError(() => write(path, bytes, isInput(name) ? 1 / 2 : 1)));
     },
     async get(name, range) {
       const path = placeOf(name);
-      return settle(() => readIfThere(path, range));
+      return asStoreError(() => readIfThere(path, range));
     },
     async removeAll(prefix) {
       const path = placeOf(prefix);
-      await settle(() => removeTree(path));
+      await asStoreError(() => removeTree(path));
     },
     async *prefixes() {
       for await (const spread of foldersIn(join(root, 'jobs'))) yield* foldersIn(join(root, 'jobs', spread));
@@ -117,7 +128,7 @@ export function createFolderStore(root: string, disk: Disk = { statfs }): Result
 }
 
 /** What says how much room there is; for tests. */
-export interface Disk {
+interface Disk {
   statfs(path: string): Promise<{ bavail: number; blocks: number; bsize: number }>;
 }
 
@@ -167,10 +178,38 @@ async function* foldersIn(path: string): AsyncGenerator<string> {
   }
 }
 
-async function settle<T>(work: () => Promise<T>): Promise<T> {
+async function asStoreError<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     throw new ResultStoreError(error);
   }
+}
+
+/**
+ * Removes a folder and all in it, or nothing where there is none. One file after the other: Node's own asks for all at once, and ten
+ * thousand of them would keep everybody else from the threads that work on files.
+ */
+async function removeTree(path: string): Promise<void> {
+  await unlessGone(async () => {
+    for await (const entry of await opendir(path)) {
+      const inside = join(path, entry.name);
+      await (entry.isDirectory() ? removeTree(inside) : unlessGone(() => unlink(inside)));
+    }
+    await rmdir(path);
+  });
+}
+
+/** Another process may remove the same. */
+async function unlessGone(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+}
+
+/** The system's word for what went wrong. */
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
 }

@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
-import type { Access } from '../../database/access.js';
+import type { Logger } from 'pino';
+import type { Access } from '../../database/database.js';
 import type { Job } from '../model.js';
 import type { ResultStore } from './result-store.js';
 
@@ -10,11 +11,11 @@ export type SharedStoreTables = {
 };
 
 /** Whether this process sees the bytes of the jobs that others make; else why not, for whoever runs it. */
-export type SharedStore = { shared: true } | { shared: false; message: string };
+type SharedStore = { shared: true } | { shared: false; message: string };
 
-const apart =
+const apartMessage =
   'The files of the jobs in this database lie where this gateway does not see them. Set HELPER_RESULTS_URL to the same s3://bucket on every host, or HELPER_DATA_DIR to one folder for all. Where that has been changed, wait until the last job has expired.';
-const away =
+const awayMessage =
   'The store of files and results does not answer, so no jobs are taken. See HELPER_RESULTS_URL, or without it HELPER_DATA_DIR.';
 
 /**
@@ -23,7 +24,7 @@ const away =
  * kept past `keptSince` (ms since 1970), the next one's store takes its place. To be asked before each job is made and now and
  * then by who takes them, since the place may have changed.
  */
-export async function judgeSharedStore(
+export async function checkSharedStore(
   access: Access<SharedStoreTables>,
   results: Pick<ResultStore, 'id'>,
   keptSince: number,
@@ -32,14 +33,14 @@ export async function judgeSharedStore(
   try {
     store = await results.id();
   } catch {
-    return { shared: false, message: away };
+    return { shared: false, message: awayMessage };
   }
   const known = await access.run((db) =>
     db.selectFrom('job_result_store').select('store').executeTakeFirst(),
   );
   if (known?.store === store) return { shared: true };
   const shared = await access.change((trx) => claim(trx, { kind: access.kind, store, keptSince }));
-  return shared ? { shared } : { shared, message: apart };
+  return shared ? { shared } : { shared, message: apartMessage };
 }
 
 interface Claim {
@@ -73,4 +74,42 @@ async function claim(
   if (kept) return false;
   await trx.updateTable('job_result_store').set({ store }).execute();
   return true;
+}
+
+/** Knows whether this process sees the files of the jobs that others make. */
+interface StoreWatch {
+  /** Looks again, where the last look was a while ago, or anew in any case. Whether it does. */
+  look(options?: { anew: boolean }): Promise<boolean>;
+  /** Why it does not, by the last look. */
+  message(): string | undefined;
+}
+
+const lookMs = 30_000;
+
+/** Makes it; that it does not is told once, and once that it does. */
+export function createStoreWatch(
+  judge: () => Promise<SharedStore>,
+  logger: Pick<Logger, 'info' | 'warn'>,
+): StoreWatch {
+  let verdict: SharedStore | undefined;
+  let again = 0;
+
+  function tell(next: SharedStore): void {
+    if (!next.shared && verdict?.shared !== false) logger.warn(next.message);
+    if (next.shared && verdict?.shared === false) logger.info('the files of jobs are seen here again');
+    verdict = next;
+  }
+
+  return {
+    async look({ anew } = { anew: false }) {
+      const now = performance.now();
+      if (anew || now >= again) {
+        tell(await judge());
+        // What keeps jobs from being worked on is soon looked at again.
+        again = now + (verdict?.shared ? lookMs : lookMs / 10);
+      }
+      return verdict?.shared === true;
+    },
+    message: () => (verdict && !verdict.shared ? verdict.message : undefined),
+  };
 }

@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
-import type { Turn } from '../../../pool/turn.js';
+import type { Logger } from 'pino';
+import type { Ticket } from '../../../pool/pool.js';
 import { Ending } from '../../http/ending.js';
-import type { Call } from '../../pipeline/stage.js';
-import { newCallState } from '../../pipeline/state.js';
-import type { Tracing } from '../../tracing/tracing.js';
+import { loggedMs } from '../../http/request.js';
+import type { Metrics } from '../../observability/metrics.js';
+import type { Tracing } from '../../observability/tracing.js';
+import { type Call, newCallState } from '../../pipeline/stage.js';
+import { type Job, jobState } from '../model.js';
 import type { StartedItem } from '../store/job-store.js';
+import type { Retry } from './retries.js';
 
 /** An item as a call of its helper. */
 export interface ItemCall extends Call {
@@ -16,7 +20,7 @@ export interface ItemCall extends Call {
 }
 
 /** Knows when a call waits for what needs no thread of its tenant's share: its input, or its time in the pool. */
-export class PoolWatch {
+class PoolWatch {
   readonly #onInput: () => void;
   #here = 0;
   #ms = 0;
@@ -37,8 +41,8 @@ export class PoolWatch {
     return this.#ms + (this.#inputSince === undefined ? 0 : performance.now() - this.#inputSince);
   }
 
-  over(turn: Turn): Turn {
-    const run: Turn['run'] = async (task, host) => {
+  over(turn: Ticket): Ticket {
+    const run: Ticket['run'] = async (task, host) => {
       const began = performance.now();
       this.#here += 1;
       try {
@@ -72,4 +76,60 @@ export function createItemCall(item: StartedItem, tracing?: Tracing, onInput?: (
   const { tenant_id: tenant, service } = item.of;
   if (tracing) state.trace = tracing.item({ service, tenant, job, index, attempt });
   return { state, bodyBytes: 0, item, watch: new PoolWatch(onInput), quota: {} };
+}
+
+export type ItemObserver = Pick<Metrics, 'observeItem'>['observeItem'];
+
+/** Tells the log, the metrics and the traces of items and jobs. */
+export function createItemLog(logger: Logger, observe: ItemObserver | undefined) {
+  function lineOf({ item, state }: ItemCall) {
+    const { caller, code, fault } = state;
+    return {
+      request_id: state.requestId,
+      trace_id: state.trace?.id,
+      job: item.job,
+      index: item.index,
+      service: item.of.service,
+      code,
+      tenant: caller?.tenant.name,
+      key: item.of.key_id,
+      dryrun: state.dryrun || undefined,
+      attempt: item.attempt > 1 ? item.attempt : undefined,
+      err: fault,
+    };
+  }
+
+  return {
+    /** An item has come to its end, this long after it was begun here. */
+    ended(call: ItemCall, { ms, waitMs }: { ms: number; waitMs: number }): void {
+      const { state, item } = call;
+      const line = { ...lineOf(call), ms: loggedMs(ms) };
+      if (state.fault !== undefined) logger.error(line, 'item failed');
+      else logger.info(line, 'item');
+      observe?.({
+        service: item.of.service,
+        code: state.code ?? 'ok',
+        waitSeconds: waitMs / 1000,
+        taskMs: state.taskMs,
+        weight: state.caller?.tenant.weight ?? 1,
+      });
+    },
+    /** Another process has ended it first, which is the one that counts it. */
+    endedBefore(call: ItemCall): void {
+      logger.info(lineOf(call), 'item had ended already');
+    },
+    /** It is to be worked on again, by whoever takes it. */
+    again(call: ItemCall, { counted, delayMs }: Retry): void {
+      if (!counted) return;
+      logger.warn({ ...lineOf(call), delay_ms: delayMs }, 'item failed by a fault here, and is tried again');
+    },
+    /** Nothing more is done here for one, whatever has become of it. */
+    left({ state: { trace, code, fault } }: ItemCall): void {
+      trace?.end({ code, isFault: fault !== undefined });
+    },
+    jobEnded(job: Job): void {
+      const { id, service, total, done, failed, cancelled } = job;
+      logger.info({ job: id, service, state: jobState(job), total, done, failed, cancelled }, 'job ended');
+    },
+  };
 }

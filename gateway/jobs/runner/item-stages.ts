@@ -1,31 +1,35 @@
 import type { Answer } from '../../../pool/answer.js';
 import type { ImageLimits } from '../../../pool/image/engine.js';
-import type { Pool } from '../../../pool/pool.js';
-import { after, type Now } from '../../after.js';
-import { GatewayError } from '../../errors.js';
-import type { Helper } from '../../helpers/registry.js';
-import type { MultipartLimits } from '../../http/body/multipart.js';
-import type { Arrivals } from '../../http/flow/arrivals.js';
+import type { Pool, Ticket } from '../../../pool/pool.js';
+import type { FileBytes } from '../../../pool/task.js';
+import type { FieldProblem } from '../../../schemas/field-problem.js';
+import type { QueryText } from '../../../schemas/input/urlencoded.js';
+import type { BodyText } from '../../../schemas/input/validate-input.js';
+import { after, type MaybePromise, onSettled } from '../../after.js';
+import type { SourceFiles } from '../../download/source-files.js';
+import { GatewayError, inputError } from '../../errors.js';
+import { bodyTooLarge } from '../../http/body.js';
+import { TenantSums } from '../../http/budget.js';
+import type { InboundBudget } from '../../http/inbound-budget.js';
+import { type MultipartLimits, uploadTooLarge } from '../../http/multipart.js';
 import type { TenantLimits } from '../../keys/model.js';
 import type { KeyVerifier } from '../../keys/verifier.js';
 import type { Limiter } from '../../limits/limiter.js';
 import { createLimitsOf, type EffectiveLimits } from '../../limits/tenant-limits.js';
+import type { Tracing } from '../../observability/tracing.js';
+import { callerOf } from '../../pipeline/authenticate.js';
 import { fetchSource } from '../../pipeline/fetch-source.js';
 import { limit } from '../../pipeline/limit.js';
+import { type BodyInput, noUploads } from '../../pipeline/read-input.js';
 import { type ReuseParts, reuse } from '../../pipeline/reuse.js';
-import { runHelper } from '../../pipeline/run-helper.js';
-import type { RunOptions } from '../../pipeline/run-here.js';
-import { from, type Stage } from '../../pipeline/stage.js';
-import type { Caller } from '../../pipeline/state.js';
-import { traceLast } from '../../pipeline/trace-stage.js';
+import { type RunOptions, runHelper } from '../../pipeline/run-helper.js';
+import { type Caller, from, type Stage, traceLast } from '../../pipeline/stage.js';
 import { validate } from '../../pipeline/validate.js';
-import type { SourceFiles } from '../../source/source-files.js';
-import type { Tracing } from '../../tracing/tracing.js';
-import type { ResultStore } from '../results/result-store.js';
+import type { Helper } from '../../plugins/registry.js';
+import type { ItemInput } from '../model.js';
+import { inputName, type ResultStore } from '../results/result-store.js';
+import type { StartedItem } from '../store/job-store.js';
 import type { ItemCall } from './item-call.js';
-import { createFileRoom, readItem } from './read-item.js';
-import { requireKey } from './require-key.js';
-import { turnBehind } from './turn-behind.js';
 
 /** What the items' stages are made of: the same as any call's. */
 export interface ItemParts {
@@ -37,7 +41,7 @@ export interface ItemParts {
   results: Pick<ResultStore, 'get'>;
   files: SourceFiles;
   bodyLimits: MultipartLimits;
-  arrivals: Pick<Arrivals, 'hold'>;
+  arrivals: Pick<InboundBudget, 'hold'>;
   /** The inbound budget. */
   inbound: { bytes: number };
   imageLimits: ImageLimits;
@@ -51,15 +55,15 @@ export interface ItemParts {
 const itemsPart = 1 / 4;
 
 /** Runs an item through the stages of its helper. */
-export type ItemWay = (call: ItemCall) => Now<Answer>;
+export type ItemPipeline = (call: ItemCall) => MaybePromise<Answer>;
 
 /** The stages of the items of each helper: a call's, but for what HTTP brings. Made once a version of the helper. */
-export function createItemWays(parts: ItemParts): (helper: Helper) => ItemWay {
+export function createItemPipelines(parts: ItemParts): (helper: Helper) => ItemPipeline {
   const limitsOf = withoutRate(createLimitsOf(parts.limits));
-  const room = createFileRoom(parts.inbound.bytes * itemsPart, parts.arrivals);
-  const ways = new WeakMap<Helper, ItemWay>();
+  const room = createFileBudget(parts.inbound.bytes * itemsPart, parts.arrivals);
+  const ways = new WeakMap<Helper, ItemPipeline>();
 
-  function wayOf(helper: Helper): ItemWay {
+  function wayOf(helper: Helper): ItemPipeline {
     return from<ItemCall>(parts.tracing)
       .through(requireKey(parts.keys))
       .through(limitItem(helper, parts.limiter, limitsOf))
@@ -79,7 +83,10 @@ export function createItemWays(parts: ItemParts): (helper: Helper) => ItemWay {
 
 /** The same stage, which says when it waits for a download, or for a file from where files of jobs are kept. */
 function watched<Needs, Finds extends object>(stage: Stage<Needs, Finds>): Stage<Needs & ItemCall, Finds> {
-  function watched(call: Needs & ItemCall, next: (found: Finds) => Now<Answer>): Now<Answer> {
+  function watched(
+    call: Needs & ItemCall,
+    next: (found: Finds) => MaybePromise<Answer>,
+  ): MaybePromise<Answer> {
     let waits: boolean | undefined;
     const answer = stage(call, (found) => {
       if (waits) call.watch.hasInput();
@@ -129,4 +136,167 @@ function limitItem(
 /** The rate was kept when the job was made: what bounds how fast its items run is the pool. */
 function withoutRate(limitsOf: (own: TenantLimits) => EffectiveLimits) {
   return (own: TenantLimits): EffectiveLimits => ({ ...limitsOf(own), rate: 0 });
+}
+
+/** Looks again at the key that made the job: it may have ended since, and what it may call may have changed. */
+function requireKey(keys: Pick<KeyVerifier, 'verifyById'>): Stage<ItemCall, { caller: Caller }> {
+  return function requireKey({ state, item }, next) {
+    return after(keys.verifyById(item.of.key_id), (verdict) => {
+      const caller = callerOf(verdict);
+      state.caller = caller;
+      return next({ caller });
+    });
+  };
+}
+
+/** Gives an item its turn in the pool, behind all direct calls. It takes no place: the runner takes no more items than could soon run. */
+function turnBehind(
+  helper: Pick<Helper, 'group'>,
+  pool: Pick<Pool, 'turn'>,
+): Stage<ItemCall & { caller: Caller }, { turn: Ticket }> {
+  return function turnBehind({ state: { gone }, watch, caller: { tenant } }, next) {
+    const asker = { tenant: tenant.id, weight: tenant.weight, most: null, behind: true };
+    const turn = watch.over(pool.turn(asker, helper.group));
+    gone.listen(turn.leave);
+    return onSettled(() => next({ turn }), { done: turn.leave, failed: turn.leave });
+  };
+}
+
+type ItemText = BodyInput & { query: QueryText };
+
+/** Brings what an item was given, as a body would have: its text, and its files from where they lie. As much as a body may hold. */
+function readItem(
+  { declaration }: Pick<Helper, 'declaration'>,
+  results: Pick<ResultStore, 'get'>,
+  { limits, room }: { limits: MultipartLimits; room: FileBudget },
+): Stage<ItemCall, ItemText> {
+  const fileFields = new Set(declaration.files.map(({ field }) => field));
+
+  return function readItem({ item, state }, next) {
+    const { input } = item;
+    const fileBytes = input.files.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (fileBytes > limits.maxFileBytes) throw uploadTooLarge(limits);
+    if (state.bytesIn - fileBytes > limits.maxTextBytes) throw bodyTooLarge(limits.maxTextBytes);
+    const query: QueryText = { values: new Map(), problems: [] };
+    if (input.files.length === 0) return next({ text: textOf(input, []), uploads: noUploads, query });
+    const lost = input.files.flatMap(({ field }): FieldProblem[] =>
+      fileFields.has(field) ? [] : [{ field, problem: 'is not a field for a file' }],
+    );
+    if (lost.length > 0) throw inputError(lost);
+    return readHeld(item, fileBytes, {
+      state,
+      next: (uploads) => next({ text: textOf(input, []), uploads, query }),
+    });
+  };
+
+  async function readHeld(
+    item: StartedItem,
+    bytes: number,
+    {
+      state,
+      next,
+    }: Pick<ItemCall, 'state'> & { next: (uploads: Map<string, FileBytes>) => MaybePromise<Answer> },
+  ): Promise<Answer> {
+    const leave = await room.enter(item.of.tenant_id, bytes, state.gone.signal);
+    try {
+      return await readFiles(item, results).then(next);
+    } finally {
+      leave();
+    }
+  }
+}
+
+/** Room for the files of items in hand. */
+interface FileBudget {
+  /** Resolves when there is room for so many bytes of a tenant, with what gives it back; rejects where `signal` comes before. */
+  enter(tenant: string, bytes: number, signal: AbortSignal): Promise<() => void>;
+}
+
+/**
+ * Bounds the files of items in hand, of which a tenant may have half, and always one item's. They count in the inbound budget, so it has
+ * to leave room for calls: items wait here, and calls do not wait for items.
+ */
+export function createFileBudget(most: number, arrivals: Pick<InboundBudget, 'hold'>): FileBudget {
+  const held = new TenantSums();
+  const waiting = new Set<{ tenant: string; bytes: number; begin: () => void }>();
+
+  function fits(tenant: string, bytes: number): boolean {
+    const own = held.of(tenant);
+    return own === 0 || (own + bytes <= most / 2 && held.total + bytes <= most);
+  }
+
+  function begin(tenant: string, bytes: number): () => void {
+    held.add(tenant, bytes);
+    const letGo = arrivals.hold(tenant, bytes);
+    return () => {
+      letGo();
+      held.add(tenant, -bytes);
+      // A small file does not overtake a large one of its tenant, which would wait for ever.
+      const blocked = new Set<string>();
+      for (const each of waiting) {
+        if (!blocked.has(each.tenant) && fits(each.tenant, each.bytes)) each.begin();
+        else blocked.add(each.tenant);
+      }
+    };
+  }
+
+  return {
+    enter(tenant, bytes, signal) {
+      const isNext = ![...waiting].some((each) => each.tenant === tenant);
+      if (isNext && fits(tenant, bytes)) return Promise.resolve(begin(tenant, bytes));
+      return new Promise((resolve, reject) => {
+        const entry = {
+          tenant,
+          bytes,
+          begin() {
+            waiting.delete(entry);
+            signal.removeEventListener('abort', abort);
+            resolve(begin(tenant, bytes));
+          },
+        };
+        function abort(): void {
+          waiting.delete(entry);
+          reject(new GatewayError('shutting_down'));
+        }
+        if (signal.aborted) return abort();
+        waiting.add(entry);
+        signal.addEventListener('abort', abort);
+      });
+    },
+  };
+}
+
+function textOf({ json, fields }: ItemInput, problems: FieldProblem[]): BodyText | undefined {
+  if (json !== undefined) return { kind: 'json', bytes: Buffer.from(json) };
+  if (!fields) return undefined;
+  return {
+    kind: 'fields',
+    fields: new Map(fields.map(([name, value]) => [name, Buffer.from(value)])),
+    problems,
+  };
+}
+
+async function readFiles(
+  item: StartedItem,
+  results: Pick<ResultStore, 'get'>,
+): Promise<Map<string, FileBytes>> {
+  const uploads = new Map<string, FileBytes>();
+  for (const file of item.input.files) {
+    const name = inputName(item, file);
+    const bytes = await results.get(name);
+    if (!bytes) {
+      throw new Error(
+        `${name} is not where files of jobs are kept: do all processes have the same HELPER_RESULTS_URL or HELPER_DATA_DIR?`,
+      );
+    }
+    const { field, type, name: given } = file;
+    uploads.set(field, { bytes: ownBytes(bytes), type, ...(given === undefined ? {} : { name: given }) });
+  }
+  return uploads;
+}
+
+/** In memory of its own, which is then moved to a thread. */
+function ownBytes(bytes: Buffer): Uint8Array {
+  const isAlone = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength;
+  return isAlone ? bytes : new Uint8Array(bytes);
 }

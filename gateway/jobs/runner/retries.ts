@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { ErrorCode, GatewayError } from '../../errors.js';
-import type { LiveRegistry } from '../../helpers/live-registry.js';
+import type { LiveRegistry } from '../../plugins/registry.js';
 import type { StartedItem } from '../store/job-store.js';
 
 /** That an item is to be worked on again. */

@@ -1,24 +1,20 @@
 import { performance } from 'node:perf_hooks';
 import type { Logger } from 'pino';
 import type { Pool } from '../../../pool/pool.js';
-import type { LiveRegistry } from '../../helpers/live-registry.js';
+import type { LiveRegistry } from '../../plugins/registry.js';
 import type { Job } from '../model.js';
 import type { JobQueue, Lease } from '../queue/job-queue.js';
 import type { ResultStore } from '../results/result-store.js';
 import type { EndedItem, JobStore, StartedItem } from '../store/job-store.js';
-import { createGroups } from './in-groups.js';
-import { createIntake, type IntakeParts } from './intake.js';
-import { createItemCall, type ItemCall } from './item-call.js';
-import { createItemLog, type ItemObserver } from './item-log.js';
-import { createItemResults } from './item-results.js';
-import { createItemWays, type ItemParts } from './item-stages.js';
-import { createLeases } from './leases.js';
-import type { Patience } from './patience.js';
+import { createItemCall, createItemLog, type ItemCall, type ItemObserver } from './item-call.js';
+import { createItemPipelines, type ItemParts } from './item-stages.js';
+import { createLeases, createPoller, type PollerParts } from './poller.js';
 import type { Retry } from './retries.js';
+import { isAway, type RetryPolicy } from './retry-policy.js';
 import type { Share } from './tenant-shares.js';
-import { createItemWork } from './work-item.js';
+import { createItemResults, createItemWork } from './work-item.js';
 
-export interface RunnerParts extends ItemParts {
+interface RunnerParts extends ItemParts {
   store: Pick<JobStore, 'start' | 'open' | 'handBack' | 'finish' | 'held'>;
   queue: Pick<JobQueue, 'take' | 'extend' | 'done' | 'release' | 'leaseMs'>;
   results: Pick<ResultStore, 'get' | 'put'>;
@@ -28,9 +24,9 @@ export interface RunnerParts extends ItemParts {
   registry: Pick<LiveRegistry, 'get'>;
   /** Threads of the pool: as many items run at a time. */
   threads: number;
-  inbound: IntakeParts['inbound'];
-  lackingMs?: IntakeParts['lackingMs'];
-  patience: Patience;
+  inbound: PollerParts['inbound'];
+  lackingMs?: PollerParts['lackingMs'];
+  patience: RetryPolicy;
   logger: Logger;
   observeItem?: ItemObserver | undefined;
   /** Told of jobs that have come to their end here. */
@@ -54,7 +50,7 @@ interface GivenBack {
 }
 
 /** Items that are ended, or handed back, in one transaction. */
-const together = 64;
+const itemsPerGroup = 64;
 
 /** How long a close waits for what is away: what it could not write is taken again by another. */
 const closeMs = 4_000;
@@ -64,12 +60,12 @@ export function createRunner(parts: RunnerParts): Runner {
   const { store, queue, pool, patience, logger } = parts;
   const log = createItemLog(logger, parts.observeItem);
   const results = createItemResults({ ...parts, mostBytes: parts.mostResultBytes });
-  const work = createItemWork({ ...parts, results, wayOf: createItemWays({ ...parts, results }) });
+  const work = createItemWork({ ...parts, results, wayOf: createItemPipelines({ ...parts, results }) });
   const leases = createLeases(queue);
   const inHand = new Map<ItemCall, Promise<void>>();
   let closing = false;
 
-  const intake = createIntake({
+  const intake = createPoller({
     ...parts,
     leases,
     onItem(item, lease, share) {
@@ -98,8 +94,8 @@ export function createRunner(parts: RunnerParts): Runner {
     for (const job of jobs) log.jobEnded(job);
     if (jobs.length > 0) parts.onJobsEnded?.(jobs);
     return items;
-  }, together);
-  const done = createGroups<Lease>((all) => queue.done(all), together);
+  }, itemsPerGroup);
+  const done = createGroups<Lease>((all) => queue.done(all), itemsPerGroup);
   const giveBack = createGroups<GivenBack>(async (all) => {
     for (const counted of [true, false]) {
       const part = all.filter(({ retry }) => retry.counted === counted);
@@ -116,7 +112,7 @@ export function createRunner(parts: RunnerParts): Runner {
         delayMs,
       );
     }
-  }, together);
+  }, itemsPerGroup);
 
   /** Whether this is the item's end: another process may have ended it first. */
   async function finishOne(ended: EndedItem): Promise<boolean> {
@@ -181,4 +177,49 @@ export function createRunner(parts: RunnerParts): Runner {
       leases.close();
     },
   };
+}
+
+/**
+ * Does for many together what was asked for while the last was under way: each commit waits for a disk. Where a group fails that
+ * was asked wrongly, each of it is done alone, so that one spoils nothing for the others. Each gets what `work` gave for its group.
+ */
+function createGroups<T, R = void>(
+  work: (all: readonly T[]) => Promise<R>,
+  most: number,
+): (one: T) => Promise<R> {
+  interface Waiting {
+    one: T;
+    resolve(result: R): void;
+    reject(error: unknown): void;
+  }
+  let waiting: Waiting[] = [];
+  let running = false;
+
+  async function settle(group: readonly Waiting[]): Promise<void> {
+    try {
+      const result = await work(group.map(({ one }) => one));
+      for (const { resolve } of group) resolve(result);
+    } catch (error) {
+      if (group.length === 1 || isAway(error)) for (const { reject } of group) reject(error);
+      else for (const each of group) await settle([each]);
+    }
+  }
+
+  async function workOff(): Promise<void> {
+    running = true;
+    // What is asked for in the same moment goes together.
+    await Promise.resolve();
+    while (waiting.length > 0) {
+      const group = waiting.slice(0, most);
+      waiting = waiting.slice(most);
+      await settle(group);
+    }
+    running = false;
+  }
+
+  return (one) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ one, resolve, reject });
+      if (!running) void workOff();
+    });
 }

@@ -1,19 +1,19 @@
 import { performance } from 'node:perf_hooks';
+import { LRUCache } from 'lru-cache';
 import { type Answer, toBytes } from '../../../pool/answer.js';
-import { GatewayError } from '../../errors.js';
-import type { LiveRegistry } from '../../helpers/live-registry.js';
-import { toGatewayError } from '../../http/read-error.js';
-import { underWay } from '../../pipeline/under-way.js';
+import { GatewayError, toGatewayError } from '../../errors.js';
+import { holdVersion } from '../../pipeline/admit.js';
+import type { LiveRegistry } from '../../plugins/registry.js';
 import type { ItemError, ItemResult } from '../model.js';
-import { resultName } from '../results/result-store.js';
-import type { EndedItem } from '../store/job-store.js';
+import { type ResultStore, ResultStoreError, resultName } from '../results/result-store.js';
+import type { EndedItem, JobStore } from '../store/job-store.js';
 import type { ItemCall } from './item-call.js';
-import { type ItemResults, StoreGivenUp } from './item-results.js';
-import type { ItemWay } from './item-stages.js';
+import type { ItemPipeline } from './item-stages.js';
 import { isPoison, type Retry, retryOf } from './retries.js';
+import type { RetryPolicy } from './retry-policy.js';
 
 /** What has become of an item: its end, or that it is to be worked on again. */
-export type Worked =
+type Worked =
   | {
       ended: EndedItem;
       /** To be called once the end is written, or could not be. */
@@ -21,9 +21,9 @@ export type Worked =
     }
   | { again: Retry };
 
-export interface WorkItemParts {
+interface WorkItemParts {
   registry: Pick<LiveRegistry, 'get'>;
-  wayOf: (helper: NonNullable<ReturnType<LiveRegistry['get']>>) => ItemWay;
+  wayOf: (helper: NonNullable<ReturnType<LiveRegistry['get']>>) => ItemPipeline;
   results: Pick<ItemResults, 'put' | 'reserve'>;
 }
 
@@ -47,7 +47,7 @@ export function createItemWork({ registry, wayOf, results }: WorkItemParts) {
     state.helper = helper;
     // What ran before may have changed something already.
     if (helper.declaration.repeatable === false && item.attempt > 1) throw notAgain(helper.id);
-    return underWay(helper, () => wayOf(helper)(call));
+    return holdVersion(helper, () => wayOf(helper)(call));
   }
 
   return async function workItem(call: ItemCall): Promise<Worked & { spent: number }> {
@@ -122,4 +122,112 @@ function resultOf(
 
 function toItemError({ code, message, details }: GatewayError): ItemError {
   return details ? { code, message, details } : { code, message };
+}
+
+interface ItemResultsOptions {
+  results: Pick<ResultStore, 'get' | 'put'>;
+  store: Pick<JobStore, 'held'>;
+  patience: Pick<RetryPolicy, 'run'>;
+  /** What a tenant's results may hold. */
+  mostBytes: number;
+  /** A clock that never jumps, ms; for tests. */
+  now?: () => number;
+}
+
+/** The result store as items use it. Rejects with a `StoreGivenUp` where it has been full or away for as long as an item waits. */
+export interface ItemResults {
+  get: ResultStore['get'];
+  put: ResultStore['put'];
+  /**
+   * Rejects with `too_large` where a tenant's results would hold more than they may with so many bytes more; else counts these until
+   * what it gives is called, with whether they are kept.
+   */
+  reserve(tenant: string, bytes: number): Promise<(kept: boolean) => void>;
+}
+
+/** The end of an item: what else failed with the store may be tried again. */
+export class StoreGivenUp extends ResultStoreError {}
+
+/** How long an item waits for a store. One that has been away for this long already is asked once. */
+const longestOutageMs = 60_000;
+/** The longest pause between two tries. */
+const pauseMs = 5_000;
+/** How long it is believed what a tenant's results hold: other processes add to it. */
+const freshMs = 1_000;
+
+/** What a tenant's results hold. */
+interface HeldResults {
+  bytes: number;
+  /** What is counted here and not yet in `bytes`. */
+  reserved: number;
+  readAt: number;
+}
+
+export function createItemResults(options: ItemResultsOptions): ItemResults {
+  const { results, store, patience, mostBytes, now = () => performance.now() } = options;
+  const tenants = new LRUCache<string, HeldResults>({ max: 10_000 });
+  /** Since when nothing has worked that failed; a full store may take what is smaller. */
+  let outage: { since: number; last: number; bytes: number } | undefined;
+
+  function fail(bytes: number, error: unknown): void {
+    const time = now();
+    if (outage && time - outage.last > longestOutageMs) outage = undefined;
+    const least = error instanceof ResultStoreError && error.isFull ? bytes : 0;
+    outage = {
+      since: outage?.since ?? time,
+      last: time,
+      bytes: Math.min(least, outage?.bytes ?? least),
+    };
+  }
+
+  async function ask<T>(bytes: number, work: () => Promise<T>): Promise<T> {
+    const began = now();
+    let tried = began;
+    async function attempt(): Promise<T> {
+      tried = now();
+      try {
+        const result = await work();
+        if (outage && bytes >= outage.bytes) outage = undefined;
+        return result;
+      } catch (error) {
+        fail(bytes, error);
+        throw error;
+      }
+    }
+    // Before the next try would pass the time: a store that hangs takes long to say so.
+    const isLate = () => {
+      const next = now() + (now() - tried) + pauseMs;
+      return next - Math.min(began, outage?.since ?? began) > longestOutageMs;
+    };
+    return patience.run(attempt, (error) =>
+      error instanceof ResultStoreError && isLate() ? new StoreGivenUp(error.cause) : undefined,
+    );
+  }
+
+  async function heldBy(tenant: string): Promise<HeldResults> {
+    const known = tenants.get(tenant);
+    if (known && now() - known.readAt < freshMs) return known;
+    const readAt = now();
+    const { results: bytes } = await store.held(tenant);
+    const held = Object.assign(tenants.get(tenant) ?? { reserved: 0 }, { bytes, readAt });
+    tenants.set(tenant, held);
+    return held;
+  }
+
+  return {
+    get: (name) => ask(0, () => results.get(name)),
+    put: (name, bytes) => ask(bytes.length, () => results.put(name, bytes)),
+    async reserve(tenant, bytes) {
+      const held = await heldBy(tenant);
+      if (held.bytes + held.reserved + bytes > mostBytes) {
+        const message = `The results of your jobs may hold ${mostBytes} bytes, and there is no room for this one. Delete jobs that have ended, or wait until they expire.`;
+        throw new GatewayError('too_large', { message });
+      }
+      held.reserved += bytes;
+      return (kept) => {
+        held.reserved -= bytes;
+        if (kept) held.bytes += bytes;
+      };
+    },
+  };
 }

@@ -1,15 +1,13 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
-import type { Access, DatabaseKind } from '../../database/access.js';
-import { givenRows } from '../../database/given-rows.js';
-import { rowsAPiece } from '../../database/rows-a-piece.js';
+import type { Access, DatabaseKind } from '../../database/database.js';
+import { givenRows, rowsPerTransaction } from '../../database/rows.js';
 import type { ItemInput } from '../model.js';
+import { addResultBytes, type JobBytes, readHeld, requireCapacity } from './capacity.js';
 import type { Created, NewJob } from './job-store.js';
-import { addResultBytes, type JobBytes, readHeld, requireRoom } from './room.js';
-import { type Fields, inputText, jobColumns } from './rows.js';
-import type { JobTables } from './tables.js';
+import { type Fields, inputText, type JobTables, jobColumns } from './tables.js';
 
 /** Characters of input that one statement is given, beyond its last row: what a thread is handed at a time. */
-const charactersAPiece = 250_000;
+const charactersPerStatement = 250_000;
 
 /** Makes a job and its items in one transaction, or finds the one that its idempotency key has made. */
 export async function createJob(
@@ -28,9 +26,9 @@ export async function createJob(
       if (!row) return findMade(trx, job);
       if (most) {
         const held = await readHeld(trx, tenant_id);
-        requireRoom({ ...held, inputs: held.inputs - bytes }, bytes, most);
+        requireCapacity({ ...held, inputs: held.inputs - bytes }, bytes, most);
       }
-      for (const rows of pieces(job.id, inputs, shared)) await insertItems(trx, kind, rows);
+      for (const rows of rowBatches(job.id, inputs, shared)) await insertItems(trx, kind, rows);
       const before = await trx
         .selectFrom('jobs')
         .select('id')
@@ -102,14 +100,18 @@ function sharedFields(inputs: readonly ItemInput[]): Fields | undefined {
 type Row = [job: string, index: number, input: string];
 
 /** Rows for one statement after the other, made only when they are asked for. */
-function* pieces(job: string, inputs: readonly ItemInput[], shared: Fields | undefined): Generator<Row[]> {
+function* rowBatches(
+  job: string,
+  inputs: readonly ItemInput[],
+  shared: Fields | undefined,
+): Generator<Row[]> {
   let rows: Row[] = [];
   let characters = 0;
   for (const [index, input] of inputs.entries()) {
     const text = inputText(input, shared);
     rows.push([job, index, text]);
     characters += text.length;
-    if (rows.length < rowsAPiece && characters < charactersAPiece) continue;
+    if (rows.length < rowsPerTransaction && characters < charactersPerStatement) continue;
     yield rows;
     rows = [];
     characters = 0;

@@ -1,6 +1,6 @@
-import type { UsageRecord } from '../../usage/tally.js';
+import type { UsageRecord } from '../../usage/meter.js';
 import type { Item, ItemEnd, ItemInput, ItemRef, Job } from '../model.js';
-import type { HeldBytes, JobBytes } from './room.js';
+import type { HeldBytes, JobBytes } from './capacity.js';
 
 /** A job that is to be made. Its id is of `createJobId`: the newest jobs are found by it. */
 export interface NewJob extends Pick<Job, 'id' | 'tenant_id' | 'key_id' | 'service' | 'webhook_url'> {

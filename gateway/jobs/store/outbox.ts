@@ -1,11 +1,17 @@
 import { sql } from 'kysely';
-import type { Access } from '../../database/access.js';
+import type { Access } from '../../database/database.js';
 import type { ItemRef } from '../model.js';
 import type { HandOver } from './job-store.js';
-import { moveJob } from './move-job.js';
-import { amongRefs, byJob, itemName, lockOpen, lockOpenOf } from './open-items.js';
-import { refOf } from './rows.js';
-import type { JobTables } from './tables.js';
+import {
+  amongRefs,
+  byJob,
+  itemName,
+  type JobTables,
+  lockOpen,
+  lockOpenOf,
+  moveJob,
+  refOf,
+} from './tables.js';
 
 export interface Unqueued {
   tenant: string;

@@ -2,12 +2,59 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { Access } from '../../database/access.js';
-import { choose } from './choose.js';
-import { type ClaimedDelivery, createDeliveryStore, type DueTenant } from './delivery-store.js';
-import { nextTry } from './schedule.js';
-import type { SenderTables } from './tables.js';
-import { type Outcome, type Sending, tryDelivery } from './try-delivery.js';
+import type { Closers } from '../../closers.js';
+import type { Config } from '../../config.js';
+import type { Access } from '../../database/database.js';
+import { type CheckedUrl, createPost, type Post } from '../../download/fetch.js';
+import { GatewayError } from '../../errors.js';
+import type { DerivedSecrets } from '../../signing/signing-secrets.js';
+import {
+  type ClaimedDelivery,
+  chooseTenants,
+  createDeliveryStore,
+  type DueTenant,
+  type SenderTables,
+} from './delivery-store.js';
+import { type SecretVersion, secretsOf, sign } from './sign.js';
+
+/** A process's part in webhooks. */
+export interface Webhooks {
+  /**
+   * Judges a url that is to be told, without any I/O. Throws a `GatewayError`: `storage_unavailable`, naming HELPER_SIGNING_SECRET, where
+   * nothing could be signed; `invalid_input` on `field`; `source_refused`.
+   */
+  check(raw: string, field: string): CheckedUrl;
+  /** Says that something has just been added to what is to be delivered. */
+  wake(): void;
+}
+
+interface WebhooksOptions {
+  config: Pick<Config, 'webhookOrigins' | 'sourceTimeoutMs'>;
+  access: Access<SenderTables>;
+  /** What webhooks are signed with: `SigningSecrets.webhooks`. */
+  secrets: DerivedSecrets;
+  logger: Logger;
+  closers: Closers;
+  /** Told of each try. */
+  observe?: WebhookSenderOptions['observe'];
+}
+
+/** A file may be long in coming, an answer not: as long as a claim lasts, nobody else can take a dead process's delivery. */
+const longestAnswerMs = 15_000;
+
+/** Opens it by the configuration, sending from now on; what is opened is left to `closers`. */
+export function openWebhooks({ config, closers, ...options }: WebhooksOptions): Webhooks {
+  const timeoutMs = Math.min(config.sourceTimeoutMs, longestAnswerMs);
+  const post = closers.own(createPost({ origins: config.webhookOrigins, timeoutMs }));
+  const { wake } = closers.own(createWebhookSender({ ...options, post }));
+  return {
+    check(raw, field) {
+      options.secrets.requireMaster();
+      return post.check(raw, field);
+    },
+    wake,
+  };
+}
 
 export interface WebhookSenderOptions extends Omit<Sending, 'now'> {
   access: Access<SenderTables>;
@@ -32,11 +79,11 @@ export interface WebhookSender {
 }
 
 /** At once in one process. */
-const most = 16;
-const mostOfTenant = 2;
+const mostDeliveries = 16;
+const mostDeliveriesOfTenant = 2;
 /** A process that is stopped for so long between its claim and the end of its try loses the delivery to another. */
 const claimMarginMs = 10_000;
-const turnsKept = 10_000;
+const tenantsRemembered = 10_000;
 
 /**
  * Tells webhooks, each at least once: a delivery is claimed for as long as a try may take, and forgotten when it was taken. A process
@@ -48,9 +95,9 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
   const { now = Date.now, random = Math.random } = options;
   const store = createDeliveryStore(access);
   const underWay = new Map<Promise<void>, string>();
-  const turns = new LRUCache<string, number>({ max: turnsKept });
+  const turns = new LRUCache<string, number>({ max: tenantsRemembered });
   const stopping = new AbortController();
-  setMaxListeners(most, stopping.signal);
+  setMaxListeners(mostDeliveries, stopping.signal);
   let turn = 0;
   let looking: Promise<void> | undefined;
   let lookAgain = false;
@@ -62,10 +109,10 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
 
   /** Fills the free places. */
   async function fill(): Promise<void> {
-    const free = most - underWay.size;
+    const free = mostDeliveries - underWay.size;
     if (free <= 0) return;
     const due = await store.due(now());
-    for (const { tenant, places } of choose(due, free, mostOfTenant, standing)) {
+    for (const { tenant, places } of chooseTenants(due, free, mostDeliveriesOfTenant, standing)) {
       if (closed) return;
       turn += 1;
       turns.set(tenant.tenant_id, turn);
@@ -82,7 +129,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
   }
 
   async function deliver(claimed: ClaimedDelivery, version: DueTenant): Promise<void> {
-    let outcome: Outcome | undefined;
+    let outcome: DeliveryOutcome | undefined;
     try {
       // A process that stood still meanwhile may find another at it before its own try is over.
       if (now() + post.timeoutMs <= claimed.due_at)
@@ -97,7 +144,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
   }
 
   /** What is to be written down of a try. */
-  function record(claimed: ClaimedDelivery, outcome: Outcome): () => Promise<void> {
+  function record(claimed: ClaimedDelivery, outcome: DeliveryOutcome): () => Promise<void> {
     const { id: delivery, tenant_id: tenant, url, attempts, created_at: createdAt } = claimed;
     // Of the url its host alone: many have a secret in the rest.
     const told = { delivery, tenant, host: new URL(url).host, tries: attempts };
@@ -168,4 +215,107 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
       await ended;
     },
   };
+}
+
+/** What became of a try. `reason` is for the log: it never has what a receiver has sent, but for its status. */
+type DeliveryOutcome =
+  | { ended: 'delivered' | 'gone'; status: number }
+  | { ended: undefined; reason: string; retryAfterMs?: number | undefined };
+
+interface Sending {
+  post: Post;
+  secrets: DerivedSecrets;
+  now: () => number;
+}
+
+/** Who asks to be left alone, and for how long may follow. */
+const busyStatuses = [429, 503];
+
+/** Sends a delivery once, signed anew: what is old or signed by a secret that has gone a receiver refuses. Rejects with `signal`'s reason. */
+async function tryDelivery(
+  { post, secrets, now }: Sending,
+  { id, tenant_id, url, payload }: ClaimedDelivery,
+  version: SecretVersion,
+  signal: AbortSignal,
+): Promise<DeliveryOutcome> {
+  const at = now();
+  const timestamp = Math.floor(at / 1000);
+  const signatures = secretsOf(secrets, tenant_id, version, at).map((secret) =>
+    sign({ id, timestamp, body: payload }, secret),
+  );
+  const headers = {
+    'content-type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': signatures.join(' '),
+  };
+  try {
+    const answer = await post.send(post.check(url), { body: Buffer.from(payload), headers, signal });
+    const { status } = answer;
+    if (status >= 200 && status < 300) return { ended: 'delivered', status };
+    if (status === 410) return { ended: 'gone', status };
+    const asked = busyStatuses.includes(status) ? answer.headers['retry-after'] : undefined;
+    return { ended: undefined, reason: `status ${status}`, retryAfterMs: readRetryAfter(asked, now()) };
+  } catch (error) {
+    if (signal.aborted || !(error instanceof GatewayError)) throw error;
+    const { code, cause, message } = error;
+    return { ended: undefined, reason: `${code}: ${cause instanceof Error ? cause.message : message}` };
+  }
+}
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+/** Between a try that failed and the next; the last goes on. */
+const retrySteps = [
+  5 * second,
+  30 * second,
+  2 * minute,
+  10 * minute,
+  30 * minute,
+  hour,
+  2 * hour,
+  3 * hour,
+] as const;
+const lastRetryStep = 3 * hour;
+/** How much longer a step may be, so that what failed together does not come back together. */
+const retryJitter = 0.25;
+/** How long a receiver that says so is left alone at most. */
+const mostRetryAfter = 6 * hour;
+
+/** How long a delivery is tried. */
+const triedForMs = 24 * hour;
+
+interface FailedTry {
+  /** Tries so far, this one included. */
+  attempts: number;
+  createdAt: number;
+  now: number;
+  /** How long the receiver wants to be left alone. */
+  retryAfterMs?: number | undefined;
+  /** From 0 to 1. */
+  random: number;
+}
+
+/** When to try again, ms since 1970: at the end of the day for the last time, and not after that. Pure. */
+export function nextTry({
+  attempts,
+  createdAt,
+  now,
+  retryAfterMs = 0,
+  random,
+}: FailedTry): number | undefined {
+  const end = createdAt + triedForMs;
+  if (now >= end) return undefined;
+  const step = (retrySteps[attempts - 1] ?? lastRetryStep) * (1 + retryJitter * random);
+  return Math.min(end, Math.round(now + Math.max(step, Math.min(retryAfterMs, mostRetryAfter))));
+}
+
+/** What `Retry-After` says in milliseconds from now: whole seconds or a date; undefined where it says neither. Pure. */
+export function readRetryAfter(header: string | string[] | undefined, now: number): number | undefined {
+  if (typeof header !== 'string') return undefined;
+  if (/^\d{1,9}$/.test(header)) return Number(header) * second;
+  const date = Date.parse(header);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }

@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { webhookGraceMs } from '../../keys/webhook-changes.js';
-import type { DerivedSecrets } from '../../signing/derived-secrets.js';
-import { webhookSecretPrefix } from '../../signing/signing-secrets.js';
+import { webhookGraceMs } from '../../keys/tenant-changes.js';
+import { type DerivedSecrets, webhookSecretPrefix } from '../../signing/signing-secrets.js';
 
 /** What is signed: the id, whole seconds since 1970, and the body to the byte. */
 export interface Signable {

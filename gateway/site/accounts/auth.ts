@@ -1,12 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { betterAuth } from 'better-auth';
+import { type BetterAuthOptions, betterAuth } from 'better-auth';
+import { getSessionFromCtx } from 'better-auth/api';
 import { getAdapter } from 'better-auth/db/adapter';
 import { genericOAuth } from 'better-auth/plugins/generic-oauth';
+import type { DBAdapter } from 'better-auth/types';
 import type { Logger } from 'pino';
-import type { SiteDatabase } from '../database.js';
-import { type AuthSettings, authOptions } from './auth-options.js';
-import { hashSessions } from './hashed-sessions.js';
-import { pruneSessions } from './prune-sessions.js';
+import { rowsPerTransaction } from '../../database/rows.js';
+import { hashSecret } from '../../keys/key-format.js';
+import type { SiteDatabase } from '../tables.js';
+import { momentOf } from './account.js';
+import { maxPassword, minPassword } from './passwords.js';
 
 /** An identity provider that speaks OpenID Connect. */
 export interface OidcOptions {
@@ -27,7 +30,7 @@ export interface AuthOptions extends AuthSettings {
 }
 
 /** What went wrong below one call of better-auth, which answers with a code of its own and keeps the reason to itself. */
-export interface Beneath {
+export interface CallErrors {
   /** Of the gateway's own: the database, or a bug. */
   fault?: unknown;
   /** Why better-auth refused, as it told its logger. */
@@ -43,7 +46,7 @@ export type Auth = Awaited<ReturnType<typeof createAuth>>;
 export async function createAuth(options: AuthOptions) {
   const { database, logger } = options;
   const settings = authOptions(options);
-  const calls = new AsyncLocalStorage<Beneath>();
+  const calls = new AsyncLocalStorage<CallErrors>();
 
   /** Keeps a fault of ours, as better-auth makes an error of its own of it, or a redirect. */
   async function own<T>(work: () => Promise<T>): Promise<T> {
@@ -86,8 +89,8 @@ export async function createAuth(options: AuthOptions) {
     /** The name of the session's cookie. */
     sessionCookie: (await auth.$context).authCookies.sessionToken.name,
     /** Runs one call. Rejects with a fault of ours where there was one, and otherwise with what better-auth threw. */
-    async call<T>(work: (beneath: Beneath) => Promise<T>): Promise<T> {
-      const beneath: Beneath = {};
+    async call<T>(work: (beneath: CallErrors) => Promise<T>): Promise<T> {
+      const beneath: CallErrors = {};
       try {
         const result = await calls.run(beneath, () => work(beneath));
         if (beneath.fault === undefined) return result;
@@ -117,4 +120,180 @@ function providerPlugin({ issuer, clientId, clientSecret, name }: OidcOptions) {
       },
     ],
   });
+}
+
+const sessionSeconds = 24 * 3600;
+const refreshSeconds = 3600;
+
+export interface AuthSettings {
+  secret: string;
+  baseUrl: string;
+  /** Whether cookies go over https alone. */
+  secureCookies: boolean;
+}
+
+/** better-auth's settings without its database. */
+export function authOptions({ secret, baseUrl, secureCookies }: AuthSettings) {
+  return {
+    appName: 'helper-gateway',
+    secret,
+    baseURL: baseUrl,
+    telemetry: { enabled: false },
+    // Otherwise it prints what goes wrong, among the lines of the log.
+    onAPIError: { throw: true },
+    user: {
+      modelName: 'connect_users',
+      // The cookie that leads back from the provider says whose account is to be connected, and the secret that seals it lies
+      // in the database: whoever reads a backup could connect an account of their own to an operator's.
+      async validateUserInfo({ user, source }, context) {
+        if (source.action !== 'link-account') return;
+        const session = await getSessionFromCtx(context);
+        if (session?.user.id !== user.id) return { error: 'unable_to_link_account' };
+      },
+    },
+    basePath: '/auth',
+    rateLimit: { enabled: false },
+    account: {
+      modelName: 'connect_accounts',
+      // Else everybody who asks for the way to the provider leaves a row behind, with the secret half of its PKCE pair in clear.
+      storeStateStrategy: 'cookie',
+      // Connecting is done by the person who is signed in, and never by an e-mail that is the same: nobody has verified the
+      // e-mail of an account here, so it could have been made in somebody else's name.
+      accountLinking: {
+        enabled: true,
+        disableImplicitLinking: true,
+        allowDifferentEmails: true,
+        trustedProviders: ['oidc'],
+      },
+    },
+    session: { modelName: 'connect_sessions', expiresIn: sessionSeconds, updateAge: refreshSeconds },
+    verification: { modelName: 'connect_verifications' },
+    // Accounts are made from invitations alone.
+    emailAndPassword: {
+      enabled: true,
+      disableSignUp: true,
+      minPasswordLength: minPassword,
+      maxPasswordLength: maxPassword,
+    },
+    advanced: { cookiePrefix: 'hg', useSecureCookies: secureCookies },
+  } satisfies BetterAuthOptions;
+}
+
+interface Statement {
+  model: string;
+  where?: { field: string; value: unknown }[];
+  data?: Record<string, unknown>;
+  update?: Record<string, unknown>;
+}
+
+/**
+ * better-auth's database adapter, with the tokens of sessions kept as SHA-256 only. better-auth itself stores them as they
+ * are and relies on the cookie's signature; but the secret that signs lies in the same database, so that whoever reads a
+ * backup could take over every session in it.
+ * Tokens of an identity provider are not kept at all. Statements also wait out another process's lock on SQLite.
+ */
+export function hashSessions(base: DBAdapter, database: Pick<SiteDatabase, 'run'>): DBAdapter {
+  const wrap = <A extends object>(adapter: A): A =>
+    new Proxy(adapter, {
+      get(target, name) {
+        const own = Reflect.get(target, name);
+        if (typeof own !== 'function') return own;
+        if (name === 'transaction') {
+          return (work: (trx: object) => unknown) => own.call(target, (trx: object) => work(wrap(trx)));
+        }
+        return async (statement: Statement, ...rest: unknown[]) => {
+          if (typeof statement?.model !== 'string') return own.call(target, statement, ...rest);
+          const { hidden, restore } = hideTokens(statement);
+          return restore(await database.run(() => own.call(target, hidden, ...rest)));
+        };
+      },
+    });
+  return wrap(base);
+}
+
+/** A statement as the database gets it, and the way to give the caller its own tokens back. */
+function hideTokens(statement: Statement): { hidden: Statement; restore: (result: unknown) => unknown } {
+  if (statement.model === 'account')
+    return { hidden: dropProviderTokens(statement), restore: (result) => result };
+  if (statement.model !== 'session') return { hidden: statement, restore: (result) => result };
+  const plain = new Map<string, string>();
+
+  function hash(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(hash);
+    if (typeof value !== 'string') return value;
+    const digest = hashSecret(value);
+    plain.set(digest, value);
+    return digest;
+  }
+  function hashIn(row: Record<string, unknown>): Record<string, unknown> {
+    return 'token' in row ? { ...row, token: hash(row.token) } : row;
+  }
+  function restore(result: unknown): unknown {
+    if (Array.isArray(result)) return result.map(restore);
+    if (typeof result !== 'object' || result === null || !('token' in result)) return result;
+    return { ...result, token: plain.get(String(result.token)) ?? result.token };
+  }
+
+  const { where, data, update } = statement;
+  const hidden: Statement = {
+    ...statement,
+    ...(where && {
+      where: where.map((part) => (part.field === 'token' ? { ...part, value: hash(part.value) } : part)),
+    }),
+    ...(data && { data: hashIn(data) }),
+    ...(update && { update: hashIn(update) }),
+  };
+  return { hidden, restore };
+}
+
+/** The site asks an identity provider who somebody is and for nothing more: its tokens are of no use afterwards. */
+function dropProviderTokens(statement: Statement): Statement {
+  const forget = (row: Record<string, unknown>) => {
+    const { accessToken, refreshToken, idToken, ...rest } = row;
+    return rest;
+  };
+  const { data, update } = statement;
+  return { ...statement, ...(data && { data: forget(data) }), ...(update && { update: forget(update) }) };
+}
+
+const maxSessions = 20;
+
+/**
+ * Deletes sessions that have run out, and of this user all but the 20 newest: signing in successfully is not slowed down, and
+ * each time leaves a row behind. Of very many it deletes some, and the next to sign in more.
+ */
+export async function pruneSessions(
+  database: SiteDatabase,
+  userId: string,
+  now: () => number = Date.now,
+): Promise<void> {
+  await database.run((db) =>
+    db
+      .deleteFrom('connect_sessions')
+      .where('id', 'in', (old) =>
+        old
+          .selectFrom('connect_sessions as old')
+          .select('old.id')
+          .where((eb) =>
+            eb.or([
+              eb('old.expiresAt', '<', momentOf(database.kind, now())),
+              eb.and([
+                eb('old.userId', '=', userId),
+                eb(
+                  'old.id',
+                  'not in',
+                  eb
+                    .selectFrom('connect_sessions as kept')
+                    .select('kept.id')
+                    .where('kept.userId', '=', userId)
+                    .orderBy('kept.expiresAt', 'desc')
+                    .limit(maxSessions),
+                ),
+              ]),
+            ]),
+          )
+          .limit(rowsPerTransaction),
+      )
+      .execute(),
+  );
 }

@@ -1,5 +1,4 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { siteCookie } from '../cookie.js';
 
 /**
  * Marks of browsers that have signed in to an account. A mark opens nothing: its bearer's tries at that account's password are
@@ -12,13 +11,13 @@ export interface Devices {
   recognise(cookie: string, account: string): string | undefined;
 }
 
-export interface DevicesOptions {
+interface DevicesOptions {
   secret: string;
   secureCookies: boolean;
   now: () => number;
 }
 
-const keepSeconds = 90 * 86_400;
+const deviceSeconds = 90 * 86_400;
 
 /** Signed and not stored, so that every gateway on the database knows them, and they cost no row. */
 export function createDevices({ secret, secureCookies, now }: DevicesOptions): Devices {
@@ -33,14 +32,33 @@ export function createDevices({ secret, secureCookies, now }: DevicesOptions): D
   return {
     remember(account) {
       const id = randomBytes(16).toString('base64url');
-      const ends = String(now() + keepSeconds * 1000);
-      return cookie.set(`${id}.${ends}.${sign(id, ends, account)}`, keepSeconds);
+      const ends = String(now() + deviceSeconds * 1000);
+      return cookie.set(`${id}.${ends}.${sign(id, ends, account)}`, deviceSeconds);
     },
     recognise(header, account) {
       const [, id = '', ends = '', signature = ''] = sent.exec(header) ?? [];
       if (id === '' || Number(ends) < now()) return undefined;
       const right = sign(id, ends, account);
       return timingSafeEqual(Buffer.from(signature), Buffer.from(right)) ? id : undefined;
+    },
+  };
+}
+
+/** How a cookie of the site's is called and kept: over https alone its name binds it to this host (RFC 6265bis, 4.1.3). */
+export interface SiteCookie {
+  name: string;
+  /** The `Set-Cookie` value; without `maxAge` (seconds) it ends with the browser. */
+  set(value: string, maxAge?: number): string;
+}
+
+/** A cookie that no script reads and no other site's form brings along. */
+export function siteCookie(plainName: string, secure: boolean): SiteCookie {
+  const name = secure ? `__Host-${plainName}` : plainName;
+  return {
+    name,
+    set(value, maxAge) {
+      const lasts = maxAge === undefined ? '' : ` Max-Age=${maxAge};`;
+      return `${name}=${value}; Path=/;${lasts} HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
     },
   };
 }

@@ -2,10 +2,8 @@ import { randomInt } from 'node:crypto';
 import { quote } from '../../../schemas/quote.js';
 import { isDuplicate } from '../../database/database-error.js';
 import { GatewayError } from '../../errors.js';
-import type { SiteDatabase } from '../database.js';
-import { addAccount, setPassword } from './account.js';
-import { createAudited } from './audited.js';
-import { hashPassword } from './password-hash.js';
+import type { SiteDatabase } from '../tables.js';
+import { addAccount, createAudited, hashPassword, setPassword } from './account.js';
 
 export interface Credentials {
   email: string;

@@ -3,7 +3,7 @@ import { adjacencyGraphs, dictionary as common } from '@zxcvbn-ts/language-commo
 import { dictionary as english } from '@zxcvbn-ts/language-en';
 
 /** A password to be judged, and what a guesser would try first. */
-export interface Judged {
+export interface EstimatorInput {
   password: string;
   known: readonly string[];
 }
@@ -16,6 +16,6 @@ const estimator = new ZxcvbnFactory({
 });
 
 /** The guesses that a password takes, as zxcvbn estimates them. Called by Piscina. */
-export default function estimateGuesses({ password, known }: Judged): number {
+export default function estimateGuesses({ password, known }: EstimatorInput): number {
   return estimator.check(password, [...known]).guesses;
 }

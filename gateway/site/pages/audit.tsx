@@ -1,13 +1,18 @@
-import type { AuditView } from '../../keys/views.js';
-import { operator, operatorOfTenant } from '../doors.js';
-import { type PageRequest, readList } from '../page.js';
-import { get, type PageRoute } from '../route.js';
-import { Empty, Moment, Next, Table } from './elements.js';
-import { TenantFrame } from './tenant-frame.js';
+import type { AuditView } from '../../keys/model.js';
+import {
+  forOperator,
+  forTenantOperator,
+  getRoute,
+  type PageRequest,
+  type PageRoute,
+  readList,
+} from '../page.js';
+import { TenantFrame } from './document.js';
+import { Empty, Moment, NextPage, Table } from './elements.js';
 
 const entriesShown = 100;
 
-const said: Record<AuditView['action'], string> = {
+const actionTexts: Record<AuditView['action'], string> = {
   'tenant.create': 'created the tenant',
   'tenant.limits': 'changed limits',
   'tenant.webhook_secret': 'was shown the webhook secret',
@@ -31,8 +36,8 @@ const said: Record<AuditView['action'], string> = {
 
 /** Who did what to which key: of all tenants, and of one. */
 export const auditPages: PageRoute[] = [
-  get(operator, '/audit', async (call) => {
-    const { entries, next } = await read(call);
+  getRoute(forOperator, '/audit', async (call) => {
+    const { entries, next } = await readAudit(call);
     const ids = entries.map(({ tenant_id }) => tenant_id).filter((id) => id !== null);
     const names = await call.site.people.tenantNames([...new Set(ids)]);
     return {
@@ -41,28 +46,28 @@ export const auditPages: PageRoute[] = [
         <>
           <h1>Audit</h1>
           <AuditTable entries={entries} tenantOf={({ tenant_id }) => names.get(tenant_id ?? '')} showTenant />
-          <Next href={next === null ? null : `/audit?before=${next}`} />
+          <NextPage href={next === null ? null : `/audit?before=${next}`} />
         </>
       ),
     };
   }),
-  get(operatorOfTenant, '/tenants/:tenant/audit', async (call) => {
+  getRoute(forTenantOperator, '/tenants/:tenant/audit', async (call) => {
     const { name } = call.tenant;
-    const { entries, next } = await read(call, name);
+    const { entries, next } = await readAudit(call, name);
     return {
       title: `Audit of ${name}`,
       body: (
         <TenantFrame name={name}>
           <h2>Audit</h2>
           <AuditTable entries={entries} tenantOf={() => name} />
-          <Next href={next === null ? null : `/tenants/${name}/audit?before=${next}`} />
+          <NextPage href={next === null ? null : `/tenants/${name}/audit?before=${next}`} />
         </TenantFrame>
       ),
     };
   }),
 ];
 
-function read({ site, query }: PageRequest, tenant?: string) {
+function readAudit({ site, query }: PageRequest, tenant?: string) {
   const text = query.get('before');
   const asked = site.admin.inputs.audit.coerce(text === undefined ? new Map() : new Map([['before', text]]));
   return readList(() => site.admin.audit({ ...asked, tenant, limit: entriesShown }));
@@ -102,7 +107,7 @@ function AuditTable(props: {
               <Moment at={entry.at} />
             </td>
             <td class="action">
-              {said[entry.action] ?? entry.action}
+              {actionTexts[entry.action] ?? entry.action}
               {entry.key_id && (
                 <>
                   <br />
@@ -112,7 +117,7 @@ function AuditTable(props: {
             </td>
             <td class="actor">{entry.actor.replace(/^(user|address):/, '')}</td>
             {showTenant && (
-              <td class="name">{tenant ? <a href={`/tenants/${tenant}`}>{tenant}</a> : <None />}</td>
+              <td class="name">{tenant ? <a href={`/tenants/${tenant}`}>{tenant}</a> : <NoTenant />}</td>
             )}
             <td class="detail">{detailText(entry.detail)}</td>
           </tr>
@@ -122,7 +127,7 @@ function AuditTable(props: {
   );
 }
 
-function None() {
+function NoTenant() {
   return <span class="quiet">–</span>;
 }
 

@@ -1,10 +1,11 @@
 import type { ComponentChild, ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import { render } from 'preact-render-to-string';
+import type { ErrorCode, GatewayError } from '../../errors.js';
 import { PageShell } from '../../http/page-shell.js';
 import { assetPath } from '../assets.js';
-import { Form } from './form.js';
-import { type View, ViewContext } from './view.js';
+import type { PageAnswer } from '../page.js';
+import { Form, type View, ViewContext } from './elements.js';
 
 /**
  * A whole page as HTML. Rendered with Preact: JSX is checked by the compiler, and every value is escaped unless a page
@@ -20,13 +21,13 @@ export function renderDocument(view: View, title: string, body: ComponentChild):
 
 function Document({ title, children }: { title: string; children: ComponentChildren }) {
   return (
-    <PageShell title={title} kind="keys" path={assetPath} head={<Files />} navigation={<Navigation />}>
+    <PageShell title={title} kind="keys" path={assetPath} head={<HeadFiles />} navigation={<Navigation />}>
       {children}
     </PageShell>
   );
 }
 
-function Files() {
+function HeadFiles() {
   return (
     <>
       <meta name="robots" content="noindex" />
@@ -71,7 +72,7 @@ function Navigation() {
 }
 
 /** A link of the navigation, marked where it leads to this page or to one below it: below `within`, if that is said. */
-export function NavLink(props: { href: string; within?: string; children: ComponentChildren }) {
+function NavLink(props: { href: string; within?: string; children: ComponentChildren }) {
   const { path } = useContext(ViewContext);
   const { href, within = href } = props;
   const here = path === href || path === within || path.startsWith(`${within}/`);
@@ -80,4 +81,87 @@ export function NavLink(props: { href: string; within?: string; children: Compon
       {props.children}
     </a>
   );
+}
+
+/** The head of every page of one tenant: its name, and the ways to its other pages. */
+export function TenantFrame({ name, children }: { name: string; children: ComponentChildren }) {
+  const { visitor } = useContext(ViewContext);
+  const base = `/tenants/${name}`;
+  return (
+    <>
+      {visitor?.operator && (
+        <p class="crumbs">
+          <a href="/tenants">Tenants</a> /
+        </p>
+      )}
+      <h1>{name}</h1>
+      <nav class="tabs" aria-label={`Tenant ${name}`}>
+        <NavLink href={base} within={`${base}/keys`}>
+          Keys
+        </NavLink>
+        <NavLink href={`${base}/usage`}>Usage</NavLink>
+        <NavLink href={`${base}/jobs`}>Jobs</NavLink>
+        <NavLink href={`${base}/webhooks`}>Webhooks</NavLink>
+        {visitor?.operator && (
+          <>
+            <NavLink href={`${base}/limits`}>Limits</NavLink>
+            <NavLink href={`${base}/members`}>Members</NavLink>
+            <NavLink href={`${base}/audit`}>Audit</NavLink>
+          </>
+        )}
+      </nav>
+      {children}
+    </>
+  );
+}
+
+const errorTitles: Partial<Record<number, string>> = {
+  401: 'Please sign in',
+  403: 'Not allowed',
+  404: 'Not found',
+  409: 'Sent already',
+  429: 'Too many tries',
+  502: 'The identity provider did not answer',
+  503: 'Not available just now',
+};
+
+/** Where the table's message speaks to a program and not to somebody at this page. */
+const errorMessages: Partial<Record<ErrorCode, string>> = {
+  internal: 'This is a fault of the site, not of what you did.',
+  keys_unavailable:
+    'The database does not answer. Keys in use go on working meanwhile; try again in a moment.',
+};
+
+/** Where it is worth going on from: only a provider's way in depends on another server. */
+function errorLink({ status, code }: GatewayError): [href: string, text: string] {
+  return status === 401 || code === 'upstream_failed' ? ['/sign-in', 'Sign in'] : ['/', 'Go to the start'];
+}
+
+/** What went wrong, as a page that leads on. */
+export function errorPage(error: GatewayError, requestId: string): PageAnswer {
+  const title = errorTitles[error.status] ?? (error.status < 500 ? 'That did not work' : 'Something broke');
+  const [href, text] = errorLink(error);
+  return {
+    title,
+    status: error.status,
+    body: (
+      <section class="narrow">
+        <h1>{title}</h1>
+        <p>{errorMessages[error.code] ?? error.message}</p>
+        {error.details && (
+          <ul>
+            {error.details.map(({ field, problem }) => (
+              <li key={field}>{`${field} ${problem}`}</li>
+            ))}
+          </ul>
+        )}
+        <p>
+          <a class="button" href={href}>
+            {text}
+          </a>
+        </p>
+        <p class="quiet">Request {requestId}</p>
+      </section>
+    ),
+  };
 }

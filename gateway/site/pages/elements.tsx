@@ -1,4 +1,24 @@
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { FormState } from '../page.js';
+import type { Visitor } from '../state.js';
+
+/** What every component of a page may need to know of the page. */
+export interface View {
+  visitor: Visitor;
+  /** The request's path, to mark where in the navigation one is. */
+  path: string;
+  formToken: string;
+  /** A fresh mark for a form that may be sent once. */
+  mark: () => string;
+}
+
+export const ViewContext = createContext<View>({
+  visitor: undefined,
+  path: '',
+  formToken: '',
+  mark: () => '',
+});
 
 /** A moment, to the minute and in UTC; the exact one stands in its attribute. */
 export function Moment({ at }: { at: string | number | null }) {
@@ -41,7 +61,7 @@ export function Table(props: { label: string; head: ComponentChildren; children:
 }
 
 /** Text to be copied; the button is there once the script is. */
-export function Copy({ id, label, text }: { id: string; label: string; text: string }) {
+export function CopyBox({ id, label, text }: { id: string; label: string; text: string }) {
   return (
     <div class="copy">
       <p class="copy-label">{label}</p>
@@ -53,7 +73,7 @@ export function Copy({ id, label, text }: { id: string; label: string; text: str
   );
 }
 
-export function State({ state }: { state: 'active' | 'expired' | 'revoked' }) {
+export function StateLabel({ state }: { state: 'active' | 'expired' | 'revoked' }) {
   return <span class={`state ${state}`}>{state}</span>;
 }
 
@@ -71,7 +91,7 @@ export function Scopes({ scopes }: { scopes: readonly string[] | null }) {
 }
 
 /** The way to the next page of a list. */
-export function Next({ href }: { href: string | null }) {
+export function NextPage({ href }: { href: string | null }) {
   return href === null ? null : (
     <p>
       <a class="button quiet-button" href={href}>
@@ -81,21 +101,132 @@ export function Next({ href }: { href: string | null }) {
   );
 }
 
-const numbers = new Intl.NumberFormat('en');
+const countFormat = new Intl.NumberFormat('en');
 
-export function count(value: number): string {
-  return numbers.format(value);
+export function formatCount(value: number): string {
+  return countFormat.format(value);
 }
 
 /** A time in milliseconds, in the unit that fits. */
-export function duration(ms: number): string {
+export function formatDuration(ms: number): string {
   if (Math.round(ms) < 1000) return `${Math.round(ms)} ms`;
   return `${(ms / 1000).toLocaleString('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 })} s`;
 }
 
 /** Bytes in the unit that fits. */
-export function bytes(value: number): string {
+export function formatBytes(value: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(value, 1)) / 3));
   return `${(value / 1000 ** power).toLocaleString('en', { maximumFractionDigits: power ? 1 : 0 })} ${units[power]}`;
+}
+
+/** A POST form with its token; `once` for one whose answer shows a secret. */
+export function Form(props: {
+  action: string;
+  once?: boolean;
+  class?: string;
+  label?: string;
+  children: ComponentChildren;
+}) {
+  const { formToken, mark } = useContext(ViewContext);
+  return (
+    <form method="post" action={props.action} class={props.class} aria-label={props.label}>
+      <input type="hidden" name="_token" value={formToken} />
+      {props.once && <input type="hidden" name="_once" value={mark()} />}
+      {props.children}
+    </form>
+  );
+}
+
+interface FieldProps {
+  name: string;
+  label: string;
+  state: FormState;
+  hint?: ComponentChildren;
+  type?: 'text' | 'email' | 'password' | 'date' | 'number';
+  /** What it holds before anything was typed. */
+  value?: string;
+  placeholder?: string;
+  required?: boolean;
+  autocomplete?: string;
+  min?: number;
+  max?: number;
+  step?: string;
+  maxLength?: number;
+  minLength?: number;
+  /** As wide as there is room, for what is long. */
+  wide?: boolean;
+}
+
+/** A labelled input with its hint and, beside it, what is wrong with it. A password that was typed is not sent back. */
+export function Field({ name, label, state, hint, type = 'text', value = '', ...props }: FieldProps) {
+  const problem = state.problems[name];
+  const described = [hint ? `${name}-hint` : '', problem ? `${name}-problem` : ''].filter(Boolean).join(' ');
+  return (
+    <div class={`field${problem ? ' wrong' : ''}${props.wide ? ' wide' : ''}`}>
+      <label for={name}>
+        {label}
+        {!props.required && <span class="optional"> optional</span>}
+      </label>
+      <input
+        id={name}
+        name={name}
+        // The types have one input for each kind; which one it is does not matter here.
+        type={type as 'text'}
+        value={type === 'password' ? '' : (state.values.get(name) ?? value)}
+        placeholder={props.placeholder}
+        required={props.required}
+        autocomplete={props.autocomplete ?? 'off'}
+        autocapitalize="none"
+        spellcheck={false}
+        min={props.min}
+        max={props.max}
+        step={props.step}
+        maxLength={props.maxLength}
+        minLength={props.minLength}
+        aria-invalid={problem ? 'true' : undefined}
+        aria-describedby={described || undefined}
+      />
+      {hint && (
+        <p class="hint" id={`${name}-hint`}>
+          {hint}
+        </p>
+      )}
+      {problem && (
+        <p class="problem" id={`${name}-problem`}>
+          {problemSentence(label, problem)}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Radio buttons as one question. */
+export function Choices(props: {
+  name: string;
+  label: string;
+  state: FormState;
+  value: string;
+  options: readonly (readonly [value: string, text: string])[];
+}) {
+  const { name, label, state, options } = props;
+  const chosen = state.values.get(name) ?? props.value;
+  return (
+    <fieldset>
+      <legend>{label}</legend>
+      <div class="choices">
+        {options.map(([value, text]) => (
+          <label class="choice" key={value}>
+            <input type="radio" name={name} value={value} checked={value === chosen} /> {text}
+          </label>
+        ))}
+      </div>
+      {state.problems[name] && <p class="problem">{problemSentence(label, state.problems[name])}</p>}
+    </fieldset>
+  );
+}
+
+/** Problems read on from the field's name: "must be …", "is 5; it must …". */
+function problemSentence(label: string, problem: string): string {
+  return /^(is|has|must|names|may|was)\b/.test(problem) ? `${label} ${problem}.` : problem;
 }

@@ -1,16 +1,21 @@
 import { inputError } from '../../errors.js';
-import { actorOf } from '../accounts/session.js';
-import { tenant } from '../doors.js';
-import { emptyForm, type FormState, formState, type PageAnswer } from '../page.js';
-import { get, type PageRoute, post, postOnce } from '../route.js';
-import { Notice } from './elements.js';
-import { findKey, hrefOf, type KeyCall, keyPath as path } from './find-key.js';
-import { Choices, Form } from './form.js';
-import { KeyFacts, KeySecrets } from './key-facts.js';
-import { keyShown } from './key-shown.js';
-import { SigningPanel } from './signing-panel.js';
-import { TenantFrame } from './tenant-frame.js';
-import { serviceFor } from './tenant-keys.js';
+import type { KeyView } from '../../keys/model.js';
+import { actorOf } from '../accounts/account.js';
+import {
+  emptyForm,
+  type FormState,
+  formState,
+  forTenant,
+  getRoute,
+  type PageAnswer,
+  type PageRoute,
+  postOnceRoute,
+  postRoute,
+} from '../page.js';
+import { TenantFrame } from './document.js';
+import { Choices, Form, Moment, Notice, Scopes, StateLabel, Table } from './elements.js';
+import { findKey, type KeyCall, keyHref, newKeyPage, keyPath as path, serviceFor } from './keys.js';
+import { SigningPanel } from './signed-urls.js';
 
 const graces = [
   ['0', 'Now: the old secret stops at once'],
@@ -21,27 +26,27 @@ const graces = [
 
 /** One key: what it is, its rotation, and its end. */
 export const keyPages: PageRoute[] = [
-  get(tenant, path, (call) => keyPage(call, emptyForm, done[call.query.get('done') ?? ''])),
-  postOnce(tenant, `${path}/rotate`, rotate),
-  post(tenant, `${path}/end-grace`, async (call) => {
+  getRoute(forTenant, path, (call) => keyPage(call, emptyForm, doneMessages[call.query.get('done') ?? ''])),
+  postOnceRoute(forTenant, `${path}/rotate`, rotateKey),
+  postRoute(forTenant, `${path}/end-grace`, async (call) => {
     const key = await findKey(call);
     await call.site.admin.endGrace(key.id, actorOf(call.visitor.user));
-    return { redirect: `${hrefOf(call, key)}?done=grace` };
+    return { redirect: `${keyHref(call, key)}?done=grace` };
   }),
-  get(tenant, `${path}/revoke`, revokePage),
-  post(tenant, `${path}/revoke`, async (call) => {
+  getRoute(forTenant, `${path}/revoke`, confirmRevokePage),
+  postRoute(forTenant, `${path}/revoke`, async (call) => {
     const key = await findKey(call);
     await call.site.admin.revokeKey(key.id, actorOf(call.visitor.user));
-    return { redirect: `${hrefOf(call, key)}?done=revoked` };
+    return { redirect: `${keyHref(call, key)}?done=revoked` };
   }),
 ];
 
-const done: Record<string, string | undefined> = {
+const doneMessages: Record<string, string | undefined> = {
   grace: 'The grace has ended: only the current secret works now.',
   revoked: 'The key was revoked. It opens nothing any more, on every gateway within 5 seconds.',
 };
 
-async function rotate(call: KeyCall): Promise<PageAnswer> {
+async function rotateKey(call: KeyCall): Promise<PageAnswer> {
   const { site, form } = call;
   const key = await findKey(call);
   const grace = form.get('grace_seconds') ?? '';
@@ -56,7 +61,7 @@ async function rotate(call: KeyCall): Promise<PageAnswer> {
       actorOf(call.visitor.user),
     );
     const end = rotated.previous_expires_at;
-    return keyShown({
+    return newKeyPage({
       tenant: call.tenant.name,
       id: key.id,
       key: rotated.key,
@@ -76,7 +81,7 @@ async function rotate(call: KeyCall): Promise<PageAnswer> {
 async function keyPage(call: KeyCall, state: FormState, message?: string): Promise<PageAnswer> {
   const key = await findKey(call);
   const { name } = call.tenant;
-  const base = hrefOf(call, key);
+  const base = keyHref(call, key);
   const problem = state.problems.id;
   return {
     title: key.label ?? key.id,
@@ -132,9 +137,9 @@ async function keyPage(call: KeyCall, state: FormState, message?: string): Promi
   };
 }
 
-async function revokePage(call: KeyCall): Promise<PageAnswer> {
+async function confirmRevokePage(call: KeyCall): Promise<PageAnswer> {
   const key = await findKey(call);
-  const base = hrefOf(call, key);
+  const base = keyHref(call, key);
   return {
     title: 'Revoke key',
     body: (
@@ -157,4 +162,67 @@ async function revokePage(call: KeyCall): Promise<PageAnswer> {
       </TenantFrame>
     ),
   };
+}
+
+/** What a key is, as a list. */
+function KeyFacts({ keyView: key }: { keyView: KeyView }) {
+  return (
+    <dl class="facts">
+      <dt>Id</dt>
+      <dd>
+        <code>{key.id}</code>
+      </dd>
+      <dt>State</dt>
+      <dd>
+        <StateLabel state={key.state} />
+        {key.revoked_at && (
+          <>
+            {' '}
+            since <Moment at={key.revoked_at} />
+          </>
+        )}
+      </dd>
+      <dt>May call</dt>
+      <dd>
+        <Scopes scopes={key.scopes} />
+      </dd>
+      <dt>Created</dt>
+      <dd>
+        <Moment at={key.created_at} />
+      </dd>
+      <dt>Expires</dt>
+      <dd>{key.expires_at ? <Moment at={key.expires_at} /> : 'never'}</dd>
+      <dt>Last used</dt>
+      <dd>{key.last_used_at ? <Moment at={key.last_used_at} /> : 'never'}</dd>
+    </dl>
+  );
+}
+
+/** The secrets of a key that work, and until when. */
+function KeySecrets({ secrets }: Pick<KeyView, 'secrets'>) {
+  if (secrets.length === 0) return null;
+  return (
+    <Table
+      label="Secrets that work"
+      head={
+        <>
+          <th scope="col">Secret</th>
+          <th scope="col">Made</th>
+          <th scope="col">Works until</th>
+        </>
+      }
+    >
+      {secrets.map((secret) => (
+        <tr key={secret.id}>
+          <th scope="row">
+            <code>{secret.hint}</code>
+          </th>
+          <td>
+            <Moment at={secret.created_at} />
+          </td>
+          <td>{secret.expires_at ? <Moment at={secret.expires_at} /> : 'current'}</td>
+        </tr>
+      ))}
+    </Table>
+  );
 }

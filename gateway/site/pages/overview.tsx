@@ -1,13 +1,11 @@
-import { dayMs, dayOf } from '../../usage/day.js';
-import { operator } from '../doors.js';
-import type { HealthFact } from '../options.js';
-import type { PageAnswer, PageRequest } from '../page.js';
-import { get, type PageRoute } from '../route.js';
-import { count, Empty, Table } from './elements.js';
+import { dayMs, dayOf } from '../../usage/store.js';
+import { forOperator, getRoute, type PageAnswer, type PageRequest, type PageRoute } from '../page.js';
+import type { HealthFact } from '../site.js';
+import { Empty, formatCount, Table } from './elements.js';
 
 const tenantsShown = 20;
 
-export const overviewPages: PageRoute[] = [get(operator, '/overview', overviewPage)];
+export const overviewPages: PageRoute[] = [getRoute(forOperator, '/overview', overviewPage)];
 
 /** Whether all is well, and what the tenants did this week. */
 async function overviewPage({ site }: PageRequest): Promise<PageAnswer> {
@@ -88,8 +86,8 @@ function Week({ week }: { week: readonly { name: string; calls: number; errors: 
           <th scope="row">
             <a href={`/tenants/${name}`}>{name}</a>
           </th>
-          <td class="number">{count(calls)}</td>
-          <td class="number">{count(errors)}</td>
+          <td class="number">{formatCount(calls)}</td>
+          <td class="number">{formatCount(errors)}</td>
           <td>
             <a href={`/tenants/${name}/usage`}>
               Usage<span class="hidden"> of {name}</span>

@@ -1,15 +1,27 @@
 import { tryUrl } from '../../../schemas/try-url.js';
-import { anyone, type ByAnyone } from '../doors.js';
-import { emptyForm, type FormState, type PageAnswer, type PageRequest } from '../page.js';
-import { get, type PageRoute, post } from '../route.js';
+import { GatewayError } from '../../errors.js';
+import type { ProviderOutcome } from '../accounts/sign-in.js';
+import { networkOf } from '../accounts/throttle.js';
+import {
+  emptyForm,
+  type FormState,
+  forAnyone,
+  forUser,
+  getRoute,
+  type PageAnswer,
+  type PageRequest,
+  type PageRoute,
+  postRoute,
+  type Redirect,
+  type WithUser,
+  type WithVisitor,
+} from '../page.js';
 import type { SignedIn } from '../state.js';
-import { Notice } from './elements.js';
-import { Field, Form } from './form.js';
-import { tooMany } from './too-many.js';
+import { Field, Form, Notice } from './elements.js';
 
 export const signInPages: PageRoute[] = [
-  get(anyone, '/', async ({ visitor }) => ({ redirect: visitor ? homeOf(visitor) : '/sign-in' })),
-  get(anyone, '/sign-in', async ({ site, visitor, query }) => {
+  getRoute(forAnyone, '/', async ({ visitor }) => ({ redirect: visitor ? homeOf(visitor) : '/sign-in' })),
+  getRoute(forAnyone, '/sign-in', async ({ site, visitor, query }) => {
     const next = localPath(query.get('next'));
     if (visitor) return { redirect: next ?? '/' };
     const name = site.oidc?.name;
@@ -17,13 +29,13 @@ export const signInPages: PageRoute[] = [
     const problem = `Signing in with ${name} did not work. Sign in with your password, then connect ${name} under Account.`;
     return signInPage(emptyForm, { next, name, ...(failed && { problem }) });
   }),
-  post(anyone, '/sign-in', signIn),
-  post(anyone, '/sign-out', async ({ site, cookie }) => {
+  postRoute(forAnyone, '/sign-in', signIn),
+  postRoute(forAnyone, '/sign-out', async ({ site, cookie }) => {
     return { redirect: '/sign-in', ...(await site.signIn.signOut(cookie)) };
   }),
 ];
 
-async function signIn({ site, form, cookie, address, visitor }: PageRequest & ByAnyone) {
+async function signIn({ site, form, cookie, address, visitor }: PageRequest & WithVisitor) {
   const email = (form.get('email') ?? '').trim();
   const next = localPath(form.get('next'));
   const tryer = { address, account: email, device: site.devices.recognise(cookie, email) };
@@ -101,4 +113,83 @@ export function localPath(path: string | undefined): string | undefined {
   const base = 'http://site.invalid';
   const url = tryUrl(path, base);
   return url?.origin === base && !url.pathname.startsWith('//') ? url.pathname + url.search : undefined;
+}
+
+/** Where each end of the way leads. What went wrong is better-auth's to know; its codes are no help to people. */
+const outcomePaths: Record<ProviderOutcome, string> = {
+  signed_in: '/',
+  not_signed_in: '/sign-in?failed=1',
+  connected: '/account?connected=1',
+  not_connected: '/account?connected=0',
+};
+
+/**
+ * Signing in through an identity provider (OpenID Connect), for accounts that were connected with it. It makes no accounts:
+ * those come from invitations.
+ */
+export const providerPages: PageRoute[] = [
+  getRoute(forAnyone, '/sign-in/oidc', async (call) => {
+    providerName(call);
+    await limitProviderVisits(call);
+    const way = await call.site.signIn.toProvider();
+    if (!way) return { redirect: outcomePaths.not_signed_in };
+    return { redirect: way.url, cookies: way.cookies };
+  }),
+  postRoute(forUser, '/account/oidc', connectAccount),
+  getRoute(forAnyone, '/auth/callback/oidc', returnFromProvider),
+];
+
+async function limitProviderVisits({ site, address }: PageRequest): Promise<void> {
+  const wait = await site.departures.take(networkOf(address));
+  if (wait > 0) throw new GatewayError('rate_limited', { retryAfter: wait });
+}
+
+async function returnFromProvider(call: PageRequest): Promise<Redirect> {
+  const { site, search, cookie, address } = call;
+  providerName(call);
+  // Each answer that is not refused at once has the gateway ask the provider.
+  const wait = await site.throttle.attempt({ address });
+  if (wait > 0) throw new GatewayError('rate_limited', { retryAfter: wait });
+  const { returned, cookies } = await site.signIn.fromProvider(search, cookie, address);
+  if (returned === 'signed_in' || returned === 'connected') {
+    await site.throttle.succeed({ address });
+    await site.departures.giveBack(networkOf(address));
+  }
+  return { redirect: outcomePaths[returned], cookies };
+}
+
+/** Leads on by a link: the pages' policy lets no form end on another site. */
+async function connectAccount(call: PageRequest & WithUser): Promise<PageAnswer | Redirect> {
+  const { site, cookie } = call;
+  const name = providerName(call);
+  await limitProviderVisits(call);
+  const way = await site.signIn.toProvider(cookie);
+  if (!way) return { redirect: outcomePaths.not_connected };
+  return {
+    title: `Connect ${name}`,
+    cookies: way.cookies,
+    body: (
+      <section class="narrow">
+        <h1>Connect {name}</h1>
+        <p>Sign in there with the account that you want to sign in here with from now on.</p>
+        <p>
+          <a class="button" href={way.url}>
+            Go on to {name}
+          </a>
+        </p>
+      </section>
+    ),
+  };
+}
+
+function providerName({ site }: PageRequest): string {
+  if (!site.oidc) throw new GatewayError('not_found');
+  return site.oidc.name;
+}
+
+/** What somebody is told who has tried too often, with the seconds to wait. */
+export function tooMany(seconds: number): string {
+  const [count, unit] =
+    seconds <= 3600 ? [Math.ceil(seconds / 60), 'minute'] : [Math.ceil(seconds / 3600), 'hour'];
+  return `Too many tries. Wait ${count} ${unit}${count > 1 ? 's' : ''}, then try again.`;
 }

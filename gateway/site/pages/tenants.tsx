@@ -1,24 +1,29 @@
-import { tenantName } from '../../keys/schemas.js';
-import type { TenantView } from '../../keys/views.js';
-import { actorOf } from '../accounts/session.js';
-import { operator } from '../doors.js';
+import { type LimitChanges, limitsSchema, tenantName, type Unchecked } from '../../keys/inputs.js';
+import type { TenantView } from '../../keys/model.js';
+import { defaultWeight } from '../../keys/tenant-changes.js';
+import { actorOf } from '../accounts/account.js';
 import {
   emptyForm,
   type FormState,
   formState,
+  forOperator,
+  forTenantOperator,
+  getRoute,
   type PageAnswer,
   type PageRequest,
+  type PageRoute,
+  postRoute,
   readList,
+  type WithTenant,
 } from '../page.js';
-import { get, type PageRoute, post } from '../route.js';
-import { count, Empty, Moment, Next, Table } from './elements.js';
-import { Field, Form } from './form.js';
+import { TenantFrame } from './document.js';
+import { Empty, Field, Form, formatCount, Moment, NextPage, Notice, Table } from './elements.js';
 
 const tenantsShown = 50;
 
 export const tenantsPages: PageRoute[] = [
-  get(operator, '/tenants', (call) => tenantsPage(call, emptyForm)),
-  post(operator, '/tenants', async (call) => {
+  getRoute(forOperator, '/tenants', (call) => tenantsPage(call, emptyForm)),
+  postRoute(forOperator, '/tenants', async (call) => {
     const name = (call.form.get('name') ?? '').trim();
     try {
       await call.site.admin.createTenant(name, actorOf(call.visitor.user));
@@ -49,7 +54,7 @@ async function tenantsPage({ site, query }: PageRequest, state: FormState): Prom
         ) : (
           <TenantTable tenants={tenants} />
         )}
-        <Next href={next && `/tenants?after=${encodeURIComponent(next)}`} />
+        <NextPage href={next && `/tenants?after=${encodeURIComponent(next)}`} />
         <section class="panel">
           <h2>New tenant</h2>
           <Form action="/tenants" class="row">
@@ -107,5 +112,87 @@ function TenantTable({ tenants }: { tenants: TenantView[] }) {
 }
 
 function limitText(limit: number | null) {
-  return limit === null ? <span class="quiet">default</span> : count(limit);
+  return limit === null ? <span class="quiet">default</span> : formatCount(limit);
+}
+
+const limitsPath = '/tenants/:tenant/limits';
+const limitProperties = limitsSchema.properties;
+const limitFields = [
+  ['rate', 'Requests a second', '0 is no limit.'],
+  ['burst', 'Burst', 'Requests that may come at once on top of that.'],
+  ['monthly_quota', 'Monthly quota', 'Successful calls a calendar month, in UTC.'],
+  ['in_flight', 'Tasks at once', 'In the worker pool, waiting or running.'],
+] as const;
+
+/** What a tenant may use; an empty field is the gateway's default. */
+export const limitsPages: PageRoute[] = [
+  getRoute(forTenantOperator, limitsPath, (call) =>
+    limitsPage(call, emptyForm, call.query.get('saved') === '1'),
+  ),
+  postRoute(forTenantOperator, limitsPath, saveLimits),
+];
+
+type LimitsCall = PageRequest & WithTenant;
+
+async function saveLimits(call: LimitsCall) {
+  const { site, form } = call;
+  const { name } = call.tenant;
+  try {
+    await site.admin.setLimits(name, readLimits(call), actorOf(call.visitor.user));
+    return { redirect: `/tenants/${name}/limits?saved=1` };
+  } catch (error) {
+    return { ...(await limitsPage(call, formState(error, form, 'rate'), false)), status: 400 };
+  }
+}
+
+/** An empty field goes back to the default; what is no number goes on as it is, for the administration to say so. */
+function readLimits({ site, form }: LimitsCall): Unchecked<LimitChanges> {
+  const names = [...limitFields.map(([field]) => field), 'weight'];
+  const texts = new Map(names.map((name) => [name, form.get(name)?.trim() ?? '']));
+  const given = [...texts].filter(([, text]) => text !== '');
+  const empty = { rate: null, burst: null, monthly_quota: null, in_flight: null, weight: defaultWeight };
+  return { ...empty, ...site.admin.inputs.limits.coerce(new Map(given)) };
+}
+
+async function limitsPage(call: LimitsCall, state: FormState, saved: boolean): Promise<PageAnswer> {
+  const { name, limits, weight } = call.tenant;
+  return {
+    title: `Limits of ${name}`,
+    body: (
+      <TenantFrame name={name}>
+        <h2>Limits</h2>
+        {saved && <Notice kind="good">Saved. Every gateway goes by it within 5 seconds.</Notice>}
+        <p class="lead">An empty field is the gateway’s default.</p>
+        <Form action={`/tenants/${name}/limits`} class="narrow">
+          {limitFields.map(([field, label, hint]) => (
+            <Field
+              key={field}
+              name={field}
+              label={label}
+              type="number"
+              state={state}
+              value={limits[field] === null ? '' : String(limits[field])}
+              min={limitProperties[field].minimum}
+              max={limitProperties[field].maximum}
+              step="1"
+              placeholder="default"
+              hint={hint}
+            />
+          ))}
+          <Field
+            name="weight"
+            label="Weight"
+            type="number"
+            state={state}
+            value={String(weight)}
+            min={limitProperties.weightSchema.minimum}
+            max={limitProperties.weightSchema.maximum}
+            step="1"
+            hint={`Its share of the workers against other tenants’ when all are busy, ${limitProperties.weightSchema.minimum} to ${limitProperties.weightSchema.maximum}.`}
+          />
+          <button type="submit">Save limits</button>
+        </Form>
+      </TenantFrame>
+    ),
+  };
 }

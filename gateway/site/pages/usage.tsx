@@ -1,27 +1,31 @@
-import { dayMs, dayOf } from '../../usage/day.js';
-import { type OfTenant, tenant } from '../doors.js';
-import type { UsageRow } from '../options.js';
-import type { PageAnswer, PageRequest } from '../page.js';
-import { get, type PageRoute } from '../route.js';
-import { UsageChart } from './chart.js';
-import { bytes, count, duration, Empty, Table } from './elements.js';
-import { TenantFrame } from './tenant-frame.js';
+import { dayMs, dayOf } from '../../usage/store.js';
+import {
+  forTenant,
+  getRoute,
+  type PageAnswer,
+  type PageRequest,
+  type PageRoute,
+  type WithTenant,
+} from '../page.js';
+import type { UsageRow } from '../site.js';
+import { TenantFrame } from './document.js';
+import { Empty, formatBytes, formatCount, formatDuration, Table } from './elements.js';
 
-const spans = [7, 30, 90] as const;
+const daySpans = [7, 30, 90] as const;
 /** As many rows as are read; the JSON API pages through more. */
-const mostRows = 5_000;
+const maxRows = 5_000;
 const rowsShown = 60;
 
-export const usagePages: PageRoute[] = [get(tenant, '/tenants/:tenant/usage', usagePage)];
+export const usagePages: PageRoute[] = [getRoute(forTenant, '/tenants/:tenant/usage', usagePage)];
 
-async function usagePage(call: PageRequest & OfTenant): Promise<PageAnswer> {
+async function usagePage(call: PageRequest & WithTenant): Promise<PageAnswer> {
   const { site, query } = call;
   const { id, name } = call.tenant;
-  const span = spans.find((days) => String(days) === query.get('days')) ?? 30;
+  const span = daySpans.find((days) => String(days) === query.get('days')) ?? 30;
   const all = query.get('rows') === 'all';
   const days = lastDays(site.now(), span);
   const [from, to] = [days[0], days.at(-1)];
-  const { rows, next } = await site.usage(id, { ...(from && { from }), ...(to && { to }), limit: mostRows });
+  const { rows, next } = await site.usage(id, { ...(from && { from }), ...(to && { to }), limit: maxRows });
   return {
     title: `Usage of ${name}`,
     body: (
@@ -29,7 +33,7 @@ async function usagePage(call: PageRequest & OfTenant): Promise<PageAnswer> {
         <div class="heading">
           <h2>Usage</h2>
           <nav class="spans" aria-label="Days shown">
-            {spans.map((days) => (
+            {daySpans.map((days) => (
               <a
                 key={days}
                 href={`/tenants/${name}/usage?days=${days}`}
@@ -55,12 +59,14 @@ async function usagePage(call: PageRequest & OfTenant): Promise<PageAnswer> {
             {!all && rows.length > rowsShown && (
               <p>
                 <a href={`/tenants/${name}/usage?days=${span}&rows=all`}>
-                  Show all {count(rows.length)} rows
+                  Show all {formatCount(rows.length)} rows
                 </a>
               </p>
             )}
             {next && (
-              <p class="quiet">There are more rows than {count(mostRows)}; the JSON API has all of them.</p>
+              <p class="quiet">
+                There are more rows than {formatCount(maxRows)}; the JSON API has all of them.
+              </p>
             )}
           </>
         )}
@@ -76,23 +82,23 @@ function Sums({ rows }: { rows: readonly UsageRow[] }) {
     <dl class="stats">
       <div>
         <dt>Calls</dt>
-        <dd>{count(sum('calls'))}</dd>
+        <dd>{formatCount(sum('calls'))}</dd>
       </div>
       <div>
         <dt>Errors</dt>
-        <dd>{count(sum('errors'))}</dd>
+        <dd>{formatCount(sum('errors'))}</dd>
       </div>
       <div>
         <dt>In</dt>
-        <dd>{bytes(sum('bytes_in'))}</dd>
+        <dd>{formatBytes(sum('bytes_in'))}</dd>
       </div>
       <div>
         <dt>Out</dt>
-        <dd>{bytes(sum('bytes_out'))}</dd>
+        <dd>{formatBytes(sum('bytes_out'))}</dd>
       </div>
       <div>
         <dt>CPU time</dt>
-        <dd>{duration(sum('cpu_ms'))}</dd>
+        <dd>{formatDuration(sum('cpu_ms'))}</dd>
       </div>
     </dl>
   );
@@ -125,11 +131,11 @@ function UsageTable({ tenant, rows }: { tenant: string; rows: readonly UsageRow[
               <code>{row.key}</code>
             </a>
           </td>
-          <td class="number">{count(row.calls)}</td>
-          <td class="number">{count(row.errors)}</td>
-          <td class="number">{bytes(row.bytes_in)}</td>
-          <td class="number">{bytes(row.bytes_out)}</td>
-          <td class="number">{duration(row.cpu_ms)}</td>
+          <td class="number">{formatCount(row.calls)}</td>
+          <td class="number">{formatCount(row.errors)}</td>
+          <td class="number">{formatBytes(row.bytes_in)}</td>
+          <td class="number">{formatBytes(row.bytes_out)}</td>
+          <td class="number">{formatDuration(row.cpu_ms)}</td>
         </tr>
       ))}
     </Table>
@@ -139,4 +145,142 @@ function UsageTable({ tenant, rows }: { tenant: string; rows: readonly UsageRow[
 /** The last `count` UTC days, today included, oldest first. */
 function lastDays(now: number, count: number): string[] {
   return Array.from({ length: count }, (_, index) => dayOf(now - (count - 1 - index) * dayMs));
+}
+
+const chartWidth = 720;
+const chartHeight = 220;
+/** Half a date, so that the first is not cut off. */
+const plotLeft = 16;
+/** Room for the scale: on the side of today, where a narrow screen begins to show the chart. */
+const scaleWidth = 48;
+const plotEnd = chartWidth - scaleWidth;
+const plotBottom = 24;
+const plotTop = 8;
+/** As many colours as the style sheet has; helpers past that share the last. */
+const colourCount = 8;
+
+/** What of a row of usage the chart shows. */
+type ChartRow = Pick<UsageRow, 'day' | 'service' | 'calls'>;
+
+interface ChartProps {
+  rows: readonly ChartRow[];
+  /** UTC days, oldest first, those without calls too. */
+  days: readonly string[];
+}
+
+interface Bar {
+  day: string;
+  service: string;
+  calls: number;
+  /** Calls below it in its stack. */
+  below: number;
+}
+
+/**
+ * Calls a day, stacked by helper, as SVG that needs no script. Colours come from the style sheet by class, as the page's
+ * policy allows no style in it. The table under it says the same to those who cannot see it.
+ */
+export function UsageChart({ rows, days }: ChartProps) {
+  const services = [...new Set(rows.map(({ service }) => service))].sort();
+  const bars = stackBars(rows, days, services);
+  const peak = niceCeiling(Math.max(1, ...bars.map(({ calls, below }) => calls + below)));
+  const plot = chartHeight - plotBottom - plotTop;
+  const step = (plotEnd - plotLeft) / days.length;
+  const y = (calls: number) => plotTop + plot - (calls / peak) * plot;
+  const every = Math.ceil(days.length / 8);
+  return (
+    <figure class="chart">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard */}
+      <section class="plot" aria-label="Chart" tabIndex={0}>
+        <svg
+          viewBox={`0 0 ${chartWidth} ${chartHeight}`}
+          role="img"
+          aria-label="Calls a day by helper; the table below has the numbers"
+        >
+          {[0, 0.5, 1].map((part) => (
+            <g key={part}>
+              <line class="grid" x1={plotLeft} x2={plotEnd} y1={y(peak * part)} y2={y(peak * part)} />
+              <text class="axis" x={plotEnd + 8} y={y(peak * part) + 4}>
+                {formatCompact(peak * part)}
+              </text>
+            </g>
+          ))}
+          {bars.map(({ day, service, calls, below }) => (
+            <rect
+              key={`${day} ${service}`}
+              class={colourOf(services, service)}
+              x={roundTenth(plotLeft + days.indexOf(day) * step + step * 0.12)}
+              y={roundTenth(y(calls + below))}
+              width={roundTenth(step * 0.76)}
+              height={roundTenth((calls / peak) * plot)}
+              data-tip={`${day} · ${service} · ${formatCount(calls)} ${calls === 1 ? 'call' : 'calls'}`}
+            >
+              <title>{`${day} ${service}: ${formatCount(calls)}`}</title>
+            </rect>
+          ))}
+          {days.map((day, index) =>
+            index % every === 0 ? (
+              <text
+                key={day}
+                class="axis"
+                x={roundTenth(plotLeft + (index + 0.5) * step)}
+                y={chartHeight - 6}
+                text-anchor="middle"
+              >
+                {day.slice(5)}
+              </text>
+            ) : null,
+          )}
+        </svg>
+      </section>
+      <figcaption>
+        {services.map((service) => (
+          <span key={service} class="legend">
+            <svg viewBox="0 0 10 10" aria-hidden="true">
+              <rect class={colourOf(services, service)} width="10" height="10" rx="2" />
+            </svg>
+            {service}
+          </span>
+        ))}
+      </figcaption>
+      <output class="tip" hidden />
+    </figure>
+  );
+}
+
+function stackBars(rows: readonly ChartRow[], days: readonly string[], services: readonly string[]): Bar[] {
+  const sums = new Map<string, number>();
+  for (const { day, service, calls } of rows) {
+    const cell = `${day} ${service}`;
+    sums.set(cell, (sums.get(cell) ?? 0) + calls);
+  }
+  return days.flatMap((day) => {
+    let below = 0;
+    const bars: Bar[] = [];
+    for (const service of services) {
+      const calls = sums.get(`${day} ${service}`) ?? 0;
+      if (calls > 0) bars.push({ day, service, calls, below });
+      below += calls;
+    }
+    return bars;
+  });
+}
+
+/** The next number of 1, 2 or 5 times a power of ten, so that the axis has readable steps; at least 2. */
+export function niceCeiling(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value));
+  const factor = [1, 2, 5, 10].find((candidate) => candidate * power >= value) ?? 10;
+  return Math.max(2, factor * power);
+}
+
+function colourOf(services: readonly string[], service: string): string {
+  return `series-${Math.min(services.indexOf(service), colourCount - 1)}`;
+}
+
+function formatCompact(value: number): string {
+  return Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 }).format(value);
+}
+
+function roundTenth(value: number): number {
+  return Math.round(value * 10) / 10;
 }

@@ -1,34 +1,41 @@
-import { actorOf } from '../accounts/session.js';
-import { type OfTenant, tenant } from '../doors.js';
-import type { PageAnswer, PageRequest, Redirect } from '../page.js';
-import { get, type PageRoute, post, postOnce } from '../route.js';
-import { Copy, Moment, Notice } from './elements.js';
-import { Form } from './form.js';
-import { TenantFrame } from './tenant-frame.js';
+import { actorOf } from '../accounts/account.js';
+import {
+  forTenant,
+  getRoute,
+  type PageAnswer,
+  type PageRequest,
+  type PageRoute,
+  postOnceRoute,
+  postRoute,
+  type Redirect,
+  type WithTenant,
+} from '../page.js';
+import { TenantFrame } from './document.js';
+import { CopyBox, Form, Moment, Notice } from './elements.js';
 
-const path = '/tenants/:tenant/webhooks';
+const webhooksPath = '/tenants/:tenant/webhooks';
 
 /** What a tenant's webhooks are signed with: shown each time it is asked for, and replaced. */
 export const webhookPages: PageRoute[] = [
-  get(tenant, path, webhooksPage),
+  getRoute(forTenant, webhooksPath, webhooksPage),
   // Where a reload of the page that shows it leads.
-  get(tenant, `${path}/secret`, async (call) => ({ redirect: hrefOf(call) })),
-  post(tenant, `${path}/secret`, (call) => withMaster(call, () => secretPage(call))),
-  get(tenant, `${path}/rotate`, (call) => withMaster(call, () => rotatePage(call))),
-  postOnce(tenant, `${path}/rotate`, (call) => withMaster(call, () => rotatedPage(call))),
+  getRoute(forTenant, `${webhooksPath}/secret`, async (call) => ({ redirect: webhooksHref(call) })),
+  postRoute(forTenant, `${webhooksPath}/secret`, (call) => withMaster(call, () => showSecret(call))),
+  getRoute(forTenant, `${webhooksPath}/rotate`, (call) => withMaster(call, () => confirmRotatePage(call))),
+  postOnceRoute(forTenant, `${webhooksPath}/rotate`, (call) => withMaster(call, () => rotateSecret(call))),
 ];
 
-type WebhookCall = PageRequest & OfTenant;
+type WebhookCall = PageRequest & WithTenant;
 
-const hrefOf = ({ tenant: { name } }: WebhookCall) => `/tenants/${name}/webhooks`;
+const webhooksHref = ({ tenant: { name } }: WebhookCall) => `/tenants/${name}/webhooks`;
 
 /** A gateway without a master secret has none to show; the page of the webhooks says so. */
 async function withMaster(call: WebhookCall, run: () => Promise<PageAnswer>): Promise<PageAnswer | Redirect> {
-  return call.site.signing.available ? run() : { redirect: hrefOf(call) };
+  return call.site.signing.available ? run() : { redirect: webhooksHref(call) };
 }
 
 async function webhooksPage(call: WebhookCall): Promise<PageAnswer> {
-  const base = hrefOf(call);
+  const base = webhooksHref(call);
   const { name } = call.tenant;
   return {
     title: `Webhooks of ${name}`,
@@ -65,12 +72,12 @@ async function webhooksPage(call: WebhookCall): Promise<PageAnswer> {
   };
 }
 
-async function secretPage(call: WebhookCall): Promise<PageAnswer> {
+async function showSecret(call: WebhookCall): Promise<PageAnswer> {
   const { webhook_secret, previous_until } = await call.site.admin.webhookSecret(
     call.tenant.name,
     actorOf(call.visitor.user),
   );
-  return secretShown(call, {
+  return webhookSecretPage(call, {
     title: 'The webhook secret',
     secret: webhook_secret,
     until: previous_until,
@@ -78,12 +85,12 @@ async function secretPage(call: WebhookCall): Promise<PageAnswer> {
   });
 }
 
-async function rotatedPage(call: WebhookCall): Promise<PageAnswer> {
+async function rotateSecret(call: WebhookCall): Promise<PageAnswer> {
   const { webhook_secret, previous_until } = await call.site.admin.rotateWebhookSecret(
     call.tenant.name,
     actorOf(call.visitor.user),
   );
-  return secretShown(call, {
+  return webhookSecretPage(call, {
     title: 'Your new webhook secret',
     secret: webhook_secret,
     until: previous_until,
@@ -92,18 +99,18 @@ async function rotatedPage(call: WebhookCall): Promise<PageAnswer> {
 }
 
 /** It answers the form itself, as what shows a key does. */
-function secretShown(
+function webhookSecretPage(
   call: WebhookCall,
   { title, secret, until, note }: { title: string; secret: string; until: string | null; note: string },
 ): PageAnswer {
-  const page = hrefOf(call);
+  const page = webhooksHref(call);
   return {
     title,
     body: (
       <TenantFrame name={call.tenant.name}>
         <section data-replace={page}>
           <h2>{title}</h2>
-          <Copy id="secret" label="Webhook secret" text={secret} />
+          <CopyBox id="secret" label="Webhook secret" text={secret} />
           <p>{note}</p>
           {until !== null && (
             <p>
@@ -126,8 +133,8 @@ function secretShown(
   };
 }
 
-async function rotatePage(call: WebhookCall): Promise<PageAnswer> {
-  const base = hrefOf(call);
+async function confirmRotatePage(call: WebhookCall): Promise<PageAnswer> {
+  const base = webhooksHref(call);
   return {
     title: 'Replace the webhook secret',
     body: (

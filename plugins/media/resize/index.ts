@@ -1,5 +1,5 @@
 import { defineHelper, pictureOutput, pictureOutputRules } from 'helper-gateway/helper';
-import { resize } from './resize.ts';
+import { resize } from './resize.js';
 
 const side = { type: 'integer', minimum: 1, maximum: 16_383 } as const;
 

@@ -1,6 +1,5 @@
 import { defineHelper } from 'helper-gateway/helper';
-import { diffTexts } from './diff.js';
-import { isShort } from './short.js';
+import { diffTexts, isShort } from './diff.js';
 
 export default defineHelper({
   summary: 'Returns a unified diff between two strings.',

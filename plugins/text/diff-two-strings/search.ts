@@ -1,8 +1,244 @@
-import { partsBetweenAnchors } from './anchors.js';
-import { createMiddleFinder } from './middle.js';
-import { markAll, type Range, type Side, trimRange } from './range.js';
-import { markShortest } from './shortest.js';
-import { markByWindows } from './windows.js';
+import { diffArrays } from 'diff';
+import { createMiddleFinder, type FindMiddle, markAll, type Range, type Side, trimRange } from './middle.js';
+
+const noPosition = 0;
+const manyPositions = -1;
+
+/** Fewer sequences than this that are unique on both sides can be chance. */
+const fewestPairs = 16;
+
+/**
+ * The parts of a range between its anchors: sequences of `width` lines that occur once on each side, in the longest order
+ * that both sides share. No anchors, no parts. After Bram Cohen's patience diff, which has a width of 1.
+ * Wider anchors are believed only if most of them are in the same order: those that unlike texts share by chance are not.
+ */
+function partsBetweenAnchors(a: Side, b: Side, range: Range, width: number): Range[] {
+  const inA = notePositions(a.lines, range.aStart, range.aEnd, width);
+  const inB = notePositions(b.lines, range.bStart, range.bEnd, width);
+  // Tables of different sizes put one sequence in different places: each is asked by the hash, not by the place.
+  const pairs: Pair[] = [];
+  inA.forEachOnly((at, hash) => {
+    const other = inB.only(hash);
+    if (other !== undefined && sameLines(a.lines, at, b.lines, other, width)) pairs.push({ a: at, b: other });
+  });
+  const anchors = longestRising(pairs);
+  if (width > 1 && (pairs.length < fewestPairs || anchors.length < pairs.length / 2)) return [];
+  return partsBetween(anchors, range);
+}
+
+interface Pair {
+  a: number;
+  b: number;
+}
+
+/**
+ * Where each sequence of lines occurs, by its hash. Two that share a place in the table count as one that occurs
+ * often: that costs an anchor, never a wrong one.
+ */
+function notePositions(lines: Int32Array, start: number, end: number, width: number) {
+  const bits = Math.max(4, Math.ceil(Math.log2(4 * (end - start))));
+  const positions = new Int32Array(2 ** bits);
+  const hashes = hashSequences(lines, start, end, width);
+  const placeOf = (hash: number) => Math.imul(hash, 0x9e3779b1) >>> (32 - bits);
+  hashes.forEach((hash, index) => {
+    const place = placeOf(hash);
+    positions[place] = positions[place] === noPosition ? start + index + 1 : manyPositions;
+  });
+  const only = (hash: number): number | undefined => {
+    const position = positions[placeOf(hash)] as number;
+    return position > noPosition ? position - 1 : undefined;
+  };
+  const forEachOnly = (visit: (at: number, hash: number) => void): void => {
+    hashes.forEach((hash, index) => {
+      if (only(hash) === start + index) visit(start + index, hash);
+    });
+  };
+  return { only, forEachOnly };
+}
+
+/** The hash of the `width` lines from each position on, rolled from one to the next. */
+function hashSequences(lines: Int32Array, start: number, end: number, width: number): Int32Array {
+  const hashes = new Int32Array(Math.max(0, end - start - width + 1));
+  let leaving = 1;
+  for (let step = 0; step < width; step++) leaving = Math.imul(leaving, 0x01000193);
+  let hash = 0;
+  for (let at = start; at < end; at++) {
+    hash = Math.imul(hash, 0x01000193) + (lines[at] as number) + 1;
+    const first = at - width + 1;
+    if (first > start) hash -= Math.imul(leaving, (lines[first - 1] as number) + 1);
+    hash |= 0;
+    if (first >= start) hashes[first - start] = hash;
+  }
+  return hashes;
+}
+
+function sameLines(left: Int32Array, a: number, right: Int32Array, b: number, width: number): boolean {
+  for (let offset = 0; offset < width; offset++) {
+    if (left[a + offset] !== right[b + offset]) return false;
+  }
+  return true;
+}
+
+/** The longest subsequence in which `b` rises too, by patience sorting: O(n log n). */
+function longestRising(pairs: Pair[]): Pair[] {
+  const tops: number[] = [];
+  const previous = new Int32Array(pairs.length);
+  pairs.forEach((pair, index) => {
+    let low = 0;
+    let high = tops.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((pairs[tops[middle] as number] as Pair).b < pair.b) low = middle + 1;
+      else high = middle;
+    }
+    previous[index] = low > 0 ? (tops[low - 1] as number) : -1;
+    tops[low] = index;
+  });
+  const rising: Pair[] = [];
+  for (let index = tops.at(-1) ?? -1; index !== -1; index = previous[index] as number) {
+    rising.push(pairs[index] as Pair);
+  }
+  return rising.reverse();
+}
+
+function partsBetween(anchors: Pair[], { aStart, aEnd, bStart, bEnd }: Range): Range[] {
+  if (anchors.length === 0) return [];
+  const parts: Range[] = [];
+  let start = { a: aStart, b: bStart };
+  for (const anchor of [...anchors, { a: aEnd, b: bEnd }]) {
+    parts.push({ aStart: start.a, aEnd: anchor.a, bStart: start.b, bEnd: anchor.b });
+    start = { a: anchor.a + 1, b: anchor.b + 1 };
+  }
+  return parts;
+}
+
+/** Changed lines up to which the package `diff` is quick: its time grows with their square. */
+const mostEdits = 8;
+
+/**
+ * Marks a shortest set of changes in the range. Where finding it takes more than `allowance` of work it marks nothing and
+ * answers false.
+ */
+export function markShortest(
+  a: Side,
+  b: Side,
+  whole: Range,
+  findMiddle: FindMiddle,
+  allowance: number,
+): boolean {
+  const markRange = (part: Range, edits: number, work: number): boolean => {
+    const range = trimRange(a, b, part);
+    if (range.aStart === range.aEnd || range.bStart === range.bEnd) {
+      markAll(a, b, range);
+      return true;
+    }
+    if (edits <= mostEdits) {
+      markFew(a, b, range);
+      return true;
+    }
+    const middle = findMiddle(a.lines, b.lines, range, work);
+    if (!middle) return false;
+    markRange({ ...range, aEnd: middle.a, bEnd: middle.b }, middle.before, Number.POSITIVE_INFINITY);
+    markRange({ ...range, aStart: middle.a, bStart: middle.b }, middle.after, Number.POSITIVE_INFINITY);
+    return true;
+  };
+  return markRange(whole, Number.POSITIVE_INFINITY, allowance);
+}
+
+function markFew(a: Side, b: Side, range: Range): void {
+  const left = a.lines.subarray(range.aStart, range.aEnd);
+  const right = b.lines.subarray(range.bStart, range.bEnd);
+  let { aStart, bStart } = range;
+  for (const { count, added, removed } of diffArrays(asArray(left), asArray(right))) {
+    const aEnd = aStart + (added ? 0 : count);
+    const bEnd = bStart + (removed ? 0 : count);
+    if (added || removed) markAll(a, b, { aStart, aEnd, bStart, bEnd });
+    aStart = aEnd;
+    bStart = bEnd;
+  }
+}
+
+/** diffArrays only reads elements, `length` and `slice`, and is several times faster when that is not a copy. */
+function asArray(lines: Int32Array): number[] {
+  return lines as unknown as number[];
+}
+
+/** Lines looked ahead, both sides together. */
+const nearReach = 12;
+
+/**
+ * Greedy: marks what lies before the nearest pair of equal lines, the one that skips the fewest lines of both sides,
+ * and moves the start of `rest` past that pair; one line of each side where no pair is in reach. At most reach² / 2
+ * comparisons.
+ */
+function markNearest(a: Side, b: Side, rest: Range): void {
+  const pair = nearestPair(a.lines, b.lines, rest);
+  const aEnd = pair?.a ?? rest.aStart + 1;
+  const bEnd = pair?.b ?? rest.bStart + 1;
+  markAll(a, b, { ...rest, aEnd, bEnd });
+  rest.aStart = aEnd + (pair ? 1 : 0);
+  rest.bStart = bEnd + (pair ? 1 : 0);
+}
+
+function nearestPair(left: Int32Array, right: Int32Array, { aStart, aEnd, bStart, bEnd }: Range) {
+  for (let distance = 0; distance < nearReach; distance++) {
+    const least = Math.max(0, distance - (bEnd - 1 - bStart));
+    const most = Math.min(distance, aEnd - 1 - aStart);
+    for (let skip = least; skip <= most; skip++) {
+      const a = aStart + skip;
+      const b = bStart + distance - skip;
+      if (left[a] === right[b]) return { a, b };
+    }
+  }
+  return undefined;
+}
+
+/** Lines of either side seen at once, in the order in which they are tried: unlike texts get the shorter look. */
+const windowSizes = [128, 32];
+
+/**
+ * Marks changes that are short locally: the shortest diff of the next lines of either side is kept up to about its
+ * middle, where the next window begins. What lies ahead in the window keeps the two sides in step. Where even the
+ * shortest window's diff costs more than `workPerLine`, the nearest equal lines are taken instead.
+ */
+function markByWindows(a: Side, b: Side, range: Range, findMiddle: FindMiddle, workPerLine: number): void {
+  const rest = { ...range };
+  const advance = (count: number, [size, ...smaller]: number[]): void => {
+    const end = rest.aStart + rest.bStart + count;
+    while (rest.aStart < rest.aEnd && rest.bStart < rest.bEnd && rest.aStart + rest.bStart < end) {
+      if (size === undefined) markNearest(a, b, rest);
+      else if (!markWindow(a, b, rest, size, findMiddle, size * workPerLine)) advance(size, smaller);
+    }
+  };
+  advance(Number.POSITIVE_INFINITY, windowSizes);
+  markAll(a, b, rest);
+}
+
+function markWindow(
+  a: Side,
+  b: Side,
+  rest: Range,
+  size: number,
+  findMiddle: FindMiddle,
+  allowance: number,
+): boolean {
+  const aEnd = Math.min(rest.aStart + size, rest.aEnd);
+  const bEnd = Math.min(rest.bStart + size, rest.bEnd);
+  if (!markShortest(a, b, { ...rest, aEnd, bEnd }, findMiddle, allowance)) return false;
+  const end = rest.aStart + rest.bStart + size;
+  while (rest.aStart < aEnd || rest.bStart < bEnd) {
+    if (a.changed[rest.aStart] && rest.aStart < aEnd) rest.aStart++;
+    else if (b.changed[rest.bStart] && rest.bStart < bEnd) rest.bStart++;
+    else if (rest.aStart + rest.bStart >= end) break;
+    else {
+      rest.aStart++;
+      rest.bStart++;
+    }
+  }
+  a.changed.fill(0, rest.aStart, aEnd);
+  b.changed.fill(0, rest.bStart, bEnd);
+  return true;
+}
 
 /**
  * Myers' search takes time with the square of the number of changes, and an attacker chooses that number. The budget

@@ -1,8 +1,5 @@
 import { defineHelper } from 'helper-gateway/helper';
-import { languages } from './lists.js';
-import { removeStopwords } from './remove.js';
-import { isShort } from './short.js';
-import { wordPattern } from './words.js';
+import { isShort, languages, removeStopwords, wordPattern } from './remove.js';
 
 const word = {
   type: 'string',

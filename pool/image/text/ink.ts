@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Raster } from '../raster.js';
-import { contrastOf, type Ink, linear, weights } from './luminance.js';
+import { contrastOf, type Ink, linear, weights } from './contrast.js';
 import type { Overlay } from './overlay.js';
 
 /** Where an overlay's top left corner lies, in whole pixels; what lies outside the picture is not looked at. */
@@ -10,7 +10,7 @@ export interface Place {
 }
 
 /** Pixels of overlays that are looked at, at most: more of them change the means by less than can be seen. */
-const looked = 60_000;
+const maxSamples = 60_000;
 
 /** What each value of a channel becomes under an ink of so much opacity, as light. */
 function lightUnder(ink: number, opacity: number): Float64Array {
@@ -40,7 +40,7 @@ export function chooseInk(raster: Raster, overlay: Overlay, places: readonly Pla
   const { underBlack, underWhite } = lightsOf(opacity);
   const { data, width, height, channels, frames } = raster;
   const area = overlay.width * overlay.height * places.length * frames;
-  const step = Math.max(1, Math.ceil(Math.sqrt(area / looked)));
+  const step = Math.max(1, Math.ceil(Math.sqrt(area / maxSamples)));
   let coverage = 0;
   let before = 0;
   let black = 0;

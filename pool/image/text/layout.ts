@@ -1,7 +1,81 @@
-import { lineOf, type Paragraph, paragraphOf } from './bidi.js';
-import { type Breakable, breakable, breakLines, type Line, type Widths } from './break-lines.js';
-import type { TextStyle } from './style.js';
-import { lineHeight, unscaledSize } from './svg.js';
+import {
+  type Breakable,
+  breakable,
+  breakLines,
+  type Line,
+  lineOf,
+  type Paragraph,
+  paragraphOf,
+  type Widths,
+} from './lines.js';
+
+/** How text is drawn, and the room it has. */
+export interface TextStyle {
+  /** Pixels. */
+  fontSize: number;
+  /** `#rrggbb`. */
+  color: string;
+  /** Pixels around the letters, black or white, whichever stands out from the colour; shrunk as the text is. Default 0. */
+  outline?: number | undefined;
+  /** The side that lines are flush with. Default `left`. */
+  align?: Align | undefined;
+  /** The room there is, in whole pixels, at least one; the text is shrunk to it. */
+  maxWidth: number;
+  maxHeight: number;
+  /** Breaks the text into lines no wider than the room, at most so many; without it there is one line. */
+  wrap?: { maxLines: number } | undefined;
+}
+
+export type Align = 'left' | 'center' | 'right';
+
+/** Where lines of text stand on a canvas: everything in pixels. */
+export interface TextPlace {
+  fontFamily: string;
+  /** `#rrggbb`. */
+  color: string;
+  /** Around the letters, under them, half of its width outside; none at width 0. */
+  stroke: { color: string; width: number };
+  align: Align;
+  /** The canvas. */
+  width: number;
+  height: number;
+  /** The point of the canvas that the first line begins at, on its baseline. */
+  x: number;
+  y: number;
+  scale: number;
+}
+
+/** Font size of the unscaled text, in pixels. */
+const unscaledSize = 100;
+/** From line to line of the unscaled text, in pixels. */
+const lineHeight = 120;
+
+const anchors: Record<Align, string> = { left: 'start', center: 'middle', right: 'end' };
+
+/**
+ * An SVG with lines of text, drawn exactly as given: nothing in them is markup and every space counts. All strokes lie under
+ * all letters, so that no letter's outline covers its neighbour.
+ */
+export function textSvg(lines: readonly string[], layout: TextPlace): string {
+  const { fontFamily, color, stroke, align, width, height, x, y, scale } = layout;
+  const anchor = align === 'left' ? '' : ` text-anchor="${anchors[align]}"`;
+  const texts = lines.map((line, index) => {
+    const down = index === 0 ? '' : ` y="${index * lineHeight}"`;
+    return line === '' ? '' : `<text${down} xml:space="preserve">${escapeXml(line)}</text>`;
+  });
+  const drawn = texts.join('');
+  const outlined = `<g stroke="${stroke.color}" stroke-width="${stroke.width / scale}" stroke-linejoin="round">${drawn}</g>`;
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">` +
+    `<g transform="translate(${x} ${y}) scale(${scale})"${anchor} ` +
+    `font-family="${escapeXml(fontFamily)}" font-size="${unscaledSize}" fill="${color}">` +
+    `${stroke.width > 0 ? outlined : ''}${drawn}</g></svg>`
+  );
+}
+
+function escapeXml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
 
 /** The ink of unscaled text, in pixels from where its first line begins. */
 export interface Box {
@@ -21,7 +95,7 @@ export interface Layout {
 }
 
 /** What a layout is made with. */
-export interface Measures {
+interface Measures {
   widths: Widths;
   /** The ink of lines; undefined where there is none. Takes milliseconds. */
   measure(lines: readonly string[]): Box | undefined;

@@ -2,13 +2,22 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { initWasm, Resvg, type ResvgRenderOptions } from '@resvg/resvg-wasm';
 import { LRUCache } from 'lru-cache';
-import { codedError } from '../../coded-error.js';
+import { codedError } from '../../errors.js';
 import { once } from '../../once.js';
+import { inkColors, standsOutFrom } from './contrast.js';
 import type { FontSet } from './fonts.js';
-import { type Box, type Layout, layOut, lineBreak, type PreparedText, prepareText } from './layout.js';
-import { inkColors, standsOutFrom } from './luminance.js';
-import type { Align, TextStyle } from './style.js';
-import { type TextPlace, textSvg } from './svg.js';
+import {
+  type Align,
+  type Box,
+  type Layout,
+  layOut,
+  lineBreak,
+  type PreparedText,
+  prepareText,
+  type TextPlace,
+  type TextStyle,
+  textSvg,
+} from './layout.js';
 
 /** Drawn text: premultiplied RGBA, tight around the ink. */
 export interface Overlay {

@@ -1,8 +1,6 @@
 import { expect } from 'chai';
-import type { Bounds } from '../../soak/judge.js';
-import { lenient } from '../../soak/judge.js';
-import { runScenario, type Scale, type Scenario } from '../../soak/scenario.js';
-import { row } from '../../soak/table.js';
+import { type Bounds, lenient, runScenario, type Scale, type Scenario } from '../../soak/scenario.js';
+import { row } from '../../soak/tally.js';
 
 /** Makes an attack of the soak in a few seconds, and fails with its line of the table where a bound did not hold. */
 export async function holds(scenario: Scenario, scale: Scale, bounds: Partial<Bounds> = {}): Promise<void> {

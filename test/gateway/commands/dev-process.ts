@@ -2,8 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type Child, startChild } from '../child.js';
-import { bin } from '../gateway-process.js';
+import { bin, type Child, startChild } from '../harness.js';
 
 /** A `helper-gateway dev` in an empty folder, which makes its folder `helpers` there. */
 export interface DevProcess extends Pick<Child, 'stdout' | 'stderr' | 'until' | 'ended'> {

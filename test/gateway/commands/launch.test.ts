@@ -1,10 +1,12 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { startChild } from '../child.js';
-import { bin } from '../gateway-process.js';
+import { skipWithout } from '../../needs.js';
+import { bin, startChild } from '../harness.js';
 
 const calls = 20;
 
@@ -53,5 +55,31 @@ describe('a gateway that works on pictures', function () {
     }
     expect(collections).to.not.have.property('size', 0);
     expect(Math.max(...collections.values())).to.be.lessThan(calls / 4);
+  });
+});
+
+const script = fileURLToPath(new URL('../../../../gateway/commands/lower-encoders.cjs', import.meta.url));
+
+/** Prints the nice values of the process's threads, the main thread's first. */
+const print = `
+const { readdirSync, readFileSync } = require('node:fs');
+const niceOf = (thread) => {
+  const stat = readFileSync('/proc/self/task/' + thread + '/stat', 'utf8');
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]);
+};
+const others = readdirSync('/proc/self/task').filter((thread) => Number(thread) !== process.pid);
+console.log(JSON.stringify([process.pid, ...others].map(niceOf)));
+`;
+
+describe('libuv’s threads', () => {
+  it('yield to the main thread, on Linux, and no others do', function () {
+    if (process.platform !== 'linux') skipWithout(this, 'Linux');
+    const { stdout } = spawnSync(process.execPath, ['-e', `require(${JSON.stringify(script)});${print}`], {
+      encoding: 'utf8',
+      env: { ...process.env, UV_THREADPOOL_SIZE: '3' },
+    });
+    const [main = 0, ...others] = JSON.parse(stdout) as number[];
+    expect(others.filter((nice) => nice > main)).to.have.lengthOf(3);
+    expect(others.filter((nice) => nice === main)).to.have.lengthOf(others.length - 3);
   });
 });

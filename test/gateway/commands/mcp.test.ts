@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import { Command } from 'commander';
 import { registerMcp } from '../../../gateway/commands/mcp.js';
 import { fixture } from '../../fixtures.js';
-import { bin, runCommand } from '../gateway-process.js';
+import { bin, runCommand } from '../harness.js';
 
 const checkout = dirname(dirname(bin));
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type Answer, answer } from '../../../gateway/commands/output.js';
+import { type Answer, answer, formatTable } from '../../../gateway/commands/output.js';
 
 const evil = 'a\u001b[2J\u009b31m\u202eb';
 
@@ -34,5 +34,19 @@ describe("a command's output", () => {
     for (const isTTY of [true, false]) {
       expect(JSON.parse((await printed(isTTY, true, work)).stdout).data).to.deep.equal({ evil });
     }
+  });
+});
+
+describe('commands/table', () => {
+  it('aligns columns by characters, not bytes', () => {
+    const rows = [
+      ['Zoë 🔑', '1'],
+      ['b', '22'],
+    ];
+    expect(formatTable(['NAME', 'N'], rows)).to.equal('NAME   N\nZoë 🔑  1\nb      22');
+  });
+
+  it('shows what would move a terminal’s cursor or turn its text around as a code', () => {
+    expect(formatTable(['A'], [['\u001b[2J\u202e']])).to.equal('A\n\\u{1b}[2J\\u{202e}');
   });
 });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-
-import type { OpenKeys } from '../../../gateway/commands/open.js';
+import { Command } from 'commander';
+import { actorName, type OpenKeys } from '../../../gateway/commands/open.js';
+import { registerOperatorCommands } from '../../../gateway/commands/tenants.js';
 import { createKeyAdmin } from '../../../gateway/keys/admin.js';
 import { createSigningSecrets } from '../../../gateway/signing/signing-secrets.js';
 import { createSqliteDatabase, type TestDatabase } from '../databases.js';
@@ -99,5 +100,37 @@ describe('commands/tenants', () => {
       const { stderr, exitCode } = await run(none, 'tenants', 'webhook-secret', 'acme');
       expect([exitCode, stderr.includes('HELPER_SIGNING_SECRET')]).to.deep.equal([1, true]);
     });
+  });
+});
+
+describe('commands/operator', () => {
+  it('reset says for the audit log whose doing it was, and prints the password alone', async () => {
+    const resets: unknown[][] = [];
+    let [stdout, stderr, closed] = ['', '', 0];
+    const program = new Command('helper-gateway');
+    registerOperatorCommands(
+      program,
+      async () => ({
+        async reset(...given) {
+          resets.push(given);
+          return { email: 'ada@example.com', password: 'one-two-three' };
+        },
+        async close() {
+          closed += 1;
+        },
+      }),
+      {
+        stdout: { write: (text) => (stdout += text) },
+        stderr: { write: (text) => (stderr += text) },
+        setExitCode() {},
+        exit: (code) => expect.fail(`ended with ${code}`),
+      },
+    );
+    await program.parseAsync(['operator', 'reset', '--email', 'ada@example.com'], { from: 'user' });
+    expect(resets).to.deep.equal([['ada@example.com', actorName()]]);
+    expect(actorName()).to.match(/^cli:./);
+    expect(stdout).to.equal('one-two-three\n');
+    expect(stderr).to.include('ada@example.com now signs in with this password');
+    expect(closed).to.equal(1);
   });
 });

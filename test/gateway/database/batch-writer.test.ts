@@ -1,15 +1,14 @@
 import { expect } from 'chai';
 import { sql } from 'kysely';
-import type { Access, NoTables } from '../../../gateway/database/access.js';
 import {
   type BatchSource,
   type BatchWriterOptions,
   createBatchWriter,
   pruneWriters,
 } from '../../../gateway/database/batch-writer.js';
-import type { Database } from '../../../gateway/database/database.js';
-import type { QuotaTables } from '../../../gateway/limits/tables.js';
-import { until } from '../../until.js';
+import type { Access, Database, NoTables } from '../../../gateway/database/database.js';
+import type { QuotaTables } from '../../../gateway/limits/quota-ledger.js';
+import { until } from '../../needs.js';
 import { onEachDatabase } from '../databases.js';
 import { createQuietLog } from '../usage/quiet.js';
 

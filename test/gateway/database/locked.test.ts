@@ -1,27 +1,69 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createBatchWriter, pruneWriters } from '../../../gateway/database/batch-writer.js';
 import { pruneDaily } from '../../../gateway/database/prune-daily.js';
-import { createFirstTenant } from '../../../gateway/keys/first-start.js';
-import { hashSecret } from '../../../gateway/keys/hash-secret.js';
-import { createKeyStore } from '../../../gateway/keys/sql-store.js';
-import { createQuotaLedger } from '../../../gateway/limits/quota-ledger.js';
-import { pruneQuotas, readQuotaUse } from '../../../gateway/limits/quota-store.js';
-import { createAudited } from '../../../gateway/site/accounts/audited.js';
+import { createFirstTenant } from '../../../gateway/keys/key-changes.js';
+import { hashSecret } from '../../../gateway/keys/key-format.js';
+import { createKeyStore } from '../../../gateway/keys/store.js';
+import { createQuotaLedger, pruneQuotas, readQuotaUse } from '../../../gateway/limits/quota-ledger.js';
+import { createAudited } from '../../../gateway/site/accounts/account.js';
 import { createFirstOperator } from '../../../gateway/site/accounts/first-operator.js';
-import { createInvitations } from '../../../gateway/site/accounts/invitations.js';
-import { createOnce } from '../../../gateway/site/accounts/once.js';
-import { createPeople } from '../../../gateway/site/accounts/people.js';
-import { loadSecret } from '../../../gateway/site/accounts/secret.js';
+import { createInvitations, createPeople } from '../../../gateway/site/accounts/people.js';
 import { createSignIn } from '../../../gateway/site/accounts/sign-in.js';
-import { createSiteDatabase } from '../../../gateway/site/database.js';
+import { createFormMarks } from '../../../gateway/site/form-guard.js';
+import { loadSecret } from '../../../gateway/site/site.js';
+import { createSiteDatabase } from '../../../gateway/site/tables.js';
 import { createUsageMeter } from '../../../gateway/usage/meter.js';
-import { pruneUsage } from '../../../gateway/usage/retention.js';
-import { until } from '../../until.js';
+import { pruneUsage } from '../../../gateway/usage/store.js';
+import { until } from '../../needs.js';
 import { connect, createSqliteDatabase, type TestDatabase } from '../databases.js';
 import { createTestMembers } from '../site/members.js';
 import { createQuietLog } from '../usage/quiet.js';
-import { type LockHolder, startLockHolder } from './hold-lock.js';
+
+const script = `
+  const Database = require(process.argv[1]);
+  const database = new Database(process.argv[2]);
+  let held = false;
+  process.stdin.on('data', () => {
+    database.exec(held ? 'commit' : 'begin exclusive');
+    held = !held;
+    console.log('done');
+  });
+`;
+
+/** Another process that can lock the SQLite database of a folder. */
+interface LockHolder {
+  /** Resolves once it is locked; gives what ends that. */
+  hold(): Promise<() => Promise<unknown>>;
+  end(): Promise<unknown>;
+}
+
+function startLockHolder(folder: string): LockHolder {
+  const libsql = createRequire(import.meta.url).resolve('libsql');
+  const child = spawn(process.execPath, ['-e', script, libsql, join(folder, 'gateway.db')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  async function change(): Promise<void> {
+    const done = once(child.stdout, 'data');
+    child.stdin.write('.');
+    await done;
+  }
+  return {
+    async hold() {
+      await change();
+      return change;
+    },
+    end() {
+      child.stdin.end();
+      return ended;
+    },
+  };
+}
 
 /** Time for what does not meet the lock to end before it is released. */
 const lockedMs = 100;
@@ -72,7 +114,7 @@ async function createRooms(files: TestDatabase) {
   const user = by.id;
   const people = createPeople(site);
   const invitations = createInvitations(site);
-  const once = createOnce(site);
+  const once = createFormMarks(site);
   const members = createTestMembers(site);
   return {
     database,

@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { createKeyAdmin } from '../../../gateway/keys/admin.js';
 import { createKey } from '../../../gateway/keys/key-format.js';
 import { createKeyVerifier } from '../../../gateway/keys/verifier.js';
-import { until } from '../../until.js';
+import { until } from '../../needs.js';
 import {
   createPostgresDatabase,
   onPostgres,

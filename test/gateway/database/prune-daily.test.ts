@@ -1,13 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
-import type { Access, NoTables } from '../../../gateway/database/access.js';
 import { pruneWriters } from '../../../gateway/database/batch-writer.js';
+import type { Access, NoTables } from '../../../gateway/database/database.js';
 import { DatabaseError } from '../../../gateway/database/database-error.js';
 import { type Prune, pruneDaily } from '../../../gateway/database/prune-daily.js';
-import { pruneQuotas } from '../../../gateway/limits/quota-store.js';
-import type { QuotaTables } from '../../../gateway/limits/tables.js';
-import { pruneUsage } from '../../../gateway/usage/retention.js';
-import type { UsageTables } from '../../../gateway/usage/tables.js';
+import { pruneQuotas, type QuotaTables } from '../../../gateway/limits/quota-ledger.js';
+import { pruneUsage, type UsageTables } from '../../../gateway/usage/store.js';
 import { createSqliteDatabase, onEachDatabase, type TestDatabase } from '../databases.js';
 import { createQuietLog } from '../usage/quiet.js';
 

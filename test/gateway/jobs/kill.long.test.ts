@@ -6,22 +6,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { Database } from '../../../gateway/database/database.js';
-import { createJobId } from '../../../gateway/jobs/job-id.js';
+import { createJobId } from '../../../gateway/jobs/model.js';
 import { createJobStore } from '../../../gateway/jobs/store/sql-store.js';
 import type { JobTables } from '../../../gateway/jobs/store/tables.js';
-import type { DeliveryTables } from '../../../gateway/jobs/webhooks/tables.js';
+import type { DeliveryTables } from '../../../gateway/jobs/webhooks/delivery-store.js';
 import { createKeyAdmin } from '../../../gateway/keys/admin.js';
-import { createKeyStore } from '../../../gateway/keys/sql-store.js';
-import type { UsageTables } from '../../../gateway/usage/tables.js';
+import { createKeyStore } from '../../../gateway/keys/store.js';
+import type { UsageTables } from '../../../gateway/usage/store.js';
 import { fixture } from '../../fixtures.js';
-import { until } from '../../until.js';
-import { startChild } from '../child.js';
+import { until } from '../../needs.js';
 import {
   createPostgresDatabase,
   createSqliteDatabase,
   requirePostgres,
   type TestDatabase,
 } from '../databases.js';
+import { startChild } from '../harness.js';
 import { forget, REDIS_URL } from '../limits/redis-servers.js';
 import { signing } from '../signing/signing.js';
 import { requireRedis } from './queue/queues.js';

@@ -3,10 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { fixture } from '../../fixtures.js';
-import { until } from '../../until.js';
-import { startChild } from '../child.js';
-import { createGate, operatorToken } from '../gate.js';
-import { bin, type GatewayProcess, startGatewayProcess } from '../gateway-process.js';
+import { until } from '../../needs.js';
+import {
+  bin,
+  createGate,
+  type GatewayProcess,
+  operatorToken,
+  startChild,
+  startGatewayProcess,
+} from '../harness.js';
 
 describe('work, beside a gateway of the same environment', () => {
   let folder: string;

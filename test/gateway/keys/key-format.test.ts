@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { hashSecret } from '../../../gateway/keys/hash-secret.js';
-import { createKey, parseKey } from '../../../gateway/keys/key-format.js';
-import { anyCharacter } from '../../any-character.js';
+import { createKey, hashSecret, parseKey } from '../../../gateway/keys/key-format.js';
+import { anyCharacter } from '../../examples.js';
 
 const keys = fc.constant(null).map(createKey);
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-';

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { expect } from 'chai';
 
-import { hashSecret } from '../../../gateway/keys/hash-secret.js';
+import { hashSecret } from '../../../gateway/keys/key-format.js';
+import { isCurrent } from '../../../gateway/keys/model.js';
 import type { KeyStore } from '../../../gateway/keys/store.js';
-import { isCurrent } from '../../../gateway/keys/views.js';
 import { onEachDatabase, type TestDatabase } from '../databases.js';
 import type { Acknowledged } from './kill-child.js';
 

@@ -1,7 +1,9 @@
 import { expect } from 'chai';
+import fc from 'fast-check';
 import type { Database } from '../../../gateway/database/database.js';
-import { skipWithout } from '../../needs.js';
-import { until } from '../../until.js';
+import { createMonthClock, rateLimitFields } from '../../../gateway/limits/limiter.js';
+import { resolveLimits } from '../../../gateway/limits/tenant-limits.js';
+import { skipWithout, until } from '../../needs.js';
 import { createSqliteDatabase, type TestDatabase } from '../databases.js';
 import { allowed, createTestLimiter, pause, type TestLimiter, tenantWith } from './gateways.js';
 import { answers, forget, freshPrefix, REDIS_URL } from './redis-servers.js';
@@ -192,3 +194,75 @@ for (const { name, there, options } of backends) {
     });
   });
 }
+
+describe('tenant limits', () => {
+  const defaults = { rate: 50, burst: 0, monthlyQuota: 1000, inFlight: 4 };
+  const none = { rate: null, burst: null, monthly_quota: null, in_flight: null };
+
+  it('are the defaults where a tenant has none of its own', () => {
+    expect(resolveLimits(none, defaults)).to.deep.equal(defaults);
+    expect(resolveLimits({ ...none, rate: 5 }, defaults)).to.deep.equal({ ...defaults, rate: 5 });
+  });
+
+  it('are its own, as they are stored, where it has some', () => {
+    const own = { rate: 0, burst: 7, monthly_quota: 0, in_flight: 2 };
+    expect(resolveLimits(own, defaults)).to.deep.equal({ rate: 0, burst: 7, monthlyQuota: 0, inFlight: 2 });
+  });
+
+  it('leave what the gateway does not limit without limit', () => {
+    const unlimited = { ...defaults, monthlyQuota: null, inFlight: null };
+    expect(resolveLimits(none, unlimited)).to.deep.equal(unlimited);
+  });
+});
+
+const month = { name: '2025-01', seconds: 2_678_400, left: 1000 };
+const none = { rate: 0, burst: 0, monthlyQuota: null, inFlight: null };
+
+describe('RateLimit fields', () => {
+  it('name every policy in force and every state known', () => {
+    const limits = { rate: 50, burst: 100, monthlyQuota: 10_000, inFlight: 4 };
+    const second = { limit: 50, remaining: 0, resetMs: 1 };
+    const burst = { limit: 100, remaining: 98, resetMs: 9001 };
+    const quota = { limit: 10_000, remaining: 9000 };
+    expect(rateLimitFields(limits, { rate: { allowed: true, second, burst }, quota, month })).to.deep.equal({
+      'RateLimit-Policy':
+        '"rate";q=50;w=1, "burst";q=100;w=10, "quota";q=10000;w=2678400, "in-flight";q=4;qu="concurrent-requests"',
+      RateLimit: '"rate";r=0;t=1, "burst";r=98;t=10, "quota";r=9000;t=1000',
+    });
+  });
+
+  it('are missing for a tenant without limits', () => {
+    expect(rateLimitFields(none, { month })).to.deep.equal({});
+  });
+
+  it('tell a quota of nothing', () => {
+    const fields = rateLimitFields(
+      { ...none, monthlyQuota: 0 },
+      { quota: { limit: 0, remaining: 0 }, month },
+    );
+    expect(fields['RateLimit-Policy']).to.equal('"quota";q=0;w=2678400');
+  });
+});
+
+describe('month', () => {
+  const monthOf = createMonthClock();
+
+  it('is told in UTC with what is left of it', () => {
+    expect(monthOf(Date.UTC(2024, 1, 28))).to.deep.equal({
+      name: '2024-02',
+      seconds: 29 * 86_400,
+      left: 172_800,
+    });
+    expect(monthOf(Date.UTC(2024, 11, 31, 23, 59, 59, 1))).to.include({ name: '2024-12', left: 1 });
+  });
+
+  it('always has a second left, and the next moment after it is another month', () => {
+    fc.assert(
+      fc.property(fc.date({ min: new Date(0), max: new Date('9998-12-31'), noInvalidDate: true }), (date) => {
+        const { name, seconds, left } = monthOf(date.getTime());
+        expect(left).to.be.within(1, seconds);
+        expect(monthOf(date.getTime() + left * 1000).name).to.not.equal(name);
+      }),
+    );
+  });
+});

@@ -1,10 +1,12 @@
 import { expect } from 'chai';
-import type { Access } from '../../../gateway/database/access.js';
 import { createBatchWriter } from '../../../gateway/database/batch-writer.js';
-import type { Database } from '../../../gateway/database/database.js';
-import { createQuotaLedger, type QuotaLedger } from '../../../gateway/limits/quota-ledger.js';
-import { pruneQuotas } from '../../../gateway/limits/quota-store.js';
-import type { QuotaTables } from '../../../gateway/limits/tables.js';
+import type { Access, Database } from '../../../gateway/database/database.js';
+import {
+  createQuotaLedger,
+  pruneQuotas,
+  type QuotaLedger,
+  type QuotaTables,
+} from '../../../gateway/limits/quota-ledger.js';
 import { onEachDatabase } from '../databases.js';
 import { createQuietLog } from '../usage/quiet.js';
 

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { fixture } from '../../fixtures.js';
 import { skipWithout } from '../../needs.js';
 import { startTestGateway, type TestGateway } from '../harness.js';
-import { startKeyProxy } from './key-proxy.js';
+import { startKeyProxy } from './agents.js';
 
 /** Those of the protocol's own scenarios that speak of what is served here: tools alone, without sessions. */
 const scenarios = [

@@ -1,9 +1,19 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
-import { loadRegistry } from '../../../gateway/helpers/load-registry.js';
-import { builtinPlugins } from '../../../gateway/helpers/package-paths.js';
-import { type HelperTool, toolsOf } from '../../../gateway/mcp/tools.js';
-import { createVocabulary } from '../../../schemas/vocabulary/vocabulary.js';
+import {
+  type HelperTool,
+  inputSchema,
+  modernSchema,
+  outputSchema,
+  toolNames,
+  toolsOf,
+} from '../../../gateway/mcp/tools.js';
+import { loadRegistry } from '../../../gateway/plugins/load-registry.js';
+import { builtinPlugins } from '../../../gateway/plugins/paths.js';
+import type { Helper } from '../../../gateway/plugins/registry.js';
+import { describeDeclaration } from '../../../schemas/declared-helper.js';
+import { compileParameters } from '../../../schemas/parameters/parameters.js';
+import { createVocabulary } from '../../../schemas/vocabulary.js';
 import { fixture } from '../../fixtures.js';
 
 const folders = ['good', 'alternatives', 'agents'].map((name) => fixture(`plugins/${name}`));
@@ -56,5 +66,185 @@ describe('what agents are told of helpers', () => {
       expect(isValid({ dryrun: true }), definition.name).to.equal(true);
       expect(isValid({ nonsense: 1 }), definition.name).to.equal(false);
     }
+  });
+});
+
+describe('names of tools', () => {
+  it('are ids with _ for /, and keep hyphens and dots', () => {
+    const ids = ['media/add-border', 'hello', 'a/b/c.d'];
+    expect([...toolNames(ids).values()].sort()).to.deep.equal(['a_b_c.d', 'hello', 'media_add-border']);
+  });
+
+  it('differ where two ids come to the same one, whatever order they are found in', () => {
+    const names = toolNames(['a_b', 'a/b']);
+    expect(names.get('a/b')).to.equal('a_b');
+    expect(names.get('a_b')).to.match(/^a_b\.[0-9a-f]{8}$/);
+    expect([...toolNames(['a/b', 'a_b'])].sort()).to.deep.equal([...names].sort());
+  });
+
+  it('never take the plain name of another helper', () => {
+    const [, made = ''] = [...toolNames(['a/b', 'a_b']).values()];
+    const names = toolNames(['a/b', 'a_b', made]);
+    expect(names.get(made)).to.equal(made);
+    expect(new Set(names.values()).size).to.equal(3);
+  });
+
+  it('have at most 128 characters', () => {
+    const long = `${'a'.repeat(60)}/${'b'.repeat(60)}/c`;
+    const names = toolNames([`${long}/one-more`, `${long}/two-more`]);
+    const lengths = [...names.values()].map(({ length }) => length);
+    expect(Math.max(...lengths)).to.be.at.most(128);
+    expect(new Set(names.values()).size).to.equal(2);
+  });
+});
+
+function helperOf(own: Record<string, unknown>): Helper {
+  const declaration = describeDeclaration({
+    summary: 'x',
+    input: { type: 'object', properties: {} },
+    handler: () => ({}),
+    ...own,
+  });
+  const parameters = compileParameters(createVocabulary(), declaration);
+  return { id: 'a/b', file: '', url: '', declaration, parameters };
+}
+
+describe('the schema of a tool', () => {
+  it('asks for files by their urls, and for those that are required', () => {
+    const files = { logo: { kind: 'image', description: 'The sign.' } };
+    const { properties, required } = inputSchema(helperOf({ source: 'image', files }));
+    expect(required).to.deep.equal(['url']);
+    expect(Object.keys(properties as object)).to.deep.equal(['url', 'logo', 'dryrun']);
+    const { description } = (properties as Record<string, { description: string }>).logo ?? {};
+    expect(description).to.equal('The sign. Public https address that the file is fetched from.');
+  });
+
+  it('closes what is nested, as it is judged', () => {
+    const size = { type: 'object', properties: { w: { type: 'integer', maximum: 9 } } };
+    const { properties } = inputSchema(helperOf({ input: { type: 'object', properties: { size } } }));
+    expect((properties as Record<string, object>).size).to.include({ additionalProperties: false });
+  });
+
+  it('has no alternatives at its root', () => {
+    const properties = { a: { type: 'string', maxLength: 9 }, b: { type: 'string', maxLength: 9 } };
+    const anyOf = [{ required: ['a'] }, { required: ['b'] }];
+    const schema = inputSchema(helperOf({ input: { type: 'object', properties, anyOf } }));
+    expect(schema).not.to.have.property('anyOf');
+    expect(Object.keys(schema.properties as object)).to.deep.equal(['a', 'b', 'dryrun']);
+  });
+
+  it('says of what is answered that a dry run may be', () => {
+    const output = {
+      type: 'object',
+      properties: { at: { $ref: '#/definitions/at' } },
+      definitions: { at: { type: 'integer' } },
+    };
+    const { type, anyOf, $defs } = outputSchema(helperOf({ output }));
+    expect(type).to.equal('object');
+    // Its data, a dry run's, and what stands for a file.
+    expect(anyOf).to.have.length(3);
+    expect(Object.keys($defs as object)).to.have.length(1);
+    expect(outputSchema(helperOf({ output, dryrun: 'run' })).anyOf).to.have.length(2);
+  });
+});
+
+function property(schema: Record<string, unknown>, beside: Record<string, unknown> = {}) {
+  const made = modernSchema({ type: 'object', properties: { it: schema }, ...beside });
+  return (made.properties as Record<string, unknown>).it;
+}
+
+describe('schemas for agents', () => {
+  it('write several types as alternatives', () => {
+    expect(property({ type: ['number', 'string'], fraction: true, default: 0.5 })).to.deep.equal({
+      anyOf: [{ type: 'number' }, { type: 'string' }],
+      default: 0.5,
+    });
+    expect(property({ type: 'integer', nullable: true, minimum: 1 })).to.deep.equal({
+      anyOf: [{ type: 'integer' }, { type: 'null' }],
+      minimum: 1,
+    });
+    expect(property({ type: ['string', 'null'], anyOf: [{ maxLength: 3 }] })).to.deep.equal({
+      anyOf: [{ maxLength: 3 }],
+      allOf: [{ anyOf: [{ type: 'string' }, { type: 'null' }] }],
+    });
+  });
+
+  it('write a measure as a number or a text, and as a number where there is no other', () => {
+    const bounds = { minimum: 4, maximum: 90 };
+    const measure = (more: object) => ({ type: ['integer', 'string'], measure: { ...bounds, ...more } });
+    const pixels = { type: 'integer', ...bounds };
+    expect(property({ ...measure({}), default: 9 })).to.deep.equal({ ...pixels, default: 9 });
+    expect(property(measure({ auto: true }))).to.deep.equal({
+      anyOf: [pixels, { type: 'string', enum: ['auto'] }],
+    });
+    expect(property({ ...measure({ percent: true, auto: true }), nullable: true })).to.deep.equal({
+      anyOf: [pixels, { type: 'string', description: 'Per cent such as "5%", or auto.' }, { type: 'null' }],
+    });
+  });
+
+  it('leave what goes with what to descriptions', () => {
+    const made = modernSchema({ type: 'object', properties: {}, onlyWith: { a: { b: [true] } } });
+    expect(made).to.deep.equal({ type: 'object', properties: {} });
+  });
+
+  it('list the spellings of a choice, and leave colours to their description', () => {
+    expect(property({ type: 'string', choice: { png: [], jpg: ['jpeg'] } })).to.deep.equal({
+      type: 'string',
+      enum: ['png', 'jpg', 'jpeg'],
+    });
+    for (const color of [true, { auto: true }])
+      expect(property({ type: 'string', color, drawable: true, encodable: true })).to.deep.equal({
+        type: 'string',
+      });
+  });
+
+  it('keep definitions inside, tuples in the new words, and loops', () => {
+    const made = modernSchema({
+      type: 'object',
+      properties: { tree: { $ref: '#/definitions/node' } },
+      definitions: {
+        node: {
+          type: 'object',
+          properties: {
+            pair: {
+              type: 'array',
+              items: [{ type: ['string', 'null'] }],
+              minItems: 1,
+              additionalItems: false,
+            },
+            next: { $ref: '#/definitions/node' },
+          },
+        },
+      },
+    });
+    const text = JSON.stringify(made);
+    type Node = { properties: Record<string, unknown> };
+    const [[name, node] = ['', { properties: {} }]] = Object.entries(made.$defs as Record<string, Node>);
+    expect(made.properties).to.deep.equal({ tree: { $ref: `#/$defs/${name}` } });
+    expect(node.properties.next).to.deep.equal({ $ref: `#/$defs/${name}` });
+    expect(node.properties.pair).to.deep.include({
+      prefixItems: [{ anyOf: [{ type: 'string' }, { type: 'null' }] }],
+      items: false,
+    });
+    expect(text).not.to.include('definitions');
+  });
+
+  it('leave out what only OpenAPI knows', () => {
+    const branch = (kind: string) => ({
+      type: 'object',
+      required: ['kind'],
+      properties: { kind: { const: kind } },
+    });
+    const text = JSON.stringify(property({ type: 'object', oneOf: [branch('a'), branch('b')] }));
+    expect(text).not.to.include('discriminator');
+    expect(text).to.include('oneOf');
+  });
+
+  it('take a parameter by any name for what it is', () => {
+    const made = modernSchema({
+      type: 'object',
+      properties: { color: { type: 'string' }, type: { type: 'string' } },
+    });
+    expect(made.properties).to.deep.equal({ color: { type: 'string' }, type: { type: 'string' } });
   });
 });

@@ -3,19 +3,25 @@ import { createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import Koa from 'koa';
-import type { Helper } from '../../../gateway/helpers/registry.js';
 import { Ending } from '../../../gateway/http/ending.js';
-import { createArrivals } from '../../../gateway/http/flow/arrivals.js';
+import { createInboundBudget } from '../../../gateway/http/inbound-budget.js';
 import { readInput } from '../../../gateway/pipeline/read-input.js';
 import { route } from '../../../gateway/pipeline/route.js';
-import { from, type HttpCall, type Stage } from '../../../gateway/pipeline/stage.js';
-import type { CallContext, Caller, CallState } from '../../../gateway/pipeline/state.js';
+import {
+  type CallContext,
+  type Caller,
+  type CallState,
+  from,
+  type HttpCall,
+  type Stage,
+} from '../../../gateway/pipeline/stage.js';
 import { validate } from '../../../gateway/pipeline/validate.js';
+import type { Helper } from '../../../gateway/plugins/registry.js';
 import { type Answer, jsonAnswer } from '../../../pool/answer.js';
-import type { Turn } from '../../../pool/turn.js';
+import type { Ticket } from '../../../pool/pool.js';
 import { describeDeclaration } from '../../../schemas/declared-helper.js';
 import type { QueryText } from '../../../schemas/input/urlencoded.js';
-import { heldBeyond, heldMemory } from '../../held-memory.js';
+import { heldBeyond, heldMemory } from '../../needs.js';
 
 const helper: Helper = {
   id: 'text/wait',
@@ -32,7 +38,7 @@ const helper: Helper = {
 };
 
 /** Stands for the stages that find the tenant and its turn. */
-const admitted: Stage<HttpCall, { caller: Caller; query: QueryText; turn: Turn }> = (_, next) =>
+const admitted: Stage<HttpCall, { caller: Caller; query: QueryText; turn: Ticket }> = (_, next) =>
   next({
     caller: {
       tenant: { id: 't', name: 't', limits: {}, weight: 1 } as Caller['tenant'],
@@ -54,7 +60,7 @@ describe('a call that waits for its turn', () => {
     const body = JSON.stringify({ text: 'x'.repeat(60_000) });
     const waiting: ((answer: Answer) => void)[] = [];
     const bytes = 2 * calls * body.length;
-    const arrivals = createArrivals({ most: 2 * calls, bytes, largest: bytes });
+    const arrivals = createInboundBudget({ most: 2 * calls, bytes, largest: bytes });
     const answer = from<HttpCall>()
       .through(admitted)
       .through(readInput(helper, arrivals, { maxTextBytes: 100_000, maxFileBytes: 0 }))

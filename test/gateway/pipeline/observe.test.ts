@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events';
 import { expect } from 'chai';
 import { pino } from 'pino';
-import type { Helper } from '../../../gateway/helpers/registry.js';
 import { observe } from '../../../gateway/pipeline/observe.js';
-import type { CallContext, CallState } from '../../../gateway/pipeline/state.js';
+import type { CallContext, CallState } from '../../../gateway/pipeline/stage.js';
+import type { Helper } from '../../../gateway/plugins/registry.js';
 
 /** The status that usage is told of an answer of 200. */
 async function recorded(answered: boolean, learn: (state: CallState) => void): Promise<number | undefined> {

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { startGatewayProcess } from '../gateway-process.js';
+import { startGatewayProcess } from '../harness.js';
 import { rejection } from '../keys/key-store-contract.js';
 
 /** In a process of its own, which a plugin ends here. */

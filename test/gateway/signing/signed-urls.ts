@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { ActiveKey, KeyVerifier } from '../../../gateway/keys/verifier.js';
-import { authenticate } from '../../../gateway/pipeline/authenticate.js';
-import { authenticateSigned } from '../../../gateway/pipeline/authenticate-signed.js';
+import { authenticate, authenticateSigned } from '../../../gateway/pipeline/authenticate.js';
 import type { HttpCall } from '../../../gateway/pipeline/stage.js';
-import { signUrl } from '../../../gateway/signing/sign-url.js';
+import { signUrl } from '../../../gateway/signing/signed-url.js';
 import { signing } from './signing.js';
 import { changes, drawFrom, meaningOf } from './tamper.js';
 

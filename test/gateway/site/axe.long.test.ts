@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { toolFile } from '../../needs.js';
-import { follow } from './arrive.js';
+import { follow } from './chromium.js';
 import { inChromium } from './in-chromium.js';
-import { sampleItems, sampleJob } from './sample-jobs.js';
-import { sampleUsage } from './sample-usage.js';
+import { sampleItems, sampleJob, sampleUsage } from './test-site.js';
 
 interface Violation {
   id: string;

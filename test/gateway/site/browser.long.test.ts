@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { arrive, follow } from './arrive.js';
+import { arrive, follow } from './chromium.js';
 import { inChromium } from './in-chromium.js';
-import { sampleUsage } from './sample-usage.js';
+import { sampleUsage } from './test-site.js';
 
 describe('site: in a browser', function () {
   this.timeout(60_000);

@@ -1,5 +1,5 @@
 import { accessSync, constants } from 'node:fs';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
 import { skipWithout } from '../../needs.js';
 
 const usualPaths = [
@@ -44,4 +44,17 @@ function isProgram(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/**
+ * Does what leads to another page, or to the same one anew, and waits until that is there and its scripts have run: what
+ * comes next would else be done to the page before, since Chromium tells of a click's end and not of where it leads.
+ */
+export async function arrive(page: Page, act: () => Promise<unknown>): Promise<void> {
+  await Promise.all([page.waitForEvent('load'), act()]);
+}
+
+/** Clicks what leads to another page, and waits for that. */
+export function follow(link: Locator): Promise<void> {
+  return arrive(link.page(), () => link.click());
 }

@@ -1,6 +1,5 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { follow } from './arrive.js';
-import { launchChromium, requireChromium } from './chromium.js';
+import { follow, launchChromium, requireChromium } from './chromium.js';
 import { openTestSite, type TestSite } from './test-site.js';
 
 /** A site and a Chromium, for the tests of the suite around. */

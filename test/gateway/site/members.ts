@@ -1,10 +1,10 @@
-import { createAudited } from '../../../gateway/site/accounts/audited.js';
-import { createInvitations } from '../../../gateway/site/accounts/invitations.js';
+import { createAudited, type User } from '../../../gateway/site/accounts/account.js';
 import { createMemberAdmin, type MemberAdmin } from '../../../gateway/site/accounts/member-admin.js';
-import { createPeople } from '../../../gateway/site/accounts/people.js';
-import type { User } from '../../../gateway/site/accounts/session.js';
+import { createInvitations, createPeople } from '../../../gateway/site/accounts/people.js';
 import { createThrottle } from '../../../gateway/site/accounts/throttle.js';
-import type { SiteDatabase } from '../../../gateway/site/database.js';
+import type { SiteDatabase } from '../../../gateway/site/tables.js';
+import { type BrowserLike, signedIn } from './browser-like.js';
+import type { TestSite } from './test-site.js';
 
 const plenty = { pair: 1_000, account: 1_000, address: 1_000, seconds: 60 };
 
@@ -39,4 +39,29 @@ export async function operatorNamed(database: SiteDatabase, email: string): Prom
   const found = (await createPeople(database).operators()).find((person) => person.email === email);
   if (!found) throw new Error(`there is no operator ${email}`);
   return found;
+}
+
+export const goodPassword = 'correct horse battery';
+
+/** Has the operator invite somebody to a tenant; returns the path of the link. */
+export async function invite(site: TestSite, tenant: string): Promise<string> {
+  const operator = await signedIn(site.url, site.operator);
+  await operator.get(`/tenants/${tenant}/members`);
+  const shown = await operator.submit(`/tenants/${tenant}/members/invitations`, { note: 'for a test' });
+  const path = /\/join\/[\w-]+/.exec(shown.html)?.[0];
+  if (!path) throw new Error(`no invitation was made: ${shown.status}`);
+  return path;
+}
+
+/** Makes somebody a member of a tenant, whose password nothing judges; returns their client, signed in. */
+export async function join(site: TestSite, tenant: string, email: string): Promise<BrowserLike> {
+  const members = createTestMembers(site.connect);
+  const { id } = await site.admin.tenant(tenant);
+  const { token } = await members.invite(
+    id,
+    'for a test',
+    await operatorNamed(site.connect, site.operator.email),
+  );
+  await members.joinAs(token, { email, name: '', password: goodPassword }, '127.0.0.1');
+  return signedIn(site.url, { email, password: goodPassword });
 }

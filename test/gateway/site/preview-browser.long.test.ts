@@ -4,8 +4,7 @@ import { expect } from 'chai';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { startTestGateway, type TestGateway } from '../harness.js';
-import { follow } from './arrive.js';
-import { launchChromium, requireChromium } from './chromium.js';
+import { follow, launchChromium, requireChromium } from './chromium.js';
 
 /** The site and the API of one gateway, as a browser meets them: on two ports, and so from two origins. */
 describe('site: the preview of a signed url', function () {

@@ -3,7 +3,7 @@ import { join as joinPath } from 'node:path';
 import { expect } from 'chai';
 import { createSqliteDatabase, type TestDatabase } from '../databases.js';
 import { type BrowserLike, hiddenFields, signedIn } from './browser-like.js';
-import { goodPassword, invite, join } from './join.js';
+import { goodPassword, invite, join } from './members.js';
 import { openTestSite, operatorToken, type TestSite } from './test-site.js';
 
 const keyText = /hg_[0-9A-Za-z]{20,}/;

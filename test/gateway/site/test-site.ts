@@ -1,17 +1,18 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
-import { createDepartures } from '../../../gateway/http/flow/departures.js';
+import { GatewayError } from '../../../gateway/errors.js';
+import { createOutboundBudget } from '../../../gateway/http/outbound-budget.js';
+import type { ItemView, JobView } from '../../../gateway/jobs/jobs.js';
 import { createKeyAdmin, type KeyAdmin } from '../../../gateway/keys/admin.js';
 import { createKeyVerifier, type KeyVerifier } from '../../../gateway/keys/verifier.js';
 import { type Credentials, createFirstOperator } from '../../../gateway/site/accounts/first-operator.js';
 import { createSiteApp } from '../../../gateway/site/app.js';
-import { createSiteDatabase, type SiteDatabase } from '../../../gateway/site/database.js';
-import type { SiteOptions, UsageRow } from '../../../gateway/site/options.js';
+import type { SiteOptions, UsageRow } from '../../../gateway/site/site.js';
+import { createSiteDatabase, type SiteDatabase } from '../../../gateway/site/tables.js';
 import { createSqliteDatabase, type OpenedStore, type TestDatabase } from '../databases.js';
-import './quick-passwords.js';
 import { signing } from '../signing/signing.js';
-import { jobsOf, type SampleJob } from './sample-jobs.js';
+import './quick-passwords.js';
 
 export const operatorToken = 'operator-token-for-tests-of-32-characters';
 
@@ -60,7 +61,7 @@ export async function openTestSite(
   const server: Server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const outbound = createDepartures({ bytes: 2 ** 28, onRoom: () => undefined });
+  const outbound = createOutboundBudget({ bytes: 2 ** 28, onRoom: () => undefined });
   const admin = createKeyAdmin({ store, signing, services: () => services.map(({ id }) => id) });
   const app = await createSiteApp({
     admin,
@@ -106,4 +107,112 @@ export async function openTestSite(
       await database.drop();
     },
   };
+}
+
+/** A tenant's job with its items, as the site is given them. */
+interface SampleJob {
+  tenantId: string;
+  job: JobView;
+  items: ItemView[];
+}
+
+/** Jobs that are just these; one that is cancelled has ended. */
+function jobsOf(samples: readonly SampleJob[]): SiteOptions['jobs'] {
+  function find(tenantId: string, id: string): SampleJob {
+    const found = samples.find((each) => each.tenantId === tenantId && each.job.id === id);
+    if (!found) throw new GatewayError('not_found');
+    return found;
+  }
+  return {
+    async list(tenantId, { limit, after }) {
+      const own = samples.filter((each) => each.tenantId === tenantId).map(({ job }) => job);
+      const from = after === undefined ? 0 : own.findIndex(({ id }) => id === after) + 1;
+      const jobs = own.slice(from, from + limit);
+      return { jobs, next: from + limit < own.length ? (jobs.at(-1)?.id ?? null) : null };
+    },
+    job: async (tenantId, id) => find(tenantId, id).job,
+    async items(tenantId, id, { limit, after = -1 }) {
+      const left = find(tenantId, id).items.filter(({ index }) => index > after);
+      const items = left.slice(0, limit);
+      return { items, next: left.length > limit ? (items.at(-1)?.index ?? null) : null };
+    },
+    async cancel(tenantId, id) {
+      const { job } = find(tenantId, id);
+      const waiting = job.total - job.done - job.failed;
+      Object.assign(job, { state: 'cancelled', cancelled: waiting, finished_at: new Date().toISOString() });
+      return job;
+    },
+  };
+}
+
+export function sampleJob(
+  tenantId: string,
+  changes: Partial<JobView> = {},
+  items: ItemView[] = [],
+): SampleJob {
+  const job: JobView = {
+    id: 'job_4fGhJ2kLm9pQ',
+    service: 'media/add-border',
+    state: 'running',
+    total: 40,
+    done: 10,
+    failed: 2,
+    cancelled: 0,
+    created_at: '2026-11-01T10:00:00.000Z',
+    finished_at: null,
+    expires_at: null,
+    ...changes,
+  };
+  return { tenantId, job, items };
+}
+
+/** One item of each kind. */
+export const sampleItems: ItemView[] = [
+  {
+    index: 0,
+    state: 'done',
+    result: { type: 'image/png', bytes: 90_210, url: '/jobs/job_4fGhJ2kLm9pQ/items/0' },
+  },
+  {
+    index: 1,
+    state: 'failed',
+    error: {
+      code: 'invalid_input',
+      message: 'The input is not valid; see details.',
+      details: [
+        {
+          field: 'width',
+          problem: 'must be a whole number of pixels from 0 to 5000, but is the string "abc"',
+        },
+      ],
+    },
+  },
+  {
+    index: 2,
+    state: 'failed',
+    error: { code: 'source_timeout', message: 'The server behind the url did not deliver in time.' },
+  },
+  { index: 3, state: 'running' },
+  { index: 4, state: 'waiting' },
+  { index: 5, state: 'cancelled' },
+];
+
+/** A month of calls of one key, the same each time. */
+export function sampleUsage(key: string, days = 30): UsageRow[] {
+  return Array.from({ length: days }, (_, ago) => {
+    const day = new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
+    return services.map(({ id }, index) => {
+      const calls = Math.round(40 + 30 * Math.sin(ago / 3 + index) + index * 25);
+      return {
+        day,
+        key,
+        service: id,
+        calls,
+        errors: ago % 7 === 0 ? 3 : 0,
+        bytes_in: calls * 2_100,
+        bytes_out: calls * (id.startsWith('media') ? 184_000 : 900),
+        cpu_ms: id.startsWith('media') ? calls * 61.5 : 0,
+      };
+    });
+  }).flat();
 }

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pino } from 'pino';
-import { runCall } from '../../../gateway/commands/call/call.js';
-import { createInput } from '../../../gateway/commands/call/read-file.js';
-import type { LocalHelpers } from '../../../gateway/local/local-helpers.js';
+import { runLocally } from '../../../gateway/commands/call/call-here.js';
+import { createInput } from '../../../gateway/commands/call/jobs.js';
+import type { LocalHelpers } from '../../../gateway/pipeline/local-helpers.js';
 import { asText, failed, fileOf, type Surface } from './asked.js';
 
 /** The command line, writing what comes of a call into this folder. */
@@ -18,7 +18,7 @@ export function commandSurface(local: LocalHelpers, folder: string): Surface {
         ([name, value]) => `--${name}=${asText(value)}`,
       );
       let stdout = '';
-      await runCall([helper, ...options, '--json', '--out', join(folder, String(calls))], {
+      await runLocally([helper, ...options, '--json', '--out', join(folder, String(calls))], {
         local,
         most: 1,
         input: createInput(Readable.from([]), 1_000_000),

@@ -1,7 +1,7 @@
 /** Compiled, never run: what `call` takes and gives is known from the helper itself. */
 import { defineHelper } from '../../../gateway/helper.js';
 import { call, type SentBody } from '../../../gateway/testing.js';
-import type { Equal, Expect } from '../contract/equal.js';
+import type { Equal, Expect } from '../plugins/contract/equal.js';
 
 const shout = defineHelper({
   summary: 'Shouts.',

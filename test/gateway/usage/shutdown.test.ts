@@ -2,9 +2,9 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import type { Access } from '../../../gateway/database/access.js';
-import type { UsageTables } from '../../../gateway/usage/tables.js';
-import { until } from '../../until.js';
+import type { Access } from '../../../gateway/database/database.js';
+import type { UsageTables } from '../../../gateway/usage/store.js';
+import { until } from '../../needs.js';
 import { onEachDatabase } from '../databases.js';
 
 const recorder = fileURLToPath(new URL('./recorder.js', import.meta.url));

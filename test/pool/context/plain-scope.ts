@@ -1,7 +1,5 @@
-import { CallScope } from '../../../pool/context/call-scope.js';
-import type { CallIds } from '../../../pool/context/log-parts.js';
-import type { Fetched, FetchRequest, LogLine } from '../../../pool/context/messages.js';
-import { createRedactor } from '../../../pool/context/secrets.js';
+import { CallScope, createRedactor } from '../../../pool/context/call-scope.js';
+import type { CallIds, Fetched, FetchRequest, LogLine } from '../../../pool/context/messages.js';
 
 /** A call for which requests and lines are kept; each request is answered by `answer`. */
 export class PlainScope extends CallScope {

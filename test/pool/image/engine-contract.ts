@@ -1,17 +1,11 @@
 import type { ImageEngine } from '../../../pool/image/engine.js';
 import { engineBench } from './contract/bench.js';
-import { borderTests } from './contract/border.js';
-import { brokenByteTests, brokenPictureTests } from './contract/broken.js';
-import { conversionTests, formatTests } from './contract/formats.js';
-import { geometryTests } from './contract/geometry.js';
+import { conversionTests, formatTests, outputTests, sourceTests } from './contract/formats.js';
 import { legibilityTests } from './contract/legibility.js';
-import { logoTests } from './contract/logo.js';
-import { optionTests } from './contract/options.js';
-import { outputTests } from './contract/outputs.js';
-import { resizeTests } from './contract/resize.js';
-import { sourceTests } from './contract/source.js';
-import { watermarkTests } from './contract/watermark.js';
-import type { Decode } from './decoders.js';
+import { borderTests, geometryTests, resizeTests } from './contract/operations.js';
+import { brokenByteTests, brokenPictureTests, optionTests } from './contract/options.js';
+import { logoTests, watermarkTests } from './contract/watermark.js';
+import type { Decode } from './engines.js';
 
 /** What every engine does with pictures; `decode` must be another library than the engine's own. */
 export function imageEngineTests(

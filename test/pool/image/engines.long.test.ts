@@ -1,6 +1,8 @@
-import { decodeByJimp, decodeBySharp } from './decoders.js';
+import { drawingTests } from './drawing.js';
 import { longImageEngineTests } from './engine-contract.js';
-import { makeEngine } from './engines.js';
+import { decodeByJimp, decodeBySharp, makeEngine } from './engines.js';
 
 longImageEngineTests('jimp', () => makeEngine('jimp'), decodeBySharp);
 longImageEngineTests('sharp', () => makeEngine('sharp'), decodeByJimp);
+
+drawingTests(1000);

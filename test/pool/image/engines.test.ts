@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import type { Image, ImageEngine } from '../../../pool/image/engine.js';
-import { decodeBySharp } from './decoders.js';
-import { makeEngine } from './engines.js';
+import { decodeBySharp, makeEngine } from './engines.js';
 import { limits, paint, toSharp } from './pictures.js';
 
 const recipes: Record<string, (image: Image) => Image> = {

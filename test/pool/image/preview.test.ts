@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import sharp from 'sharp';
 import type { ImageEngine } from '../../../pool/image/engine.js';
 import { makePreview } from '../../../pool/image/preview.js';
-import { example } from './contract/examples.js';
+import { example } from './contract/bench.js';
 import { makeEngine } from './engines.js';
 import { limits, paint, toSharp } from './pictures.js';
 

@@ -9,7 +9,7 @@ import {
   readPaths,
   readUrl,
 } from '../../../schemas/config/forms.js';
-import { anyCharacter } from '../../any-character.js';
+import { anyCharacter } from '../../examples.js';
 
 describe('forms of variables', () => {
   it('reads sizes in bytes and in units of 1024', () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { readers, type Variable } from '../../../schemas/config/variable.js';
-import { variables } from '../../../schemas/config.js';
+import { variables } from '../../../schemas/config/config.js';
+import { readers, type Variable } from '../../../schemas/config/forms.js';
 
 const readme = readFileSync(new URL('../../../../schemas/config/README.md', import.meta.url), 'utf8');
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { parseUrlencoded } from '../../../schemas/input/urlencoded.js';
-import { anyCharacter } from '../../any-character.js';
+import { anyCharacter } from '../../examples.js';
 
 describe('parseUrlencoded', () => {
   it('reads names and values, with + for a space', () => {

@@ -2,8 +2,8 @@ import { Ajv2019 } from 'ajv/dist/2019.js';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { JsonSchema } from '../../../schemas/json-schema.js';
-import { compileParameters } from '../../../schemas/parameters.js';
-import { createVocabulary } from '../../../schemas/vocabulary/vocabulary.js';
+import { compileParameters } from '../../../schemas/parameters/parameters.js';
+import { createVocabulary } from '../../../schemas/vocabulary.js';
 
 /** Compares with what JSON Schema 2019-09 says with `unevaluatedProperties`, as ajv has it, for compositions without alternatives. */
 export function closeNestedPeerTests(numRuns: number): void {

@@ -2,13 +2,15 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { JsonSchema } from '../../../schemas/json-schema.js';
 import { createCoerce } from '../../../schemas/parameters/coerce.js';
-import { anyCharacter } from '../../any-character.js';
-
-function read(schema: JsonSchema, text: string, root: JsonSchema = {}): unknown {
-  return createCoerce(schema, root)(text);
-}
+import { compileParameters } from '../../../schemas/parameters/parameters.js';
+import { createVocabulary } from '../../../schemas/vocabulary.js';
+import { anyCharacter } from '../../examples.js';
 
 describe('coercion of query and form values', () => {
+  function read(schema: JsonSchema, text: string, root: JsonSchema = {}): unknown {
+    return createCoerce(schema, root)(text);
+  }
+
   for (const [text, value] of [
     ['5', 5],
     ['-5', -5],
@@ -104,4 +106,171 @@ describe('coercion of query and form values', () => {
       ),
     );
   });
+});
+
+describe('a text for a parameter of several types', () => {
+  const real = { dryrun: false };
+  const definitions = {
+    point: { type: 'object', properties: { x: { type: 'integer' } }, required: ['x'] },
+    words: { type: 'array', items: { type: 'string', maxLength: 3 } },
+  };
+
+  function parametersOf(v: JsonSchema) {
+    return compileParameters(createVocabulary(), {
+      input: { type: 'object', properties: { v }, definitions },
+    });
+  }
+
+  /** What the handler gets for a text of a query, or `refused`. */
+  function read(v: JsonSchema, text: string): unknown {
+    const { coerce, check } = parametersOf(v);
+    const { input, problems } = check({ v: coerce('v', text) }, real);
+    return problems.length > 0 ? 'refused' : input.v;
+  }
+
+  const object = { type: 'object', properties: { a: { type: 'integer' } } };
+  const list = { type: 'array', items: { type: 'string' } };
+  const numbers = { type: 'array', items: { type: 'integer' } };
+
+  for (const [what, schema, text, value] of [
+    ['an object, not a list of its text', { oneOf: [object, list] }, '{"a":1}', { a: 1 }],
+    ['a list as JSON', { oneOf: [object, list] }, '["a","b,c"]', ['a', 'b,c']],
+    ['a list with commas', { oneOf: [object, list] }, 'a,b', ['a', 'b']],
+    ['refused where the object does not fit', { oneOf: [object, list] }, '{"a":"x"}', 'refused'],
+    ['refused where the object has an unknown name', { anyOf: [object, list] }, '{"b":1}', 'refused'],
+    ['an object by one type of several', { type: ['object', 'array'] }, '{"b":1}', { b: 1 }],
+    ['an object behind a reference', { oneOf: [{ $ref: '#/definitions/point' }, list] }, '{"x":1}', { x: 1 }],
+    ['a list behind a reference', { anyOf: [{ $ref: '#/definitions/words' }, object] }, 'a,b', ['a', 'b']],
+    ['a list as JSON where only lists are', list, '["a","b"]', ['a', 'b']],
+    ['a list of what only begins as JSON', list, '[a],b', ['[a]', 'b']],
+    ['refused where it is JSON that does not fit', list, '[1,2]', 'refused'],
+    ['refused where it is an object and a list is wanted', list, '{"a":1}', 'refused'],
+    ['refused where it is JSON that breaks off', { oneOf: [object, list] }, '{"a":1', 'refused'],
+    ['refused where a list breaks off', list, '["a","b"', 'refused'],
+    ['a number before a list', { oneOf: [{ type: 'integer' }, numbers] }, '5', 5],
+    ['a list before a number that does not fit', { oneOf: [{ type: 'integer' }, numbers] }, '1,2', [1, 2]],
+    [
+      'the list whose items fit',
+      { anyOf: [numbers, { type: 'array', items: { type: 'boolean' } }] },
+      'true,false',
+      [true, false],
+    ],
+    ['a word', { oneOf: [{ enum: ['all', 'none'] }, list] }, 'all,none', ['all', 'none']],
+    ['a string of digits where the number is not listed', { enum: ['1', 2] }, '1', '1'],
+    ['a number of the list', { enum: ['1', 2] }, '2', 2],
+    ['an object rather than its text', { type: ['string', 'object'] }, '{"a":1}', { a: 1 }],
+    ['text that is no object', { type: ['string', 'object'] }, '{a}', '{a}'],
+    ['text where the object does not fit', { anyOf: [object, { type: 'string' }] }, '{"a":"x"}', '{"a":"x"}'],
+    ['a number by all of allOf', { allOf: [{ type: ['number', 'string'] }, { type: 'string' }] }, '5', '5'],
+    ['no null', { type: ['integer', 'null'] }, 'null', 'refused'],
+    ['a null in a list', { type: 'array', items: { type: ['integer', 'null'] } }, '[1,null]', [1, null]],
+    ['its normal form', { anyOf: [{ type: 'string', color: true }, object] }, 'red', '#ff0000'],
+    ['a fraction', { anyOf: [{ type: ['number', 'string'], fraction: true }, list] }, '50%', 0.5],
+  ] as [string, JsonSchema, string, unknown][]) {
+    it(`is ${what}: ${text}`, () => {
+      if (what === 'a word') expect(read(schema, 'all')).to.equal('all');
+      expect(read(schema, text)).to.deep.equal(value);
+    });
+  }
+
+  it('is told of as what it is', () => {
+    const { coerce, check } = parametersOf({ oneOf: [object, list] });
+    expect(check({ v: coerce('v', '{"a":"x"}') }, real).problems).to.deep.equal([
+      { field: 'v.a', problem: 'must be an integer, but is the string "x"' },
+    ]);
+  });
+
+  const plain = fc.constantFrom<JsonSchema>(
+    { type: 'integer', maximum: 100 },
+    { type: 'number' },
+    { type: 'boolean' },
+    { type: 'string', maxLength: 5 },
+    { enum: ['a', 'b', 1, true] },
+    { const: '1' },
+    { type: 'string', choice: { png: [], jpg: ['jpeg'] } },
+  );
+  const structured = fc.constantFrom<JsonSchema>(
+    object,
+    { ...object, additionalProperties: true },
+    { type: 'object', required: ['b'], properties: { b: { type: 'array', items: { type: 'boolean' } } } },
+    list,
+    numbers,
+    { type: 'array', items: object },
+    { type: 'array', items: { type: ['integer', 'string', 'null'] } },
+    { $ref: '#/definitions/point' },
+    { $ref: '#/definitions/words' },
+  );
+  const one = fc.oneof(plain, structured);
+  const schemas = fc.oneof(
+    one,
+    fc
+      .record({
+        keyword: fc.constantFrom('anyOf', 'oneOf', 'allOf'),
+        branches: fc.array(one, { minLength: 1, maxLength: 3 }),
+      })
+      .map(({ keyword, branches }): JsonSchema => ({ [keyword]: branches })),
+    fc
+      .uniqueArray(fc.constantFrom('integer', 'boolean', 'string', 'object', 'array', 'null'), {
+        minLength: 1,
+      })
+      .map((type): JsonSchema => ({ type })),
+  );
+  const scalar = fc.oneof(
+    fc.integer({ min: -5, max: 200 }),
+    // JSON has no -0.
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => number + 0),
+    fc.boolean(),
+    fc.constantFrom('a', 'b', '1', 'true', 'png', 'JPEG', 'x y', '', '{', '[1', 'a,b'),
+  );
+  const value = fc.oneof(
+    scalar,
+    fc.array(fc.oneof(scalar, fc.constant(null)), { maxLength: 4 }),
+    fc.dictionary(fc.constantFrom('a', 'b', 'x', 'y'), fc.oneof(scalar, fc.array(fc.boolean())), {
+      maxKeys: 3,
+    }),
+    fc.array(fc.record({ a: scalar }), { maxLength: 2 }),
+  );
+
+  // To compile a schema takes longer than to judge a dozen values by it.
+  const values = fc.array(value, { minLength: 5, maxLength: 15 });
+  const few = { numRuns: 50 };
+
+  it('is the same as the value in JSON, or refused', () => {
+    fc.assert(
+      fc.property(schemas, values, (schema, all) => {
+        const { coerce, check } = parametersOf(schema);
+        for (const sent of all) {
+          const body = check({ v: sent }, real);
+          const query = check(
+            { v: coerce('v', typeof sent === 'string' ? sent : JSON.stringify(sent)) },
+            real,
+          );
+          if (query.problems.length > 0) continue;
+          const got = query.input.v;
+          // A text may be read as a number, a boolean or a list where the schema takes one, and any text as text.
+          const isRead = typeof sent === 'string' || typeof got === 'string';
+          const isSwitch = typeof got === 'boolean' && typeof sent === 'number';
+          if (isRead || isSwitch || (Array.isArray(got) && typeof sent !== 'object')) {
+            expect(check({ v: got }, real).problems).to.deep.equal([]);
+          } else {
+            expect(body).to.deep.equal({ input: query.input, problems: [] });
+          }
+        }
+      }),
+      few,
+    );
+  }).timeout(30_000);
+
+  it('is taken wherever the value is taken in JSON, for what is no text', () => {
+    fc.assert(
+      fc.property(schemas, values, (schema, all) => {
+        const { coerce, check } = parametersOf(schema);
+        for (const sent of all) {
+          if (typeof sent === 'string' || check({ v: sent }, real).problems.length > 0) continue;
+          expect(check({ v: coerce('v', JSON.stringify(sent)) }, real).problems).to.deep.equal([]);
+        }
+      }),
+      few,
+    );
+  }).timeout(30_000);
 });

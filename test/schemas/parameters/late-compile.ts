@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { compileParameters } from '../../../schemas/parameters.js';
-import { createVocabulary } from '../../../schemas/vocabulary/vocabulary.js';
+import { compileParameters } from '../../../schemas/parameters/parameters.js';
+import { createVocabulary } from '../../../schemas/vocabulary.js';
 
 export function lateCompileTests(numRuns: number): void {
   describe('a schema that is compiled when it is first needed', () => {

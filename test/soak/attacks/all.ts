@@ -1,17 +1,13 @@
 import type { Scenario } from '../scenario.js';
 import { bodyFuzz } from './body-fuzz.js';
+import { costlyAtOnce, quietTenant, singleRequests } from './costly-bodies.js';
 import { goodput } from './goodput.js';
 import { headFuzz } from './head-fuzz.js';
 import { fullDisk, unreadItems } from './job-results.js';
 import { jobs } from './jobs.js';
-import { manyKeys } from './many-keys.js';
-import { manyPictures } from './many-pictures.js';
 import { messageFuzz } from './message-fuzz.js';
-import { quietTenant } from './quiet-tenant.js';
-import { costlyAtOnce, singleRequests } from './single-requests.js';
-import { slowArrivals } from './slow-arrivals.js';
-import { slowClients } from './slow-clients.js';
-import { unreadAnswers } from './unread-answers.js';
+import { manyPictures } from './pictures.js';
+import { manyKeys, slowArrivals, slowClients, unreadAnswers } from './slow-clients.js';
 
 interface Part {
   scenario: Scenario;

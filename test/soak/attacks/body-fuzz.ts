@@ -1,7 +1,5 @@
 import { createClient, inParallel } from '../client.js';
-import { multipart } from '../multipart.js';
-import { mutate } from '../mutate.js';
-import type { Random } from '../random.js';
+import { multipart, mutate, type Random } from '../mutate.js';
 import type { Scenario } from '../scenario.js';
 import type { World } from '../world.js';
 

@@ -1,8 +1,13 @@
-import type { Call } from '../client.js';
-import { multipart, type Part } from '../multipart.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Call, createClient } from '../client.js';
+import { goodCalls, keepCalling } from '../good-calls.js';
+import { multipart, type Part } from '../mutate.js';
+import { factsOf, resetPeak } from '../process-facts.js';
+import type { Scenario } from '../scenario.js';
+import { watchHealth } from '../watch.js';
 
 /** A body that is cheap to send and dear to read. */
-export interface CostlyBody {
+interface CostlyBody {
   name: string;
   call: Call;
 }
@@ -18,7 +23,7 @@ function file(value: Uint8Array | string, head = ''): Part {
 }
 
 /** In all of them the key is right; none is more than 10 MB. */
-export function costlyBodies(key: string): CostlyBody[] {
+function costlyBodies(key: string): CostlyBody[] {
   const text = `/text/remove-stopwords?ak=${key}`;
   const diff = `/text/diff-two-strings?ak=${key}`;
   const border = `/media/add-border?ak=${key}`;
@@ -101,3 +106,106 @@ export function costlyBodies(key: string): CostlyBody[] {
     parts('control characters', [{ name: 'text', value: '\x01'.repeat(990_000) }], undefined, text),
   ];
 }
+
+/** The dearest to parse and to validate of what the limits on names, levels and bytes let through. */
+function allowed(key: string) {
+  const path = `/text/remove-stopwords?ak=${key}`;
+  const names = (count: number) =>
+    Array.from({ length: count }, (_, at) => `"${at.toString(36)}":1`).join(',');
+  const list = (count: number, word: string) => Array.from({ length: count }, () => word).join(',');
+  return [
+    { path, body: `{"text":"${'\\u00e9'.repeat(160_000)}"}` },
+    { path, body: `{${names(900)},"text":"${'a b '.repeat(200_000)}"}` },
+    { path, body: `{"text":"","keep":[${list(200_000, '1')}]}` },
+    {
+      path,
+      body: `{"text":"","keep":[${list(1_000, `"${'x'.repeat(64)}"`)}],"also":[${list(1_000, '"a b"')}]}`,
+    },
+    { path, type: 'application/x-www-form-urlencoded', body: `text=${'%C3%A9'.repeat(160_000)}` },
+    {
+      path,
+      ...multipart(Array.from({ length: 90 }, (_, at) => ({ name: `p${at}`, value: 'x'.repeat(10_000) }))),
+    },
+  ];
+}
+
+/** Within its rate of 50 a second, a tenant may not take the main thread from another. */
+export const quietTenant: Scenario = {
+  name: 'must hold: a quiet tenant beside eight',
+  env: { HELPER_RATE: '50' },
+  bounds: { goodP99Ms: 100 },
+  async attack(world, { scale, tally }) {
+    const bodies = [
+      ...allowed(world.key),
+      ...costlyBodies(world.key)
+        .slice(0, 9)
+        .map(({ call }) => call),
+    ];
+    const noisy = createClient(world.url, 8);
+    const client = createClient(world.url, 1);
+    const end = performance.now() + scale.seconds * 1000;
+    const goesOn = () => world.alive() && performance.now() < end;
+    const attackers = Array.from({ length: 8 }, async (_, from) => {
+      for (let at = from; goesOn(); at += 1) {
+        tally.count((await noisy.call(bodies[at % bodies.length] ?? { path: '/' })).status);
+      }
+    });
+    const { text } = goodCalls(world, world.quietKey);
+    await keepCalling({ client, calls: [text], pauseMs: 50, tally }, goesOn);
+    await Promise.all(attackers);
+    noisy.close();
+    client.close();
+  },
+};
+
+/** What a process's memory moves by on its own, in megabytes. */
+const noiseMb = 40;
+
+/** Each costly body by itself: it may not hold up the main thread, nor take memory out of proportion to its size. */
+export const singleRequests = (mostMs = 50): Scenario => ({
+  name: 'must hold: one request of up to 10 MB',
+  async attack(world, { tally, scale }) {
+    const client = createClient(world.url, 1);
+    const health = await watchHealth(world, 4);
+    for (const { name, call } of costlyBodies(world.key)) {
+      for (let times = 0; times < scale.calls && world.alive(); times += 1) {
+        const sizeMb = Buffer.byteLength(call.body ?? '') / 1024 ** 2;
+        const before = factsOf(world.pid);
+        resetPeak(world.pid);
+        await health.lap();
+        const { status } = await client.call(call);
+        tally.count(status);
+        await sleep(20);
+        const { maxExcessMs } = await health.lap();
+        if (!world.alive()) tally.fault(`${name}: the gateway ended`);
+        if (maxExcessMs > mostMs)
+          tally.fault(`${name}: the main thread was held up for ${maxExcessMs.toFixed(0)} ms`);
+        const riseMb = (factsOf(world.pid)?.peakMb ?? 0) - (before?.rssMb ?? 0);
+        if (before && riseMb > 4 * sizeMb + noiseMb) {
+          tally.fault(`${name}: memory rose by ${riseMb.toFixed(0)} MB for ${sizeMb.toFixed(1)} MB`);
+        }
+        if (status >= 500) tally.fault(`${name}: answered ${status}`);
+      }
+    }
+    await health.stop();
+    client.close();
+  },
+});
+
+/** All of them at once, again and again, with what two clients can send. */
+export const costlyAtOnce: Scenario = {
+  name: 'costly bodies at once',
+  async attack(world, { tally, scale }) {
+    const client = createClient(world.url, 2);
+    const bodies = costlyBodies(world.key);
+    const end = performance.now() + scale.seconds * 1000;
+    const goesOn = () => world.alive() && performance.now() < end;
+    const send = async (from: number) => {
+      for (let at = from; goesOn(); at += 2) {
+        tally.count((await client.call(bodies[at % bodies.length]?.call ?? { path: '/' })).status);
+      }
+    };
+    await Promise.all([send(0), send(1)]);
+    client.close();
+  },
+};

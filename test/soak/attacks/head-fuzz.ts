@@ -1,6 +1,5 @@
 import { exchange, inParallel } from '../client.js';
-import { mutate } from '../mutate.js';
-import type { Random } from '../random.js';
+import { mutate, type Random } from '../mutate.js';
 import type { Scenario } from '../scenario.js';
 import type { World } from '../world.js';
 

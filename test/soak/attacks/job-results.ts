@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fixture } from '../../fixtures.js';
-import { startGatewayProcess } from '../../gateway/gateway-process.js';
+import { startGatewayProcess } from '../../gateway/harness.js';
 import { open } from '../../gateway/raw-client.js';
 import { factsOf } from '../process-facts.js';
 import type { Scenario } from '../scenario.js';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from '../client.js';
-import { multipart } from '../multipart.js';
+import { multipart } from '../mutate.js';
 import { inTurn, type Scenario } from '../scenario.js';
 import { percentile } from '../tally.js';
 import type { World } from '../world.js';

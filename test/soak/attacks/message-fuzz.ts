@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { createClient, inParallel } from '../client.js';
-import { mutate } from '../mutate.js';
-import type { Random } from '../random.js';
+import { mutate, type Random } from '../mutate.js';
 import type { Scenario } from '../scenario.js';
 import type { Tally } from '../tally.js';
 

@@ -1,10 +1,11 @@
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { open } from '../../gateway/raw-client.js';
-import { createClient } from '../client.js';
+import sharp from 'sharp';
+import { open, statusOf } from '../../gateway/raw-client.js';
+import { createClient, inParallel } from '../client.js';
 import { goodCalls, keepCalling } from '../good-calls.js';
-import { multipart } from '../multipart.js';
-import type { Random } from '../random.js';
+import { multipart, type Random } from '../mutate.js';
 import type { Scenario } from '../scenario.js';
 import type { World } from '../world.js';
 
@@ -103,5 +104,154 @@ export const slowClients: Scenario = {
     }
     await good;
     client.close();
+  },
+};
+
+const halfUploads = 200;
+const halfJson = 200;
+const drips = 100;
+
+/** Holds this request open, and opens it anew as soon as it is refused, for as long as `goesOn`. */
+async function hold(
+  url: string,
+  bytes: Buffer,
+  goesOn: () => boolean,
+  ended: (status: number) => void,
+): Promise<void> {
+  while (goesOn()) {
+    const socket = open(url).on('error', () => undefined);
+    let text = '';
+    socket.on('data', (data) => {
+      text += data.toString('latin1').slice(0, 100);
+    });
+    // The end of either side is the end of the try.
+    socket.once('end', () => socket.destroy());
+    const closed = once(socket, 'close').catch(() => undefined);
+    socket.write(bytes);
+    while (!socket.destroyed && text === '' && goesOn()) await Promise.race([closed, sleep(100)]);
+    socket.destroy();
+    ended(statusOf(text));
+    await sleep(250);
+  }
+}
+
+/**
+ * A tenant's own slow uploads, slow bodies and slow sources must not keep its complete work from being done: what arrives
+ * slowly has a budget of its own.
+ */
+export const slowArrivals: Scenario = {
+  name: 'must hold: slow arrivals, same tenant',
+  // Hundreds of bodies that come at once, and end at once, are some hundred milliseconds of work for all.
+  bounds: { goodP99Ms: 2_000, healthMs: 300 },
+  async attack(world, { scale, tally }) {
+    const client = createClient(world.url, 3);
+    const end = performance.now() + scale.seconds * 1000;
+    const goesOn = () => world.alive() && performance.now() < end;
+    const head = (path: string, type: string) =>
+      `POST ${path}?ak=${world.key} HTTP/1.1\r\nhost: x\r\ncontent-type: ${type}\r\ncontent-length: 900000\r\n\r\n`;
+    const upload = Buffer.concat([
+      Buffer.from(head('/media/add-border', 'multipart/form-data; boundary=b')),
+      Buffer.from('--b\r\ncontent-disposition: form-data; name="file"; filename="a.jpg"\r\n\r\n'),
+      Buffer.alloc(450_000, world.picture),
+    ]);
+    const json = Buffer.from(
+      `${head('/text/remove-stopwords', 'application/json')}{"text":"${'a '.repeat(220_000)}`,
+    );
+    // Each another, or all would wait for one.
+    const drip = (_: unknown, number: number) => {
+      const url = encodeURIComponent(`${world.source}/drip?number=${number}`);
+      return Buffer.from(`GET /media/add-border?url=${url}&ak=${world.key} HTTP/1.1\r\nhost: x\r\n\r\n`);
+    };
+    const held = [
+      ...Array.from({ length: halfUploads }, () => upload),
+      ...Array.from({ length: halfJson }, () => json),
+      ...Array.from({ length: drips }, drip),
+    ].map((bytes) => hold(world.url, bytes, goesOn, tally.count));
+    await sleep(500);
+    const { upload: good, json: text, url: picture } = goodCalls(world, world.key);
+    await Promise.all(
+      [good, text, picture].map((call) =>
+        keepCalling({ client, calls: [call], pauseMs: 100, tally }, goesOn),
+      ),
+    );
+    await Promise.all(held);
+    client.close();
+  },
+};
+
+/** What the README names: what calls hold of inputs and of answers at most by default, and one answer more a thread. */
+const budgetMb = 256 + 256 + 2 * 8;
+
+/** A picture of noise, small as it comes and 6 MB as a PNG. */
+async function noise(): Promise<Buffer> {
+  const create = { width: 1500, height: 1350, channels: 3 as const, background: '#888' };
+  return sharp({ create: { ...create, noise: { type: 'gaussian', mean: 128, sigma: 60 } } })
+    .jpeg({ quality: 40 })
+    .toBuffer();
+}
+
+/** Answers of about 6 MB each that nobody reads; every fourth is a picture, the others text that escaping makes longer. */
+export const unreadAnswers: Scenario = {
+  name: 'must hold: 700 answers never read',
+  bounds: { riseMb: budgetMb, goodP99Ms: 2_000 },
+  async attack(world, { scale, tally }) {
+    const value = await noise();
+    // Each another, or one answer would be sent to all.
+    const picture = (width: number) =>
+      multipart([
+        { name: 'width', value: String(width) },
+        { name: 'file', filename: 'a.jpg', value },
+      ]);
+    const text = Buffer.from(`text=${'\x01'.repeat(990_000)}`);
+    const request = (path: string, type: string, body: Buffer) =>
+      Buffer.concat([
+        Buffer.from(
+          `POST ${path}?ak=${world.key} HTTP/1.1\r\nhost: x\r\ncontent-type: ${type}\r\ncontent-length: ${body.length}\r\n\r\n`,
+        ),
+        body,
+      ]);
+    const requestAt = (at: number) => {
+      if (at % 4 > 0) return request('/text/remove-stopwords', 'application/x-www-form-urlencoded', text);
+      const { type, body } = picture(at % 200);
+      return request('/media/add-border', type, body);
+    };
+    const client = createClient(world.url, 1);
+    let goesOn = true;
+    const { text: quiet } = goodCalls(world, world.quietKey);
+    const good = keepCalling({ client, calls: [quiet], pauseMs: 50, tally }, () => goesOn && world.alive());
+    const sockets: Socket[] = [];
+    for (let at = 0; at < scale.calls && world.alive(); at += 1) {
+      const socket = open(world.url).on('error', () => undefined);
+      socket.pause().write(requestAt(at));
+      sockets.push(socket);
+      // As fast as a pool of two takes them, so that they are worked on and not refused.
+      await sleep(30);
+    }
+    await sleep(scale.seconds * 1000);
+    for (const socket of sockets) {
+      tally.count(0);
+      socket.destroy();
+    }
+    goesOn = false;
+    await good;
+    client.close();
+  },
+};
+
+/** 100 keys of two tenants at once, with right and wrong calls of all kinds. */
+export const manyKeys: Scenario = {
+  name: '100 keys at once',
+  async attack(world, { scale, random, tally }) {
+    const keys: string[] = [];
+    for (let at = 0; at < 100; at += 1) keys.push(await world.issueKey(random.pick(['demo', 'quiet'])));
+    const client = createClient(world.url, 100);
+    await inParallel({ at: 100, times: scale.calls, goesOn: world.alive }, async (at) => {
+      const { text, json, upload, url } = goodCalls(world, keys[at % keys.length] as string);
+      const wrong = { path: '/text/remove-stopwords?ak=hg_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' };
+      const bad = { ...json, body: '{"a":' };
+      tally.count((await client.call(random.pick([text, text, json, json, upload, url, wrong, bad]))).status);
+    });
+    client.close();
+    if (tally.statuses.get(0)) tally.fault(`${tally.statuses.get(0)} calls were not answered`);
   },
 };

@@ -3,9 +3,9 @@ import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { builtinPlugins } from '../../../../gateway/helpers/package-paths.js';
+import { builtinPlugins } from '../../../../gateway/plugins/paths.js';
 import { fixture } from '../../../fixtures.js';
-import { runCommand, startGatewayProcess } from '../../gateway-process.js';
+import { runCommand, startGatewayProcess } from '../../harness.js';
 
 const check = (...args: string[]) => runCommand(['plugins', 'check', ...args], {});
 

@@ -1,7 +1,7 @@
 import { openApiDocument } from '../../../../gateway/docs/openapi/document.js';
-import { loadRegistry } from '../../../../gateway/helpers/load-registry.js';
-import { builtinPlugins } from '../../../../gateway/helpers/package-paths.js';
-import { createVocabulary } from '../../../../schemas/vocabulary/vocabulary.js';
+import { loadRegistry } from '../../../../gateway/plugins/load-registry.js';
+import { builtinPlugins } from '../../../../gateway/plugins/paths.js';
+import { createVocabulary } from '../../../../schemas/vocabulary.js';
 import { fixture } from '../../../fixtures.js';
 
 /** Folders of plugins with every kind of schema and answer. */

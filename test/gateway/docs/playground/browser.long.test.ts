@@ -4,13 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { describeAccess } from './axe.js';
-import { describeFaults } from './faults.js';
-import { describeFiles } from './files.js';
+import {
+  describeAccess,
+  describeFaults,
+  describeFiles,
+  describeMeasures,
+  describeScreens,
+  describeVisits,
+} from './browser-suites.js';
 import { copied, inPlayground, press } from './in-playground.js';
-import { describeMeasures } from './measures.js';
-import { describeScreens } from './screens.js';
-import { describeVisits } from './visits.js';
 
 const run = promisify(execFile);
 

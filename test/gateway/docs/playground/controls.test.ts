@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import type { Control } from '../../../../gateway/docs/playground/control.js';
-import { controlOf } from '../../../../gateway/docs/playground/controls.js';
+import { type Control, controlOf } from '../../../../gateway/docs/playground/controls.js';
 import type { JsonSchema } from '../../../../schemas/json-schema.js';
 
 function control(schema: JsonSchema, { root = {}, required = false } = {}): Control {

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { createPlayground, type PlaygroundOptions } from '../../../../gateway/docs/playground/routes.js';
 import { errorTable } from '../../../../gateway/errors.js';
-import { HelperShelf } from '../../../../gateway/helpers/live-registry.js';
-import { loadRegistry } from '../../../../gateway/helpers/load-registry.js';
-import { builtinPlugins } from '../../../../gateway/helpers/package-paths.js';
-import type { CallContext } from '../../../../gateway/pipeline/state.js';
-import { createVocabulary } from '../../../../schemas/vocabulary/vocabulary.js';
+import type { CallContext } from '../../../../gateway/pipeline/stage.js';
+import { loadRegistry } from '../../../../gateway/plugins/load-registry.js';
+import { builtinPlugins } from '../../../../gateway/plugins/paths.js';
+import { HelperShelf } from '../../../../gateway/plugins/registry.js';
+import { createVocabulary } from '../../../../schemas/vocabulary.js';
 import { fixture } from '../../../fixtures.js';
 
 const limits = {

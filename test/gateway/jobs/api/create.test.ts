@@ -1,10 +1,15 @@
 import { expect } from 'chai';
+import { DatabaseError } from '../../../../gateway/database/database-error.js';
+import { GatewayError } from '../../../../gateway/errors.js';
+import { readJobJson } from '../../../../gateway/jobs/api/read-json.js';
+import { validateRequest } from '../../../../gateway/jobs/api/validate-request.js';
+import { createSigningSecrets } from '../../../../gateway/signing/signing-secrets.js';
 import { type JobApi, startJobApi } from './job-api.js';
 
-const service = 'text/remove-stopwords';
-const details = (answer: { json: { error: { details: object[] } } }) => answer.json.error.details;
-
 describe('jobs/api: a job made of JSON', () => {
+  const service = 'text/remove-stopwords';
+  const details = (answer: { json: { error: { details: object[] } } }) => answer.json.error.details;
+
   let api: JobApi;
   before(async () => {
     api = await startJobApi();
@@ -213,5 +218,182 @@ describe('jobs/api: a job made of JSON', () => {
     await post({ service, inputs: [{}] });
     expect(settled).to.deep.equal([400]);
     delete api.broken.take;
+  });
+});
+
+describe('jobs/api: the JSON of a large body', () => {
+  it('is read in stretches, between which others go on', async () => {
+    const input = JSON.stringify({ text: 'x'.repeat(900) });
+    const text = `{"service":"a","inputs":[${Array(5_000).fill(input)}]}`;
+    let breaths = 0;
+    const breathe = () => {
+      breaths += 1;
+      return undefined;
+    };
+    const body = Buffer.from(text);
+    const { inputs } = await readJobJson(body, { maxTextBytes: 10_000 }, breathe);
+    expect(inputs).to.have.length(5_000);
+    expect(inputs?.every((each) => each.toString() === input)).to.equal(true);
+    expect(
+      inputs?.every(({ buffer }) => buffer === body.buffer),
+      'parts of the body, not copies',
+    ).to.equal(true);
+    expect(breaths).to.be.within(text.length / 65_536 - 1, text.length / 65_536 + 2);
+  });
+
+  it('is not decoded for a name that is longer than that of any field', async () => {
+    const names = Array.from({ length: 900 }, (_, at) => `"${'a'.repeat(20_000)}${at}":1`);
+    const text = `{${names.join(',')},"service":"a","inputs":[{}]}`;
+    const { parse } = JSON;
+    let parsed = 0;
+    JSON.parse = (...given) => {
+      parsed += given[0].length;
+      return parse(...given);
+    };
+    try {
+      const { problems } = await readJobJson(Buffer.from(text), { maxTextBytes: 10_000 }, () => undefined);
+      expect(problems).to.have.length(900);
+      expect(problems[0]?.field).to.equal(`"${'a'.repeat(60)}…"`);
+    } finally {
+      JSON.parse = parse;
+    }
+    expect(parsed).to.be.below(100);
+  });
+
+  it('has the field that was meant looked for only as often as problems are reported', async () => {
+    const names = Array.from({ length: 900 }, (_, at) => `"servicf${at % 10}":1`);
+    const body = Buffer.from(`{${names.join(',')}}`);
+    const { problems } = await readJobJson(body, { maxTextBytes: 10_000 }, () => undefined);
+    expect(problems.filter(({ problem }) => problem.includes('did you mean'))).to.have.length(50);
+  });
+});
+
+describe('jobs/api/judge-request', () => {
+  it('takes no webhook where nothing could be signed, and says what is missing, not that the url is wrong', () => {
+    const check = () => {
+      createSigningSecrets(undefined).webhooks.requireMaster();
+      throw new Error('there is no master secret');
+    };
+    const registry = new Map([['text/a', {} as never]]);
+    const asked = { service: 'text/a', inputs: [Buffer.from('{}')], problems: [] };
+    const judge = (more: { webhookUrl?: string }) =>
+      validateRequest({ ...asked, ...more }, { scopes: null }, { registry, webhooks: { check } });
+    expect(() => judge({ webhookUrl: 'https://example.com/hook' }))
+      .to.throw('HELPER_SIGNING_SECRET')
+      .with.property('code', 'storage_unavailable')
+      .and.not.property('details');
+    expect(judge({})).to.include({ webhookUrl: undefined });
+  });
+});
+
+describe('jobs/api: Idempotency-Key', () => {
+  const service = 'text/remove-stopwords';
+
+  let api: JobApi;
+  before(async () => {
+    api = await startJobApi();
+  });
+  after(() => api?.close());
+
+  const post = (name: string, body: FormData | Record<string, unknown>, key = 'acme') =>
+    api.call('/jobs', { key, body, headers: { 'idempotency-key': name } });
+
+  function form(file: string, fileName = 'a.png'): FormData {
+    const form = new FormData();
+    form.append('service', 'media/resize');
+    form.append('file', new Blob([file], { type: 'image/png' }), fileName);
+    return form;
+  }
+
+  it('has the same request answered with the same job', async () => {
+    const body = { service, inputs: [{ text: 'a' }], webhook: { url: 'https://example.com/' } };
+    const first = await post('k1', body);
+    const again = await post('k1', { webhook: body.webhook, inputs: body.inputs, service });
+    expect([first.status, again.status]).to.deep.equal([202, 202]);
+    expect(again.json.data).to.deep.equal(first.json.data);
+    expect(again.headers.get('location')).to.equal(first.headers.get('location'));
+    expect(again.headers.get('idempotency-replayed')).to.equal('true');
+    expect(api.woken).to.have.length(1);
+  });
+
+  it('refuses another request', async () => {
+    const body = { service, inputs: [{ text: 'a' }, { text: 'b' }] };
+    await post('k2', body);
+    const others = [
+      { ...body, inputs: [{ text: 'a' }] },
+      { ...body, inputs: [{ text: 'b' }, { text: 'a' }] },
+      { ...body, webhook: { url: 'https://example.com/' } },
+      { ...body, service: 'text/diff-two-strings' },
+    ];
+    for (const other of others) {
+      const { status, json } = await post('k2', other);
+      expect([status, json.error.code]).to.deep.equal([409, 'conflict']);
+      expect(json.error.message).to.match(/^This Idempotency-Key was used for another request/);
+    }
+  });
+
+  it('is each tenant’s own', async () => {
+    const body = { service, inputs: [{}] };
+    const one = await post('k3', body);
+    const other = await post('k3', body, 'umbrella');
+    expect(other.status).to.equal(202);
+    expect(other.json.data.id).not.to.equal(one.json.data.id);
+  });
+
+  it('knows a form by its files, whatever its boundary, and keeps none of them twice', async () => {
+    const first = await post('k4', form('one'));
+    const before = api.stored.size;
+    const again = await post('k4', form('one'));
+    expect(again.json.data.id).to.equal(first.json.data.id);
+    for (const other of [form('two'), form('one', 'b.png')]) {
+      expect((await post('k4', other)).status).to.equal(409);
+    }
+    expect(api.stored.size).to.equal(before);
+  });
+
+  it('makes one job of requests at the same time', async () => {
+    const answers = await Promise.all(Array.from({ length: 5 }, () => post('k5', { service, inputs: [{}] })));
+    const ids = new Set(answers.map(({ json }) => json.data.id));
+    expect(ids.size).to.equal(1);
+    const replayed = answers.filter(({ headers }) => headers.has('idempotency-replayed'));
+    expect(replayed).to.have.length(4);
+  });
+
+  it('has 1 to 255 visible characters', async () => {
+    for (const name of ['', 'x'.repeat(256), 'a b', 'é']) {
+      const { status, json } = await post(name, { service, inputs: [{}] });
+      expect(status, name).to.equal(400);
+      expect(json.error.details[0].field).to.equal('Idempotency-Key');
+    }
+    expect((await post('x'.repeat(255), { service, inputs: [{}] })).status).to.equal(202);
+  });
+
+  it('finds a job whose making was answered by nobody, with its files', async () => {
+    const { store } = api;
+    api.broken.store = {
+      ...store,
+      async create(job, inputs) {
+        await store.create(job, inputs);
+        throw new DatabaseError(new Error('connection lost'));
+      },
+    };
+    const { status, json } = await api.call('/jobs', { body: form('kept') });
+    delete api.broken.store;
+    expect(status).to.equal(202);
+    expect(api.stored.has(`${json.data.id}/in/0/file`)).to.equal(true);
+  });
+
+  it('leaves no file where the job could not be made', async () => {
+    const before = api.stored.size;
+    const { store } = api;
+    api.broken.store = { ...store, create: () => Promise.reject(new Error('constraint')) };
+    const { status } = await api.call('/jobs', { body: form('kept') });
+    delete api.broken.store;
+    expect(status).to.equal(500);
+    expect(api.stored.size).to.equal(before);
+    api.broken.lastRefusal = async () => new GatewayError('busy');
+    expect((await api.call('/jobs', { body: form('kept') })).status).to.equal(503);
+    delete api.broken.lastRefusal;
+    expect(api.stored.size).to.equal(before);
   });
 });

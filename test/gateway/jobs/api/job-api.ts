@@ -7,27 +7,25 @@ import Router from '@koa/router';
 import Koa from 'koa';
 import { pino } from 'pino';
 import { openDatabase } from '../../../../gateway/database/open-database.js';
-import { HelperShelf } from '../../../../gateway/helpers/live-registry.js';
-import { loadRegistry } from '../../../../gateway/helpers/load-registry.js';
-import { builtinPlugins } from '../../../../gateway/helpers/package-paths.js';
-import { createArrivals } from '../../../../gateway/http/flow/arrivals.js';
-import { createDepartures } from '../../../../gateway/http/flow/departures.js';
+import { createSource } from '../../../../gateway/download/fetch.js';
+import { createInboundBudget } from '../../../../gateway/http/inbound-budget.js';
+import { createOutboundBudget } from '../../../../gateway/http/outbound-budget.js';
 import { jobRoutes, jobsPath } from '../../../../gateway/jobs/api/routes.js';
-import { createJobs, type JobsParts } from '../../../../gateway/jobs/create-jobs.js';
+import { createJobs, type JobsParts } from '../../../../gateway/jobs/jobs.js';
 import type { JobStore } from '../../../../gateway/jobs/store/job-store.js';
 import { createJobStore } from '../../../../gateway/jobs/store/sql-store.js';
 import type { JobTables } from '../../../../gateway/jobs/store/tables.js';
-import type { KeyVerdict } from '../../../../gateway/keys/verifier.js';
+import type { KeyStatus } from '../../../../gateway/keys/verifier.js';
 import type { Limiter } from '../../../../gateway/limits/limiter.js';
 import { migrations } from '../../../../gateway/migrations.js';
-import { dispatch } from '../../../../gateway/pipeline/dispatch.js';
 import { observe } from '../../../../gateway/pipeline/observe.js';
-import { respond } from '../../../../gateway/pipeline/respond.js';
-import { unrouted } from '../../../../gateway/pipeline/route.js';
-import type { CallState } from '../../../../gateway/pipeline/state.js';
-import { tellNoMore } from '../../../../gateway/pipeline/tell-fault.js';
-import { createSource } from '../../../../gateway/source/fetch.js';
-import { createVocabulary } from '../../../../schemas/vocabulary/vocabulary.js';
+import { reportPublicly, respond } from '../../../../gateway/pipeline/respond.js';
+import { dispatch, unrouted } from '../../../../gateway/pipeline/route.js';
+import type { CallState } from '../../../../gateway/pipeline/stage.js';
+import { loadRegistry } from '../../../../gateway/plugins/load-registry.js';
+import { builtinPlugins } from '../../../../gateway/plugins/paths.js';
+import { HelperShelf } from '../../../../gateway/plugins/registry.js';
+import { createVocabulary } from '../../../../schemas/vocabulary.js';
 import { fixture } from '../../../fixtures.js';
 import type { Answer, CallInit } from '../../harness.js';
 
@@ -101,7 +99,7 @@ export async function startJobApi({ maxOpenBytes = 1e9, maxResultBytes = 1e9 } =
   });
   const folders = [builtinPlugins, fixture('plugins/openapi'), fixture('plugins/files')];
   const registry = new HelperShelf(await loadRegistry(folders, createVocabulary()));
-  const arrivals = createArrivals({ most: 100, bytes: 2_000_000, largest: 1_000_000 });
+  const arrivals = createInboundBudget({ most: 100, bytes: 2_000_000, largest: 1_000_000 });
   const source = createSource({ origins: ['http://127.0.0.1:9100'], timeoutMs: 1000, maxBytes: 1000 });
   const headers = { ratelimit: '"rate";r=1;t=1' };
   const limiter: Limiter = {
@@ -120,12 +118,12 @@ export async function startJobApi({ maxOpenBytes = 1e9, maxResultBytes = 1e9 } =
     bodyLimits: bounds,
     maxJobBytes: bounds.maxJobBytes,
   });
-  const departures = createDepartures({ bytes: outputBytes, onRoom: () => undefined });
+  const departures = createOutboundBudget({ bytes: outputBytes, onRoom: () => undefined });
   const app = new Koa<CallState>();
   const logger = pino({ level: 'info' }, { write: (line) => void log.push(JSON.parse(line)) });
   const metrics = { observe: ({ code }: { code: string }) => void codes.push(code) };
   app.use(observe({ logger, metrics, usage: { record: () => codes.push('counted as a call') } }));
-  app.use(respond(departures, tellNoMore));
+  app.use(respond(departures, reportPublicly));
   app.use(
     dispatch(registry, () => {
       const router = new Router<CallState>({ sensitive: true, strict: true });
@@ -155,14 +153,14 @@ export async function startJobApi({ maxOpenBytes = 1e9, maxResultBytes = 1e9 } =
   };
 }
 
-function verdictOf(key: string): KeyVerdict {
+function verdictOf(key: string): KeyStatus {
   const [name = '', scopes] = key.split('!');
   const limits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
   return {
     state: 'active',
     tenant: { id: `ten_${name}`, name, weight: 1, limits },
     key: { id: `key_${name}`, scopes: scopes ? scopes.split(',') : null },
-  } as KeyVerdict;
+  } as KeyStatus;
 }
 
 async function call(base: string, path: string, { key = 'acme', body, headers, ...rest }: CallInit = {}) {

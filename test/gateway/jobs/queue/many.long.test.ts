@@ -3,10 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { mostItems } from '../../../../gateway/jobs/model.js';
 import type { Lease } from '../../../../gateway/jobs/queue/job-queue.js';
-import { until } from '../../../until.js';
-import { startChild } from '../../child.js';
-import { createPulse } from './pulse.js';
-import { type QueuePlace, queuePlaces } from './queues.js';
+import { until } from '../../../needs.js';
+import { startChild } from '../../harness.js';
+import { createPulse, type QueuePlace, queuePlaces } from './queues.js';
 
 const holder = fileURLToPath(new URL('hold-items.js', import.meta.url));
 // All that a job may have where everything is tested: BullMQ takes PostgreSQL milliseconds for each.

@@ -1,11 +1,10 @@
 import { expect } from 'chai';
 import pg from 'pg';
+import { openJobQueue } from '../../../../gateway/jobs/open-jobs.js';
 import type { JobQueue } from '../../../../gateway/jobs/queue/job-queue.js';
-import { openJobQueue } from '../../../../gateway/jobs/queue/open-queue.js';
 import { refusePooler } from '../../../../gateway/jobs/queue/postgres-queue.js';
 import { createSqliteQueue } from '../../../../gateway/jobs/queue/sqlite-queue.js';
-import { skipWithout } from '../../../needs.js';
-import { until } from '../../../until.js';
+import { skipWithout, until } from '../../../needs.js';
 import {
   connect,
   createPostgresDatabase,
@@ -14,7 +13,7 @@ import {
   requirePostgres,
 } from '../../databases.js';
 import { createOwnRedis } from '../../limits/redis-servers.js';
-import { recorder } from './log-recorder.js';
+import { recorder } from './queues.js';
 
 const logger = recorder().logger;
 const item = { job: 'job_a', index: 0 };

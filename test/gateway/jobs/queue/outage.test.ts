@@ -4,11 +4,10 @@ import { expect } from 'chai';
 import type { JobQueue } from '../../../../gateway/jobs/queue/job-queue.js';
 import { openPostgresQueue } from '../../../../gateway/jobs/queue/postgres-queue.js';
 import { openRedisQueue } from '../../../../gateway/jobs/queue/redis-queue.js';
-import { skipWithout } from '../../../needs.js';
-import { until } from '../../../until.js';
+import { skipWithout, until } from '../../../needs.js';
 import { createPostgresDatabase, requirePostgres } from '../../databases.js';
 import { createOwnRedis, freshPrefix, type OwnRedis } from '../../limits/redis-servers.js';
-import { recorder } from './log-recorder.js';
+import { recorder } from './queues.js';
 
 describe('job queue, while what it is kept in is away', () => {
   describe('on Redis', () => {

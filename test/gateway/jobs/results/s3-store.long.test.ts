@@ -1,11 +1,93 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { expect } from 'chai';
 import { type ResultStore, ResultStoreError } from '../../../../gateway/jobs/results/result-store.js';
-import { createS3Client } from '../../../../gateway/jobs/results/s3/client.js';
-import { createS3Store } from '../../../../gateway/jobs/results/s3/s3-store.js';
-import { skipWithout } from '../../../needs.js';
+import { createS3Client, createS3Store } from '../../../../gateway/jobs/results/s3-store.js';
+import { skipWithout, until } from '../../../needs.js';
 import { rejection } from '../../keys/key-store-contract.js';
+import { freePorts } from '../../rolling-restart.long.test.js';
 import { resultStoreTests } from './result-store-contract.js';
-import { type S3Server, s3Fault, startS3 } from './s3-server.js';
+
+/** A server that speaks S3, has a bucket `bucket`, and refuses what is not signed by this key. */
+interface S3Server {
+  url: string;
+  credentials: { accessKeyId: string; secretAccessKey: string };
+  close(): Promise<void>;
+}
+
+const python = process.env.TEST_MOTO_PYTHON ?? 'python3';
+
+/** Why there is none; undefined where there is one. */
+function s3Fault(): string | undefined {
+  const { status } = spawnSync(python, ['-c', 'import moto.server, flask, flask_cors'], { stdio: 'ignore' });
+  return status === 0
+    ? undefined
+    : `moto (pip install "moto[s3,iam,server]"; TEST_MOTO_PYTHON names its python)`;
+}
+
+/**
+ * Moto, which judges signatures by AWS's own code (botocore). It does so by an address that it has decoded before, as which no prefix
+ * with a slash is signed, not even by AWS's client; so it is given the address as it came.
+ */
+const server = `
+import sys
+from moto.core.responses import ActionAuthenticatorMixin as Judge
+from moto.server import main
+judge = Judge._authenticate_and_authorize_action
+def judge_as_sent(self, *given, **named):
+    decoded, sent = self.uri, getattr(self, "request", None)
+    if sent is not None:
+        self.uri = "http://host" + sent.environ["RAW_URI"]
+    try:
+        return judge(self, *given, **named)
+    finally:
+        self.uri = decoded
+Judge._authenticate_and_authorize_action = judge_as_sent
+main(sys.argv[1:])
+`;
+
+async function startS3(): Promise<S3Server> {
+  const [port = 0] = await freePorts(1);
+  const child = spawn(python, ['-c', server, '-H', '127.0.0.1', '-p', String(port)], { stdio: 'ignore' });
+  const url = `http://127.0.0.1:${port}`;
+  await answers(child, url);
+  const as = (service: string) => ({
+    authorization: `AWS4-HMAC-SHA256 Credential=any/20260101/us-east-1/${service}/aws4_request, SignedHeaders=host, Signature=0`,
+  });
+  const iam = async (query: string) => {
+    const body = new URLSearchParams(`Version=2010-05-08&UserName=ann&${query}`);
+    return (await fetch(url, { method: 'POST', headers: as('iam'), body })).text();
+  };
+  await iam('Action=CreateUser');
+  const policy = { Version: '2012-10-17', Statement: [{ Effect: 'Allow', Action: 's3:*', Resource: '*' }] };
+  const document = encodeURIComponent(JSON.stringify(policy));
+  await iam(`Action=PutUserPolicy&PolicyName=all&PolicyDocument=${document}`);
+  const key = await iam('Action=CreateAccessKey');
+  await fetch(`${url}/bucket`, { method: 'PUT', headers: as('s3') });
+  // From now on it looks at signatures and rights.
+  await fetch(`${url}/moto-api/reset-auth`, { method: 'POST', body: '0' });
+  const part = (name: string) => new RegExp(`<${name}>([^<]+)<`).exec(key)?.[1] ?? '';
+  return {
+    url,
+    credentials: { accessKeyId: part('AccessKeyId'), secretAccessKey: part('SecretAccessKey') },
+    async close() {
+      if (child.exitCode !== null) return;
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    },
+  };
+}
+
+/** Resolves once it answers; rejects where it ended instead. */
+async function answers(child: ChildProcess, url: string): Promise<void> {
+  await until(async () => {
+    if (child.exitCode !== null) throw new Error(`the S3 server ended with ${child.exitCode}`);
+    return fetch(url).then(
+      () => true,
+      () => false,
+    );
+  });
+}
 
 describe('jobs/results on S3', () => {
   let server: S3Server;

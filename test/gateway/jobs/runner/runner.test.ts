@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 import { ResultStoreError } from '../../../../gateway/jobs/results/result-store.js';
-import type { Trace } from '../../../../gateway/tracing/tracing.js';
-import { PoolError } from '../../../../pool/pool-error.js';
-import { until } from '../../../until.js';
-import { createMemoryJobs } from './memory-jobs.js';
-import { createRunnerWorld, type RunnerWorld } from './runner-world.js';
+import type { Trace } from '../../../../gateway/observability/tracing.js';
+import { PoolError } from '../../../../pool/errors.js';
+import { until } from '../../../needs.js';
+import { createMemoryJobs, createRunnerWorld, type RunnerWorld } from './runner-world.js';
 
 const ended = (world: RunnerWorld) =>
   world.jobs.ended.map(({ end }) => (end.state === 'failed' ? end.error.code : end.state));

@@ -1,7 +1,5 @@
-import type { Access } from '../../../../gateway/database/access.js';
-import type { Database } from '../../../../gateway/database/database.js';
-import { createJobId } from '../../../../gateway/jobs/job-id.js';
-import type { ItemInput, ItemRef } from '../../../../gateway/jobs/model.js';
+import type { Access, Database } from '../../../../gateway/database/database.js';
+import { createJobId, type ItemInput, type ItemRef } from '../../../../gateway/jobs/model.js';
 import type { EndedItem, JobStore, NewJob } from '../../../../gateway/jobs/store/job-store.js';
 import { createJobStore } from '../../../../gateway/jobs/store/sql-store.js';
 import type { JobTables } from '../../../../gateway/jobs/store/tables.js';

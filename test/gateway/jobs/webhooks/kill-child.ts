@@ -1,8 +1,8 @@
 /** Sends webhooks until it is ended by `kill -9`. */
 import { pino } from 'pino';
+import { createPost } from '../../../../gateway/download/fetch.js';
+import type { SenderTables } from '../../../../gateway/jobs/webhooks/delivery-store.js';
 import { createWebhookSender } from '../../../../gateway/jobs/webhooks/sender.js';
-import type { SenderTables } from '../../../../gateway/jobs/webhooks/tables.js';
-import { createPost } from '../../../../gateway/source/post.js';
 import { connect, type DatabaseAddress } from '../../databases.js';
 import { signing } from '../../signing/signing.js';
 

@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
-import { startChild } from '../../child.js';
 import { onEachDatabase } from '../../databases.js';
+import { startChild } from '../../harness.js';
 import { signing } from '../../signing/signing.js';
 import { serveSending } from './sending.js';
 

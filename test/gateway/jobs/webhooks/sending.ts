@@ -1,17 +1,47 @@
 import type { ServerResponse } from 'node:http';
 import { pino } from 'pino';
+import { createPost, type Post } from '../../../../gateway/download/fetch.js';
+import { addDelivery, type SenderTables } from '../../../../gateway/jobs/webhooks/delivery-store.js';
 import {
   createWebhookSender,
   type WebhookSender,
   type WebhookSenderOptions,
 } from '../../../../gateway/jobs/webhooks/sender.js';
-import type { SenderTables } from '../../../../gateway/jobs/webhooks/tables.js';
-import { createPost, type Post } from '../../../../gateway/source/post.js';
-import { until } from '../../../until.js';
+import { createKeyAdmin } from '../../../../gateway/keys/admin.js';
+import { createKeyStore } from '../../../../gateway/keys/store.js';
+import { until } from '../../../needs.js';
 import type { TestDatabase } from '../../databases.js';
+import { type PostServer, startPostServer } from '../../download/post-server.js';
 import { signing } from '../../signing/signing.js';
-import { type PostServer, startPostServer } from '../../source/post-server.js';
-import { type Deliveries, openDeliveries } from './deliveries.js';
+
+export type Deliveries = Awaited<ReturnType<typeof openDeliveries>>;
+
+/** A database's deliveries as a test adds and sees them. */
+export async function openDeliveries(database: TestDatabase, now: () => number) {
+  const opened = await database.connect();
+  const access = opened.access<SenderTables>();
+  const admin = createKeyAdmin({
+    store: createKeyStore(opened.access()),
+    signing,
+    services: () => [],
+    now,
+  });
+  let last = 0;
+  return {
+    access,
+    admin,
+    /** A tenant's id. */
+    tenant: async (name: string) => (await admin.createTenant(name, 'test')).id,
+    async add(tenant_id: string, url: string, payload = '{"type":"job.finished"}') {
+      last += 1;
+      const id = `msg_${last}`;
+      const delivery = { id, tenant_id, url, payload, created_at: now() };
+      await opened.access().change((trx) => addDelivery(trx, delivery));
+      return id;
+    },
+    rows: () => access.run((db) => db.selectFrom('webhook_deliveries').selectAll().orderBy('id').execute()),
+  };
+}
 
 /** A receiver, a clock, and in each test senders on a database of its own; all looks of a sender but its first are asked for. */
 export function serveSending(database: () => TestDatabase) {

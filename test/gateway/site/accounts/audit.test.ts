@@ -1,17 +1,19 @@
 import { expect } from 'chai';
 import { sql } from 'kysely';
 import type { KeyStore } from '../../../../gateway/keys/store.js';
-import { createAudited } from '../../../../gateway/site/accounts/audited.js';
-import { changePassword } from '../../../../gateway/site/accounts/change-password.js';
+import { createAudited, type User } from '../../../../gateway/site/accounts/account.js';
 import {
   createFirstOperator,
   firstOperatorEmail,
   resetOperator,
 } from '../../../../gateway/site/accounts/first-operator.js';
-import type { User } from '../../../../gateway/site/accounts/session.js';
-import { createSignIn, type SignIn } from '../../../../gateway/site/accounts/sign-in.js';
-import { createSignInLog } from '../../../../gateway/site/accounts/sign-in-log.js';
-import type { SiteDatabase } from '../../../../gateway/site/database.js';
+import {
+  changePassword,
+  createSignIn,
+  createSignInLog,
+  type SignIn,
+} from '../../../../gateway/site/accounts/sign-in.js';
+import type { SiteDatabase } from '../../../../gateway/site/tables.js';
 import { onEachDatabase } from '../../databases.js';
 import { createTestMembers, operatorNamed } from '../members.js';
 import { openConnectDatabase } from '../test-site.js';

@@ -1,9 +1,8 @@
 import { expect } from 'chai';
+import type { User } from '../../../../gateway/site/accounts/account.js';
 import { createFirstOperator, firstOperatorEmail } from '../../../../gateway/site/accounts/first-operator.js';
-import { createInvitations } from '../../../../gateway/site/accounts/invitations.js';
-import { createPeople } from '../../../../gateway/site/accounts/people.js';
-import type { User } from '../../../../gateway/site/accounts/session.js';
-import type { SiteDatabase } from '../../../../gateway/site/database.js';
+import { createInvitations, createPeople } from '../../../../gateway/site/accounts/people.js';
+import type { SiteDatabase } from '../../../../gateway/site/tables.js';
 import { onEachDatabase } from '../../databases.js';
 import { createTestMembers, operatorNamed, outcome } from '../members.js';
 import { openConnectDatabase } from '../test-site.js';

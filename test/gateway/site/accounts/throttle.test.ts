@@ -1,6 +1,11 @@
 import { expect } from 'chai';
-import { createThrottle, type Throttle, type Tryer } from '../../../../gateway/site/accounts/throttle.js';
-import { networkOf } from '../../../../gateway/site/accounts/tries.js';
+import { createDevices } from '../../../../gateway/site/accounts/devices.js';
+import {
+  type Attempt,
+  createThrottle,
+  networkOf,
+  type Throttle,
+} from '../../../../gateway/site/accounts/throttle.js';
 
 const limits = { pair: 3, account: 6, address: 5, seconds: 60 };
 const ada = 'ada@example.com';
@@ -10,12 +15,12 @@ describe('site/auth/throttle', () => {
   beforeEach(() => {
     throttle = createThrottle(limits);
   });
-  async function attempts(count: number, tryer: Tryer): Promise<number[]> {
+  async function attempts(count: number, tryer: Attempt): Promise<number[]> {
     const waits: number[] = [];
     for (let n = 0; n < count; n += 1) waits.push(await throttle.attempt(tryer));
     return waits;
   }
-  async function signIn(tryer: Tryer): Promise<void> {
+  async function signIn(tryer: Attempt): Promise<void> {
     expect(await throttle.attempt(tryer)).to.equal(0);
     await throttle.succeed(tryer);
   }
@@ -131,11 +136,59 @@ describe('site/auth/throttle', () => {
   });
 
   it('holds tries that come all at once to the same number', async () => {
-    const all = (tryer: (n: number) => Tryer) =>
+    const all = (tryer: (n: number) => Attempt) =>
       Promise.all(Array.from({ length: 30 }, (_, n) => throttle.attempt(tryer(n))));
     const allowed = (waits: number[]) => waits.filter((wait) => wait === 0).length;
     expect(allowed(await all(() => ({ address: '192.0.2.1', account: ada })))).to.equal(limits.pair);
     const rest = await all((n) => ({ address: `198.51.100.${n}`, account: ada }));
     expect(allowed(rest)).to.equal(limits.account - limits.pair);
+  });
+});
+
+const day = 86_400_000;
+
+describe('site/auth/devices', () => {
+  let time = Date.now();
+  const options = { secret: 's'.repeat(43), secureCookies: false, now: () => time };
+  const devices = createDevices(options);
+  const cookieOf = (set: string) => set.split(';')[0] ?? '';
+
+  it('knows a browser by what it got, for its account alone and beside other cookies', () => {
+    const cookie = `a=b; ${cookieOf(devices.remember('Ada@example.com'))}; c=d`;
+    expect(devices.recognise(cookie, ' ada@example.com ')).to.match(/^[\w-]{22}$/);
+    expect(devices.recognise(cookie, 'bob@example.com')).to.equal(undefined);
+    expect(devices.recognise('', 'ada@example.com')).to.equal(undefined);
+  });
+
+  it('takes nothing that was changed, or signed by another secret', () => {
+    const cookie = cookieOf(devices.remember('ada@example.com'));
+    const [id = '', ends = '', signature = ''] = cookie.replace('hg_device=', '').split('.');
+    const other = createDevices({ ...options, secret: 't'.repeat(43) });
+    expect(other.recognise(cookie, 'ada@example.com')).to.equal(undefined);
+    for (const changed of [
+      `${'A'.repeat(22)}.${ends}.${signature}`,
+      `${id}.${Number(ends) + 1}.${signature}`,
+      `${id}.${ends}.${'A'.repeat(43)}`,
+      `${id}.${ends}`,
+      `${id}.${ends}.${signature}x`,
+    ]) {
+      expect(devices.recognise(`hg_device=${changed}`, 'ada@example.com'), changed).to.equal(undefined);
+    }
+  });
+
+  it('forgets after ninety days', () => {
+    const cookie = cookieOf(devices.remember('ada@example.com'));
+    time += 90 * day;
+    expect(devices.recognise(cookie, 'ada@example.com')).to.be.a('string');
+    time += 1;
+    expect(devices.recognise(cookie, 'ada@example.com')).to.equal(undefined);
+  });
+
+  it('keeps the mark from scripts, other sites and, off loopback, plain http', () => {
+    expect(devices.remember('ada@example.com')).to.match(
+      /^hg_device=.*; Path=\/; Max-Age=7776000; HttpOnly; SameSite=Lax$/,
+    );
+    const secure = createDevices({ ...options, secureCookies: true });
+    expect(secure.remember('ada@example.com')).to.match(/^__Host-hg_device=.*; Secure$/);
   });
 });

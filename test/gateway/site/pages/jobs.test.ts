@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { type BrowserLike, hiddenFields } from '../browser-like.js';
-import { join } from '../join.js';
-import { sampleJob } from '../sample-jobs.js';
-import { openTestSite, type TestSite } from '../test-site.js';
+import { join } from '../members.js';
+import { openTestSite, sampleJob, type TestSite } from '../test-site.js';
 
 describe('site: jobs', () => {
   let site: TestSite;

@@ -4,7 +4,7 @@ import { createSigningSecrets } from '../../../../gateway/signing/signing-secret
 import { createSqliteDatabase } from '../../databases.js';
 import { signing } from '../../signing/signing.js';
 import { type BrowserLike, signedIn } from '../browser-like.js';
-import { join } from '../join.js';
+import { join } from '../members.js';
 import { openTestSite, services, type TestSite } from '../test-site.js';
 
 const api = 'http://127.0.0.1:8080';

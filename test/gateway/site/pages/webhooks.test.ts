@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { createSigningSecrets } from '../../../../gateway/signing/signing-secrets.js';
 import { signing } from '../../signing/signing.js';
 import { type BrowserLike, signedIn } from '../browser-like.js';
-import { join } from '../join.js';
+import { join } from '../members.js';
 import { openTestSite, type TestSite } from '../test-site.js';
 
 const page = '/tenants/acme/webhooks';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import type { Corner, Image, WatermarkOptions } from '../../../../pool/image/engine.js';
+import type { Corner, Image, LogoOptions, WatermarkOptions } from '../../../../pool/image/engine.js';
 import type { Raster } from '../../../../pool/image/raster.js';
-import { colorAt, distance, limits, paint, toSharp } from '../pictures.js';
+import { animation, colorAt, distance, frameColors, limits, paint, toSharp } from '../pictures.js';
 import { type EngineBench, purple } from './bench.js';
 
 const mark: WatermarkOptions = {
@@ -149,4 +149,181 @@ function inked(
     box.bottom = Math.max(box.bottom, y);
   }
   return { box, count: pixels.length, pixels };
+}
+
+/** A picture that is laid on another as its mark. */
+export function logoTests(bench: EngineBench): void {
+  describe('a picture as a mark', () => {
+    const white = () =>
+      toSharp(paint(100, 80, () => [255, 255, 255]))
+        .png()
+        .toBuffer();
+    const black = () =>
+      toSharp(paint(100, 80, () => [0, 0, 0]))
+        .png()
+        .toBuffer();
+    /** Red left, half clear blue in the middle, clear green right. */
+    const stripes = () =>
+      toSharp(paint(60, 20, (x) => (x < 20 ? [255, 0, 0, 255] : x < 40 ? [0, 0, 255, 128] : [0, 255, 0, 0])))
+        .png()
+        .toBuffer();
+
+    const lay = async (source: Buffer, logo: Buffer, options: Omit<LogoOptions, 'mark'>): Promise<Raster> => {
+      const mark = await bench.engine.open(logo, limits);
+      return bench.run(source, (image) => image.watermark({ opacity: 1, ...options, mark }));
+    };
+
+    it('has the part of the width that is asked for, and its own proportions and transparency', async () => {
+      const raster = await lay(await white(), await stripes(), { scale: 0.6, position: 'center' });
+      expect(distance(colorAt(raster, 0.25, 0.5), [255, 0, 0])).to.be.at.most(2);
+      expect(distance(colorAt(raster, 0.5, 0.5), [127, 127, 255])).to.be.at.most(2);
+      expect(distance(colorAt(raster, 0.75, 0.5), [255, 255, 255])).to.equal(0);
+      expect(colorAt(raster, 0.19, 0.5).slice(0, 3)).to.deep.equal([255, 255, 255]);
+      expect(colorAt(raster, 0.21, 0.5)[1]).to.be.below(10);
+      expect(colorAt(raster, 0.25, 0.36).slice(0, 3)).to.deep.equal([255, 255, 255]);
+      expect(colorAt(raster, 0.25, 0.39)[1]).to.be.below(10);
+    });
+
+    it('is half transparent, a fifth of the width, in the bottom right corner where nothing is said', async () => {
+      const logo = await toSharp(paint(7, 7, () => [255, 255, 255]))
+        .png()
+        .toBuffer();
+      const mark = await bench.engine.open(logo, limits);
+      const raster = await bench.run(await black(), (image) => image.watermark({ mark }));
+      // A twentieth of 80 from the edges.
+      expect(colorAt(raster, 0.955, 0.945)[0]).to.be.within(127, 128);
+      expect(colorAt(raster, 0.965, 0.945)[0]).to.equal(0);
+      expect(colorAt(raster, 0.765, 0.945)[0]).to.be.within(127, 128);
+      expect(colorAt(raster, 0.755, 0.945)[0]).to.equal(0);
+    });
+
+    it('is turned with its corners, on nothing', async () => {
+      const logo = await toSharp(paint(40, 40, () => [255, 0, 0]))
+        .png()
+        .toBuffer();
+      const raster = await lay(await white(), logo, { scale: 0.4, position: 'center', rotate: 45 });
+      expect(distance(colorAt(raster, 0.5, 0.5), [255, 0, 0])).to.be.at.most(1);
+      expect(colorAt(raster, 0.25, 0.5)[1]).to.be.below(10);
+      expect(colorAt(raster, 0.31, 0.28).slice(0, 3)).to.deep.equal([255, 255, 255]);
+    });
+
+    it('covers the picture as tiles, edges too', async () => {
+      const logo = await toSharp(paint(10, 10, () => [255, 0, 0]))
+        .png()
+        .toBuffer();
+      const raster = await lay(await white(), logo, { scale: 0.1, tile: { spacing: 0 } });
+      expect(raster.data.every((value, i) => value === (i % 4 === 1 || i % 4 === 2 ? 0 : 255))).to.equal(
+        true,
+      );
+    });
+
+    it('is the first frame of an animation, and what was made of the picture', async () => {
+      const logo = await animation().gif().toBuffer();
+      const mark = (await bench.engine.open(logo, limits)).crop({ left: 0, top: 0, width: 8, height: 8 });
+      const raster = await bench.run(await white(), (image) =>
+        image.watermark({ mark, opacity: 1, position: 'center' }),
+      );
+      expect(distance(colorAt(raster, 0.5, 0.5), frameColors[0])).to.be.at.most(2);
+    });
+
+    it('counts its pixels as any picture on the way does', async () => {
+      const large = await toSharp(paint(300, 100, () => [1, 2, 3]))
+        .png()
+        .toBuffer();
+      const narrow = { maxPixels: 20_000, maxFrames: 1 };
+      const image = await bench.engine.open(await white(), narrow);
+      const mark = await bench.engine.open(large, limits);
+      const error = await image
+        .watermark({ mark })
+        .encode('png')
+        .then(
+          () => undefined,
+          (caught) => caught,
+        );
+      expect(error).to.include({ code: 'image_too_large' });
+      expect(error.message).to.contain('300 × 100 = 30000 pixels');
+    });
+
+    it('draws nothing where it is clear, however large or small', async () => {
+      for (const [width, height] of [
+        [1, 1],
+        [500, 3],
+        [3, 500],
+      ] as const) {
+        const logo = await toSharp(paint(width, height, () => [9, 9, 9, 0]))
+          .png()
+          .toBuffer();
+        const raster = await lay(await white(), logo, { scale: 1, rotate: 10 });
+        expect(raster.data.every((value) => value === 255)).to.equal(true);
+      }
+    });
+
+    const wrong: [what: string, mark: (image: Image) => unknown, message: string | RegExp][] = [
+      ['a mark that is no picture', (i) => i.watermark({ mark: {} as Image }), /^watermark: takes a picture/],
+      [
+        'a text beside it',
+        (i) => i.watermark({ mark: i, text: 'a' } as never),
+        /^watermark: has no option "text"/,
+      ],
+      ['neither', (i) => i.watermark({} as never), 'watermark: text must be a string, but is missing'],
+      ['nothing', (i) => i.watermark(undefined as never), /^watermark: takes an object of/],
+      [
+        'an unknown position',
+        (i) => i.watermark({ text: 'a', position: 'middle' as never }),
+        /^watermark: position must be .*center, but is "middle"$/,
+      ],
+      [
+        'a misspelt option',
+        (i) => i.watermark({ text: 'a', fontsize: 3 } as never),
+        /^watermark: has no option "fontsize"/,
+      ],
+      [
+        'a measure in another unit',
+        (i) => i.watermark({ text: 'a', margin: '3em' as never }),
+        /^watermark: margin must be a whole number from 0 to 5000 \(or per cent .*\), but is "3em"$/,
+      ],
+      [
+        'spacing outside of its tile',
+        (i) => i.watermark({ text: 'a', spacing: 3 } as never),
+        /^watermark: has no option "spacing"/,
+      ],
+      ['an endless angle', (i) => i.watermark({ text: 'a', rotate: Infinity }), /must be a finite number/],
+      [
+        'a colour by name',
+        (i) => i.watermark({ text: 'a', color: 'red' }),
+        'watermark: color must be #rrggbb or auto, but is "red"',
+      ],
+    ];
+    for (const [what, mark, message] of wrong) {
+      it(`refuses ${what} as the plugin's fault`, async () => {
+        const image = await bench.engine.open(await white(), limits);
+        expect(() => mark(image)).to.throw(TypeError, message);
+      });
+    }
+
+    for (const [field, options] of Object.entries({
+      opacity: { opacity: 1.1 },
+      scale: { mark: true, scale: 0 },
+      margin: { margin: -1 },
+      spacing: { tile: { spacing: 5001 } },
+      fontSize: { fontSize: 0 },
+      outline: { outline: -1 },
+      maxLines: { wrap: { maxLines: 0 } },
+    })) {
+      it(`refuses ${field} out of its range as the caller's`, async () => {
+        const image = await bench.engine.open(await white(), limits);
+        const given = 'mark' in options ? { ...options, mark: image } : { text: 'a', ...options };
+        let thrown: unknown;
+        try {
+          image.watermark(given as never);
+        } catch (error) {
+          thrown = error;
+        }
+        expect(thrown).to.include({ code: 'invalid_input' });
+        expect((thrown as { details: { field: string }[] }).details.map((each) => each.field)).to.deep.equal([
+          field,
+        ]);
+      });
+    }
+  });
 }

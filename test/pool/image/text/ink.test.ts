@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { blendOverlay } from '../../../../pool/image/mark/blend.js';
 import type { Raster } from '../../../../pool/image/raster.js';
+import { contrastOf, luminanceOf, standsOutFrom } from '../../../../pool/image/text/contrast.js';
 import { createFontSet } from '../../../../pool/image/text/fonts.js';
 import { chooseInk, inkFor, invertInk } from '../../../../pool/image/text/ink.js';
-import { contrastOf, luminanceOf, standsOutFrom } from '../../../../pool/image/text/luminance.js';
 import { createTextRenderer, type Overlay } from '../../../../pool/image/text/overlay.js';
+import { blendOverlay } from '../../../../pool/image/watermark.js';
 import { paint } from '../pictures.js';
 
 /** A solid black rectangle as an overlay. */

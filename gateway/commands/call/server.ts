@@ -1,0 +1,358 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as setTimer } from 'node:timers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FileBytes } from '../../../pool/task.js';
+import type { FileField } from '../../../schemas/declared-helper.js';
+import { type ErrorCode, errorTable, GatewayError, inputError } from '../../errors.js';
+import type { Meta } from '../../http/envelope.js';
+import type { GivenInput, Reply } from '../../pipeline/local-helpers.js';
+import type { AnswerForm } from './results.js';
+
+/** What a gateway answered. */
+interface ServerAnswer {
+  status: number;
+  headers: Headers;
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** A gateway elsewhere. */
+export interface ServerClient {
+  /**
+   * Sends a request, again where the gateway has no time now or cannot be reached: what is sent twice must be done once. Throws a
+   * `GatewayError` where it cannot be reached at all.
+   */
+  send(
+    path: string,
+    request?: {
+      method?: string;
+      headers?: Record<string, string>;
+      body?: () => BodyInit;
+      /** Whether an answer is still waited for a moment when all is given up: it names what is to be called off. */
+      lingers?: boolean;
+      /** Not to be sent again where the connection breaks: it may have arrived. */
+      once?: boolean;
+    },
+  ): Promise<ServerAnswer>;
+  /** The same for a JSON answer: its data. Throws the error that the envelope holds. */
+  data(...request: Parameters<ServerClient['send']>): Promise<Record<string, unknown>>;
+  /** Deletes something, even where the calls were given up, if that is soon done. Never rejects. */
+  cancel(path: string): Promise<void>;
+}
+
+interface ServerClientOptions {
+  /** Its address, with a path where it lies below one. */
+  url: string;
+  key: string | undefined;
+  signal: AbortSignal;
+}
+
+/** Tries of one request. Two minutes of a gateway that restarts, or of a tenant's rate, must not end a thousand files' work. */
+const mostTries = 12;
+const longestWaitMs = 30_000;
+const cancelMs = 2_000;
+const lingerMs = 5_000;
+
+/** Makes a client of a gateway's API. */
+export function createServerClient({ url, key, signal }: ServerClientOptions): ServerClient {
+  const base = url.endsWith('/') ? url.slice(0, -1) : url;
+  const authorization: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
+
+  let hasAnswered = false;
+
+  async function once(
+    path: string,
+    { method = 'GET', headers = {}, body, lingers }: Request,
+    ended = lingers ? delayed(signal, lingerMs) : signal,
+  ): Promise<ServerAnswer> {
+    const response = await fetch(`${base}${path}`, {
+      method,
+      headers: { ...authorization, ...headers },
+      ...(body ? { body: body() } : {}),
+      // Wherever it leads, the key is for this address.
+      redirect: 'error',
+      signal: ended,
+    });
+    return {
+      status: response.status,
+      headers: response.headers,
+      bytes: new Uint8Array(await response.arrayBuffer()),
+    };
+  }
+
+  async function send(path: string, request: Request = {}): Promise<ServerAnswer> {
+    for (let tried = 1; ; tried += 1) {
+      const answer = await once(path, request).catch((error) => {
+        if (signal.aborted) throw signal.reason;
+        // An address where nobody has answered yet is a mistake, and no outage.
+        if (tried === mostTries || !hasAnswered || request.once) throw unreachable(base, error);
+        return undefined;
+      });
+      hasAnswered ||= answer !== undefined;
+      if (answer && (tried === mostTries || !isForLater(answer))) return answer;
+      await sleep(waitMs(answer, tried), undefined, { signal });
+    }
+  }
+
+  return {
+    send,
+    async data(path, request) {
+      const answer = await send(path, request);
+      const { body } = envelopeOf(answer, base);
+      if (body.ok) return body.data as Record<string, unknown>;
+      throw errorOf(body, answer.status);
+    },
+    async cancel(path) {
+      await once(path, { method: 'DELETE' }, AbortSignal.timeout(cancelMs)).catch(() => undefined);
+    },
+  };
+}
+
+/** Aborted that much later. */
+function delayed(signal: AbortSignal, ms: number): AbortSignal {
+  const later = new AbortController();
+  const abort = () => void setTimer(() => later.abort(signal.reason), ms).unref();
+  if (signal.aborted) later.abort(signal.reason);
+  else signal.addEventListener('abort', abort, { once: true });
+  return later.signal;
+}
+
+type Request = NonNullable<Parameters<ServerClient['send']>[1]>;
+
+/** Whether it is soon enough: a quota that is used up until next month is told at once. */
+function isForLater({ status, headers }: ServerAnswer): boolean {
+  if (status !== 429 && status !== 503) return false;
+  const asked = headers.get('retry-after');
+  // It may be a date, too.
+  return asked !== null && !(Number(asked) * 1000 > mostTries * longestWaitMs);
+}
+
+function waitMs(answer: ServerAnswer | undefined, tried: number): number {
+  const asked = Number(answer?.headers.get('retry-after')) * 1000;
+  return Math.min(longestWaitMs, asked > 0 ? asked : 250 * 2 ** tried);
+}
+
+function unreachable(base: string, error: unknown): GatewayError {
+  const { cause, message } = error as { cause?: Error; message: string };
+  return new GatewayError('upstream_failed', {
+    message: `No gateway can be reached at ${base}: ${cause?.message || message}`,
+    cause: error,
+  });
+}
+
+/** A JSON answer's envelope, with what it says of its call. */
+function envelopeOf(
+  { bytes, status }: ServerAnswer,
+  base: string,
+): { body: { ok: boolean; data?: unknown; error?: RemoteError }; meta: Meta } {
+  try {
+    const body = JSON.parse(Buffer.from(bytes).toString());
+    if (typeof body.ok === 'boolean' && body.meta) return { body, meta: body.meta };
+  } catch {
+    // Told below: whatever it is, no gateway has written it.
+  }
+  throw new GatewayError(status === 413 ? 'too_large' : 'upstream_failed', {
+    message: `What answers at ${base} is no gateway, or stands before one: it says ${status}, and not in a gateway's words.`,
+  });
+}
+
+interface RemoteError {
+  code: string;
+  message: string;
+  details?: { field: string; problem: string }[];
+}
+
+/** The error of an envelope as an error of this process. */
+function errorOf({ error }: { error?: RemoteError }, status: number): GatewayError {
+  const { code = '', message = `The gateway answered with status ${status}.`, details } = error ?? {};
+  // The gateway's own words name what a url has, and here there is an option.
+  if (code === 'key_missing') {
+    return new GatewayError(code, {
+      message: 'The gateway wants an API key: set HELPER_KEY, or give it as --key KEY.',
+    });
+  }
+  const known: ErrorCode = Object.hasOwn(errorTable, code) ? (code as ErrorCode) : 'upstream_failed';
+  return new GatewayError(known, { message, ...(details ? { details } : {}) });
+}
+
+const json = /^application\/json\b/i;
+
+/** A call as a request: a form, with files beside its fields where there are some. Throws what is wrong with the words already. */
+export function toRequest(given: GivenInput): { method: string; body: () => BodyInit } {
+  const { query, uploads = new Map() } = given;
+  if (query && query.problems.length > 0) throw inputError([...query.problems]);
+  const values = [...(query?.values ?? [])];
+  if (uploads.size === 0) return { method: 'POST', body: () => new URLSearchParams(values) };
+  const body = multipart(values, [...uploads]);
+  return { method: 'POST', body: () => body };
+}
+
+/**
+ * A multipart body, with its boundary in its type. `FormData` writes every line end of a text as CR LF, so the helper would be given
+ * another text than was typed.
+ */
+export function multipart(
+  values: Iterable<readonly [name: string, text: string]>,
+  files: Iterable<readonly [field: string, file: FileBytes]>,
+): Blob {
+  const boundary = `form-${randomUUID()}`;
+  const head = (name: string, more = '') =>
+    `--${boundary}\r\nContent-Disposition: form-data; name="${escaped(name)}"${more}\r\n\r\n`;
+  const parts: BlobPart[] = [];
+  for (const [name, text] of values) parts.push(head(name), text, '\r\n');
+  for (const [field, { bytes, type, name = field }] of files) {
+    const more = `; filename="${escaped(name)}"\r\nContent-Type: ${type}`;
+    parts.push(head(field, more), bytes as BlobPart, '\r\n');
+  }
+  return new Blob([...parts, `--${boundary}--\r\n`], { type: `multipart/form-data; boundary=${boundary}` });
+}
+
+/** As browsers write a name. */
+function escaped(name: string): string {
+  return name.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
+}
+
+/** What a helper's answer is, as a call in this process would have it. */
+export function serverReply(answer: ServerAnswer): Reply {
+  const type = answer.headers.get('content-type') ?? '';
+  const service = null;
+  if (answer.status < 300 && !json.test(type)) {
+    const meta = { service, dryrun: false, request_id: answer.headers.get('x-request-id') ?? '' };
+    return {
+      ok: true,
+      ms: 0,
+      meta,
+      answer: { kind: 'bytes', bytes: answer.bytes, type: type.split(';', 1)[0] as string },
+    };
+  }
+  const { body, meta } = envelopeOf(answer, 'the address');
+  if (!body.ok) return { ok: false, meta, error: errorOf(body, answer.status) };
+  return { ok: true, ms: 0, meta, answer: { kind: 'json', text: JSON.stringify(body.data) } };
+}
+
+/** What a gateway's document says of one of its helpers, as far as a command line needs it. */
+export interface ServedHelper {
+  id: string;
+  summary: string;
+  /** Names and descriptions of its parameters. */
+  parameters: { name: string; description: string; isBoolean: boolean }[];
+  files: Pick<FileField, 'field' | 'parameter' | 'types'>[];
+  form: AnswerForm;
+  /** Whether a call may not be sent again after its connection broke: it may have changed something. */
+  once: boolean;
+}
+
+interface Schema {
+  type?: unknown;
+  default?: unknown;
+  description?: string;
+  format?: string;
+  contentMediaType?: string;
+  properties?: Record<string, Schema>;
+  allOf?: Schema[];
+}
+
+interface Operation {
+  summary?: string;
+  parameters?: { name?: string; in?: string; description?: string; schema?: Schema }[];
+  requestBody?: { content?: Record<string, { schema?: Schema }> };
+  'x-effects'?: boolean;
+  'x-idempotent'?: boolean;
+  responses?: Record<string, { content?: Record<string, unknown> } | undefined>;
+}
+
+interface Document {
+  paths?: Record<string, { get?: Operation; post?: Operation } | undefined>;
+}
+
+/** Whose parameters they are is the gateway's, not a helper's. */
+const notItsOwn = new Set(['ak']);
+/** Paths of the gateway's own that take both methods, as helpers do. */
+const ownPath = /^\/jobs(?:\/|$)/;
+/** No name of a file: those have a dot. */
+const mayBeId = /^[a-z0-9][a-z0-9_-]*(?:\/[a-z0-9][a-z0-9_-]*)*$/;
+
+/** The helpers of a gateway. */
+interface ServedHelpers {
+  list: { id: string; summary: string }[];
+  find(id: string): ServedHelper | undefined;
+}
+
+/**
+ * Reads what the gateway's OpenAPI document says of its helpers. One that shows no document (`HELPER_DOCS=off`) is taken at the
+ * caller's word: it has whatever can be a helper's name.
+ */
+export async function readServedHelpers(client: ServerClient): Promise<ServedHelpers> {
+  const { status, bytes } = await client.send('/openapi.json');
+  if (status === 404) return { list: [], find: (id) => (mayBeId.test(id) ? undescribed(id) : undefined) };
+  if (status !== 200) throw noDocument(status);
+  let document: Document;
+  try {
+    document = JSON.parse(Buffer.from(bytes).toString());
+  } catch {
+    throw noDocument(status);
+  }
+  const found = new Map<string, { get: Operation | undefined; post: Operation }>();
+  for (const [path, { get, post } = {}] of Object.entries(document.paths ?? {})) {
+    if ((get || post?.['x-effects']) && post && !ownPath.test(path)) found.set(path.slice(1), { get, post });
+  }
+  return {
+    list: [...found].map(([id, { post }]) => ({ id, summary: post.summary ?? '' })),
+    find(id) {
+      const operations = found.get(id);
+      return operations && readHelper(id, operations.get, operations.post);
+    },
+  };
+}
+
+/** Parameters as of GET, or of the form of a helper that takes POST alone. */
+function parametersOf(get: Operation | undefined, post: Operation): NonNullable<Operation['parameters']> {
+  if (get) return get.parameters ?? [];
+  const form = post.requestBody?.content?.['application/x-www-form-urlencoded']?.schema;
+  return propertiesOf(form).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    schema,
+    description: schema.description ?? '',
+  }));
+}
+
+function readHelper(id: string, get: Operation | undefined, post: Operation): ServedHelper {
+  const declared = parametersOf(get, post);
+  const parameters = declared.flatMap(({ name, in: place, description = '', schema }) =>
+    name !== undefined && place === 'query' && !notItsOwn.has(name)
+      ? [{ name, description, isBoolean: schema?.type === 'boolean' }]
+      : [],
+  );
+  const names = new Set(parameters.map(({ name }) => name));
+  const fields = propertiesOf(post.requestBody?.content?.['multipart/form-data']?.schema);
+  const files = fields.flatMap(([field, { format, contentMediaType }]) => {
+    if (format !== 'binary') return [];
+    const parameter = [field === 'file' ? 'url' : `${field}_url`, field].find((name) => names.has(name));
+    const types = contentMediaType?.split(',').map((type) => type.trim());
+    return [{ field, parameter: parameter ?? field, ...(types ? { types } : {}) }];
+  });
+  const types = Object.keys(post.responses?.[200]?.content ?? {});
+  const form = {
+    onlyData: types.length > 0 && types.every((type) => type === 'application/json'),
+    pictures: types.some((type) => type.startsWith('image/')),
+    defaultFormat: declared.find(({ name }) => name === 'format')?.schema?.default,
+  };
+  const once = post['x-effects'] === true && post['x-idempotent'] !== true;
+  return { id, summary: post.summary ?? '', parameters, files, form, once };
+}
+
+function propertiesOf({ properties = {}, allOf = [] }: Schema = {}): [string, Schema][] {
+  return [...Object.entries(properties), ...allOf.flatMap(propertiesOf)];
+}
+
+function undescribed(id: string): ServedHelper {
+  // Nothing is known of its answers, so a format that is named is believed.
+  const form = { onlyData: false, pictures: true };
+  return { id, summary: '', parameters: [], files: [{ field: 'file', parameter: 'url' }], form, once: false };
+}
+
+function noDocument(status: number): GatewayError {
+  return new GatewayError('upstream_failed', {
+    message: `What answers there is no gateway: its /openapi.json has status ${status}.`,
+  });
+}

@@ -1,0 +1,327 @@
+import fc from 'fast-check';
+import type { DeclaredHelper, FileField } from '../../../schemas/declared-helper.js';
+import {
+  asSchema,
+  followReference,
+  isObject,
+  type JsonSchema,
+  typesOf,
+} from '../../../schemas/json-schema.js';
+import { takesAutoColor } from '../../../schemas/keywords/color.js';
+import { isMeasure, type MeasureSetting } from '../../../schemas/keywords/measure.js';
+import { onlyWithOf } from '../../../schemas/keywords/only-with.js';
+import { uploadsOf } from '../../../schemas/parameters/parameters.js';
+
+/** One generated call. */
+export interface GeneratedCall {
+  input: Record<string, unknown>;
+  /** File fields that bring a file. */
+  files: string[];
+}
+
+/** What a measure, a colour or a number may be taken for. */
+const slips = ['auto', '5%', '100.5%', '20px', -1, 1.5];
+
+/** Calls of a helper: most as its schema says, some with a mistake in one place, some rehearsed. */
+export function callsOf({ input: schema, examples, files }: DeclaredHelper): fc.Arbitrary<GeneratedCall> {
+  const right = valuesOf(schema).map((value) => ({ ...asSchema(value) }));
+  const known = examples.map(({ input }) => ({ ...input }));
+  const base =
+    known.length > 0 ? fc.oneof({ weight: 4, arbitrary: right }, fc.constantFrom(...known)) : right;
+  const names = [...Object.keys(asSchema(schema.properties)), 'unknown-name'];
+  const slip = fc.oneof(
+    { weight: 4, arbitrary: fc.jsonValue({ maxDepth: 2 }) },
+    { weight: 1, arbitrary: fc.constantFrom(...slips) },
+  );
+  const wrong = fc
+    .tuple(base, fc.constantFrom(...names), fc.option(slip, { nil: undefined }))
+    // What is undefined is left out.
+    .map(([input, name, value]) => ({ ...input, [name]: value }));
+  const rehearsed = fc.oneof(base, wrong).map((input) => ({ ...input, dryrun: true }));
+  const input = fc.oneof(
+    { weight: 7, arbitrary: base },
+    { weight: 2, arbitrary: wrong },
+    { weight: 1, arbitrary: rehearsed },
+    ...idleIn(schema, base).map((arbitrary) => ({ weight: 1, arbitrary })),
+  );
+  const others = files.filter(({ required, insteadOf }) => !required && insteadOf === undefined);
+  return fc
+    .record({ input, more: fc.subarray(others.map(({ field }) => field)) }, { noNullPrototype: true })
+    .map(({ input: each, more }) => {
+      const uploads = [...new Set([...uploadsOf(files, each), ...more])].filter((field) => !(field in each));
+      return { input: fitting(each, files, uploads), files: uploads };
+    });
+}
+
+/** The input without what means nothing beside the files that come, or without those that do not. */
+function fitting(
+  input: object,
+  files: readonly FileField[],
+  uploads: readonly string[],
+): Record<string, unknown> {
+  const idle = files.flatMap(({ field, parameter, notWith = [], options = [] }) =>
+    uploads.includes(field) || parameter in input ? notWith : options,
+  );
+  return Object.fromEntries(Object.entries(input).filter(([name]) => !idle.includes(name)));
+}
+
+/** Where parameters go with others alone: right but for one of them, which may make no sense there. */
+function idleIn(
+  schema: JsonSchema,
+  base: fc.Arbitrary<Record<string, unknown>>,
+): fc.Arbitrary<Record<string, unknown>>[] {
+  const properties = asSchema(schema.properties);
+  return [...onlyWithOf(schema).keys()].map((name) =>
+    fc
+      .tuple(base, valuesOf(asSchema(properties[name]), schema))
+      .map(([input, value]) => ({ ...input, [name]: value })),
+  );
+}
+
+/** Objects inside objects at most: a schema may hold itself. */
+const deepest = 5;
+/** Of a long text or list, what is made mostly; bounds are tried all the same where they are near. */
+const longText = 300;
+const longList = 12;
+/** Texts that slips are made of. */
+const nasty = [
+  '',
+  ' ',
+  '0',
+  'null',
+  '__proto__',
+  '<b>&amp;"',
+  "'; --",
+  'ñ漢字',
+  '👩‍👩‍👧',
+  'a\nb\r\n\tc',
+  '\u202e\u0000',
+  '../../x',
+  'ß'.repeat(50),
+];
+const colors = ['#000', 'ffcc00', '#12aB9f', 'rgb(1, 2, 3)', 'hsl(120 50% 50%)', 'tomato', 'dark sea green'];
+
+/** Values that a schema describes, mostly: what it says with `not`, `if` or `contains` is left to whoever judges them. */
+export function valuesOf(schema: JsonSchema, root: JsonSchema = schema): fc.Arbitrary<unknown> {
+  return valueOf(schema, root, 0);
+}
+
+function valueOf(described: JsonSchema, root: JsonSchema, depth: number): fc.Arbitrary<unknown> {
+  const schema = followReference(described, root);
+  if ('const' in schema) return fc.constant(schema.const);
+  if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum);
+  for (const keyword of ['oneOf', 'anyOf'] as const) {
+    const { [keyword]: branches, ...rest } = schema;
+    if (Array.isArray(branches) && branches.length > 0) {
+      return fc.oneof(
+        ...branches.map((each) =>
+          valueOf(mergeSchemas(rest, followReference(asSchema(each), root)), root, depth),
+        ),
+      );
+    }
+  }
+  if (Array.isArray(schema.allOf)) {
+    const { allOf, ...rest } = schema;
+    const whole = allOf.reduce(
+      (sum: JsonSchema, each) => mergeSchemas(sum, followReference(asSchema(each), root)),
+      rest,
+    );
+    return valueOf(whole, root, depth);
+  }
+  const types = typesOf(schema);
+  if (types.length === 0) return fc.jsonValue({ maxDepth: 2 });
+  const values = fc.oneof(...types.map((type) => ofType(type, schema, root, depth)));
+  return 'default' in schema
+    ? fc.oneof({ weight: 9, arbitrary: values }, fc.constant(schema.default))
+    : values;
+}
+
+function ofType(type: string, schema: JsonSchema, root: JsonSchema, depth: number): fc.Arbitrary<unknown> {
+  switch (type) {
+    case 'string':
+      return text(schema);
+    case 'integer':
+      return integer(schema);
+    case 'number':
+      return number(schema);
+    case 'boolean':
+      return fc.boolean();
+    case 'array':
+      return list(schema, root, depth);
+    case 'object':
+      return object(schema, root, depth);
+    default:
+      return fc.constant(null);
+  }
+}
+
+function text(schema: JsonSchema): fc.Arbitrary<unknown> {
+  if (schema.color !== undefined) {
+    return fc.constantFrom(...colors, ...(takesAutoColor(schema.color) ? ['auto', 'Auto'] : []));
+  }
+  if (isMeasure(schema.measure)) return measureText(schema.measure);
+  if (schema.fraction === true) return fc.constantFrom(`${leastOf(schema) * 100}%`, '50%', '100%');
+  if (isObject(schema.choice)) {
+    const names = Object.entries(schema.choice).flatMap(([name, others]) => [name, ...(others as string[])]);
+    return fc.constantFrom(...names.flatMap((name) => [name, name.toUpperCase()]));
+  }
+  const min = bound(schema.minLength) ?? 0;
+  const max = Math.max(min, bound(schema.maxLength) ?? longText);
+  const fits = (value: string) => [...value].length >= min && [...value].length <= max;
+  const pattern = patternOf(schema.pattern);
+  if (pattern) return fc.stringMatching(pattern).map((value) => (fits(value) ? value : value.slice(0, max)));
+  const unit = schema.drawable === true ? ('grapheme-ascii' as const) : ('binary' as const);
+  const plain = (most: number) =>
+    fc.string({ unit: 'grapheme-ascii', minLength: min, maxLength: Math.min(max, Math.max(min, most)) });
+  const wild = fc.string({ unit, minLength: min, maxLength: Math.min(max, Math.max(min, longText)) });
+  const known = nasty.filter(fits);
+  const all = [plain(20), wild, new LongText(min, Math.min(max, 10_000))];
+  return known.length > 0 && schema.drawable !== true
+    ? fc.oneof(...all, fc.constantFrom(...known))
+    : fc.oneof(...all);
+}
+
+/** A text of the most characters, of which the shortest that fails too is found by halves. */
+class LongText extends fc.Arbitrary<string> {
+  readonly #least: number;
+  readonly #most: number;
+
+  constructor(least: number, most: number) {
+    super();
+    this.#least = least;
+    this.#most = most;
+  }
+
+  generate(): fc.Value<string> {
+    return new fc.Value('x'.repeat(this.#most), undefined);
+  }
+
+  canShrinkWithoutContext(value: unknown): value is string {
+    return typeof value === 'string' && /^x*$/.test(value);
+  }
+
+  shrink({ length }: string): fc.Stream<fc.Value<string>> {
+    const shorter: number[] = [];
+    for (let less = length - this.#least; less > 0; less = Math.floor(less / 2)) shorter.push(length - less);
+    return fc.stream(shorter.map((each) => new fc.Value('x'.repeat(each), undefined)).values());
+  }
+}
+
+/** Only what the generator can read; any other pattern is met by chance or not at all. */
+function patternOf(pattern: unknown): RegExp | undefined {
+  if (typeof pattern !== 'string') return undefined;
+  try {
+    const expression = new RegExp(pattern, 'u');
+    fc.stringMatching(expression);
+    return expression;
+  } catch {
+    return undefined;
+  }
+}
+
+function measureText({ minimum, maximum, percent, auto }: MeasureSetting): fc.Arbitrary<string> {
+  const pixels = fc.integer({ min: minimum, max: maximum }).map(String);
+  const perCent = percent ? [fc.constantFrom('0%', '5%', '12.5%', '100%')] : [];
+  return fc.oneof(pixels, ...perCent, ...(auto ? [fc.constantFrom('auto', 'Auto')] : []));
+}
+
+/** Of a fraction. */
+function leastOf({ minimum }: JsonSchema): number {
+  return bound(minimum) ?? 0;
+}
+
+function integer(schema: JsonSchema): fc.Arbitrary<number> {
+  if (isMeasure(schema.measure)) {
+    const { minimum: min, maximum: max } = schema.measure;
+    return fc.oneof(fc.integer({ min, max }), fc.constantFrom(min, max));
+  }
+  const { min, max } = rangeOf(schema, 1);
+  const step = bound(schema.multipleOf);
+  if (step === undefined || step <= 0)
+    return fc.integer({ min: Math.ceil(min), max: Math.max(Math.ceil(min), Math.floor(max)) });
+  const first = Math.ceil(min / step);
+  return fc
+    .integer({ min: first, max: Math.max(first, Math.floor(max / step)) })
+    .map((count) => count * step);
+}
+
+function number(schema: JsonSchema): fc.Arbitrary<number> {
+  if (schema.fraction === true) return fc.double({ min: leastOf(schema), max: 1, noNaN: true });
+  if (bound(schema.multipleOf) !== undefined || isMeasure(schema.measure)) return integer(schema);
+  const { min, max } = rangeOf(schema, Number.EPSILON);
+  const whole = fc.integer({ min: Math.ceil(min), max: Math.max(Math.ceil(min), Math.floor(max)) });
+  const double = fc.double({ min, max: Math.max(min, max), noNaN: true, noDefaultInfinity: true });
+  return fc.oneof(double, whole).map((value) => (Object.is(value, -0) ? 0 : value));
+}
+
+function rangeOf(schema: JsonSchema, step: number): { min: number; max: number } {
+  const min = bound(schema.minimum) ?? add(bound(schema.exclusiveMinimum), step) ?? -1_000_000;
+  const max = bound(schema.maximum) ?? add(bound(schema.exclusiveMaximum), -step) ?? Math.max(min, 1_000_000);
+  return { min, max };
+}
+
+function add(value: number | undefined, step: number): number | undefined {
+  return value === undefined ? undefined : value + step;
+}
+
+function list(schema: JsonSchema, root: JsonSchema, depth: number): fc.Arbitrary<unknown> {
+  const { items } = schema;
+  if (Array.isArray(items)) return fc.tuple(...items.map((each) => valueOf(asSchema(each), root, depth + 1)));
+  const minLength = bound(schema.minItems) ?? 0;
+  const most = depth >= deepest ? minLength : Math.max(minLength, longList);
+  const maxLength = Math.max(minLength, Math.min(bound(schema.maxItems) ?? most, most));
+  const item = valueOf(asSchema(items), root, depth + 1);
+  return schema.uniqueItems === true
+    ? fc.uniqueArray(item, { minLength, maxLength, selector: (value) => JSON.stringify(value) })
+    : fc.array(item, { minLength, maxLength });
+}
+
+function object(schema: JsonSchema, root: JsonSchema, depth: number): fc.Arbitrary<unknown> {
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  const all = Object.entries(asSchema(schema.properties)).filter(([, each]) => each !== false);
+  const names = depth >= deepest ? all.filter(([name]) => required.includes(name)) : all;
+  const model = Object.fromEntries(
+    names.map(([name, each]) => [name, valueOf(asSchema(each), root, depth + 1)]),
+  );
+  const requiredKeys = Object.keys(model).filter((name) => required.includes(name));
+  const values = fc.record(model, { requiredKeys, noNullPrototype: true });
+  return schema.onlyWith === undefined ? values : values.map((value) => withoutIdle(value, schema));
+}
+
+function mergeSchemas(one: JsonSchema, two: JsonSchema): JsonSchema {
+  const required = [one.required, two.required].flatMap((each) => (Array.isArray(each) ? each : []));
+  const properties = { ...asSchema(one.properties), ...asSchema(two.properties) };
+  return {
+    ...one,
+    ...two,
+    ...(required.length > 0 ? { required } : {}),
+    ...(Object.keys(properties).length > 0 ? { properties } : {}),
+  };
+}
+
+function bound(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}
+
+/** The values without those that make no sense beside the others: what `onlyWith` refuses. */
+function withoutIdle(values: Record<string, unknown>, schema: JsonSchema): Record<string, unknown> {
+  const properties = asSchema(schema.properties);
+  const rules = onlyWithOf(schema);
+  const isIdle = (name: string) =>
+    rules.get(name)?.some(({ parameter, values: wanted }) => {
+      const property = asSchema(properties[parameter]);
+      const given = Object.hasOwn(values, parameter) ? values[parameter] : property.default;
+      return !wanted.includes(normalForm(given, property));
+    });
+  return Object.fromEntries(Object.entries(values).filter(([name]) => !isIdle(name)));
+}
+
+/** A choice by its name; of other values each has one spelling here, or is told apart by nothing but it. */
+function normalForm(value: unknown, { choice }: JsonSchema): unknown {
+  if (!isObject(choice) || typeof value !== 'string') return value;
+  const spelt = value.toLowerCase();
+  const found = Object.entries(choice).find(([name, aliases]) =>
+    [name, ...(aliases as string[])].some((each) => each.toLowerCase() === spelt),
+  );
+  return found?.[0];
+}

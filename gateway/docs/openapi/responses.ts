@@ -1,0 +1,335 @@
+import { STATUS_CODES } from 'node:http';
+import { mediaTypes } from '../../../pool/image/formats.js';
+import { type Components, createConverter } from '../../../schemas/convert-schema.js';
+import type { DeclaredHelper } from '../../../schemas/declared-helper.js';
+import type { JsonSchema } from '../../../schemas/json-schema.js';
+import { type ErrorCode, type ErrorEntry, errorTable } from '../../errors.js';
+import { mayReuse } from '../../pipeline/reuse.js';
+import type { Helper } from '../../plugins/registry.js';
+
+const metaSchema = {
+  type: 'object',
+  required: ['service', 'dryrun', 'request_id'],
+  additionalProperties: false,
+  properties: {
+    service: {
+      type: ['string', 'null'],
+      pattern: '^[^/]+(/[^/]+)*$',
+      examples: ['text/remove-stopwords'],
+      description: 'Id of the helper, e.g. text/remove-stopwords; null where the path is no helper.',
+    },
+    dryrun: { type: 'boolean', examples: [false] },
+    request_id: {
+      type: 'string',
+      minLength: 1,
+      examples: ['32195114-4cee-4143-b277-53da35209473'],
+      description: 'The same as in the header x-request-id.',
+    },
+  },
+} as const;
+
+/** JSON Schema of every success that is not bytes. */
+export const successSchema = {
+  type: 'object',
+  required: ['ok', 'data', 'meta'],
+  additionalProperties: false,
+  properties: {
+    ok: { const: true },
+    data: { type: 'object', description: 'The result; its fields depend on the helper.' },
+    meta: metaSchema,
+  },
+} as const;
+
+/** JSON Schema of every failure, on every path. */
+export const failureSchema = {
+  type: 'object',
+  required: ['ok', 'error', 'meta'],
+  additionalProperties: false,
+  properties: {
+    ok: { const: false },
+    error: {
+      type: 'object',
+      required: ['code', 'message'],
+      additionalProperties: false,
+      properties: {
+        code: { type: 'string', examples: ['invalid_input'], pattern: '^[a-z]+(_[a-z]+)*$' },
+        message: {
+          type: 'string',
+          minLength: 1,
+          description:
+            'What is wrong, for a person; where several problems are in details, that there are some.',
+          examples: ['width must be an integer from 0 to 5000, but is the number 5001'],
+        },
+        details: {
+          type: 'array',
+          description: 'Every problem of the input.',
+          items: {
+            type: 'object',
+            required: ['field', 'problem'],
+            additionalProperties: false,
+            properties: {
+              field: { type: 'string', minLength: 1, examples: ['width'] },
+              problem: { type: 'string', minLength: 1, examples: ['must be an integer from 0 to 5000'] },
+            },
+          },
+        },
+      },
+    },
+    meta: metaSchema,
+  },
+} as const;
+
+/** The envelope of a success with this data. */
+export type SuccessWith = (data: JsonSchema) => JsonSchema;
+
+/** Puts the envelope's shapes among the components, and gives the one of a success. */
+export function placeEnvelopes(components: Components): SuccessWith {
+  const plain = (schema: object) =>
+    createConverter(schema as JsonSchema, '', components)(schema as JsonSchema);
+  const { meta, data: anyData, ...others } = successSchema.properties;
+  const place = (name: string, schema: JsonSchema) => {
+    const { ref, set } = components.reserve(name);
+    set(schema);
+    return { $ref: ref };
+  };
+  const metaRef = place('Meta', plain(meta));
+  place('Failure', plain(failureSchema));
+  return (data) => ({
+    ...plain(successSchema),
+    properties: { ...others, data: { description: anyData.description, ...data }, meta: metaRef },
+  });
+}
+
+/** Gives each operation an id that no other has: `getTextDiffTwoStrings`. */
+export function createOperationIds(): (method: string, id: string) => string {
+  const taken = new Set<string>();
+  return function operationId(method, id) {
+    const words = id.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
+    const wanted = method + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+    let name = wanted;
+    for (let at = 2; taken.has(name); at += 1) name = `${wanted}_${at}`;
+    taken.add(name);
+    return name;
+  };
+}
+
+/** A helper's id as the first part of a component's name. */
+export function componentPrefix(id: string): string {
+  return id.replaceAll('/', '.');
+}
+
+/** The name of a status, e.g. `NotFound`. */
+function statusName(status: number): string {
+  return (STATUS_CODES[status] ?? String(status)).replace(/[^A-Za-z0-9]/g, '');
+}
+
+/** The fields of answers, by their names among the document's components. */
+export const headers = {
+  'X-Request-Id': {
+    description: 'Id of this call, the same as `meta.request_id`; the log of the gateway has it too.',
+    schema: { type: 'string' },
+  },
+  RateLimit: {
+    description:
+      'What is left of the tenant’s limits: `r` units, `t` seconds until there are more (draft-ietf-httpapi-ratelimit-headers).',
+    schema: { type: 'string' },
+    example: '"rate";r=49;t=1',
+  },
+  'RateLimit-Policy': {
+    description: 'The tenant’s limits: `q` units in `w` seconds.',
+    schema: { type: 'string' },
+    example: '"rate";q=50;w=1',
+  },
+  'Retry-After': {
+    description: 'Seconds after which to try again.',
+    schema: { type: 'integer', minimum: 0 },
+  },
+  'WWW-Authenticate': { description: 'How to send the key.', schema: { type: 'string' } },
+  ETag: {
+    description:
+      'Of a picture that was made of a picture: the same wherever the same is made of the same. Sent back in `If-None-Match` of a GET it spares the client the bytes.',
+    schema: { type: 'string' },
+    example: '"945GCnFXf9jHdZUZTZnZT-hSsZKRNZp1xYOk_AqJYMo"',
+  },
+  'Cache-Control': {
+    description:
+      'How long an answer may be kept: that of a signed url as `public, max-age=…`, no longer than the url holds; any other not at all.',
+    schema: { type: 'string' },
+  },
+  'X-Cache': {
+    description:
+      'How the picture was come by: it was kept (`hit`), made (`miss`), or just being made for another call of the tenant (`shared`).',
+    schema: { type: 'string', enum: ['hit', 'miss', 'shared'] },
+  },
+  Location: { description: 'The path of what has been made.', schema: { type: 'string' } },
+  'Idempotency-Replayed': {
+    description: '`true` where the same request was answered before, with the same `Idempotency-Key`.',
+    schema: { type: 'string', const: 'true' },
+  },
+  Allow: { description: 'The methods that this path takes.', schema: { type: 'string' } },
+} as const;
+
+export type HeaderName = keyof typeof headers;
+
+/** What of the tenant's limits is left. */
+export const limitHeaders: readonly HeaderName[] = ['RateLimit', 'RateLimit-Policy'];
+
+/** What is said of a picture that may be used again. */
+const reuseHeaders: readonly HeaderName[] = ['ETag', 'Cache-Control', 'X-Cache'];
+
+/** References to these fields; every answer has its request's id. */
+export function headersOf(names: readonly HeaderName[]): Record<string, { $ref: string }> {
+  const all: HeaderName[] = ['X-Request-Id', ...names];
+  return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** An error that a helper's call may be answered with. */
+interface PossibleError {
+  code: ErrorCode;
+  status: number;
+  message: string;
+}
+
+/** Errors that only the key-management site answers with. */
+const siteErrors: readonly string[] = ['unauthorized', 'forbidden', 'exists'] satisfies ErrorCode[];
+/** Of helpers that are given files. */
+const fileErrors: readonly ErrorCode[] = ['source_refused', 'source_failed', 'source_timeout'];
+/** Of helpers that are given pictures. */
+const pictureErrors: readonly ErrorCode[] = ['bad_image', 'image_too_large'];
+
+/** The errors of the table that a call of this helper can come to, by status. */
+export function errorsOfHelper({ files }: Pick<DeclaredHelper, 'files'>): PossibleError[] {
+  const takesPictures = files.some(({ kind }) => kind === 'image');
+  const never = new Set<string>([
+    ...siteErrors,
+    ...(files.length === 0 ? fileErrors : []),
+    ...(takesPictures ? [] : pictureErrors),
+  ]);
+  const entries = Object.entries(errorTable) as [ErrorCode, ErrorEntry][];
+  return entries
+    .filter(([code]) => !never.has(code))
+    .map(([code, { status, message }]) => ({ code, status, message }))
+    .sort((one, other) => one.status - other.status);
+}
+
+interface Failure {
+  code: string;
+  entry: ErrorEntry;
+}
+
+/** Fields that answers of one status have besides. A key is looked at before limits are. */
+const fieldsOfStatus: Record<number, readonly HeaderName[]> = {
+  401: ['WWW-Authenticate'],
+  405: ['Allow'],
+  408: [],
+  429: [...limitHeaders, 'Retry-After'],
+  431: [],
+  503: [...limitHeaders, 'Retry-After'],
+};
+
+const byStatus = new Map<number, Failure[]>();
+for (const [code, entry] of Object.entries<ErrorEntry>(errorTable)) {
+  if (siteErrors.includes(code)) continue;
+  byStatus.set(entry.status, [...(byStatus.get(entry.status) ?? []), { code, entry }]);
+}
+
+/** The answers that are errors, each a component of its status: every code of the table, in the one failure envelope. */
+export function failureResponses(): Record<string, object> {
+  return Object.fromEntries(
+    [...byStatus].map(([status, failures]) => [statusName(status), failureResponse(status, failures)]),
+  );
+}
+
+/** References to them, for an operation; to all of them, or those of these statuses. */
+export function failuresOf(statuses: readonly number[] = [...byStatus.keys()]): Record<string, object> {
+  return Object.fromEntries(
+    statuses.map((status) => [String(status), { $ref: `#/components/responses/${statusName(status)}` }]),
+  );
+}
+
+function failureResponse(status: number, failures: readonly Failure[]): object {
+  const codes = failures.map(({ code }) => code);
+  return {
+    description: failures.map(({ code, entry }) => `- \`${code}\`: ${entry.message}`).join('\n'),
+    headers: headersOf(fieldsOfStatus[status] ?? limitHeaders),
+    content: {
+      'application/json': {
+        schema: {
+          allOf: [
+            { $ref: '#/components/schemas/Failure' },
+            {
+              type: 'object',
+              properties: {
+                error: { type: 'object', properties: { code: { type: 'string', enum: codes } } },
+              },
+            },
+          ],
+        },
+      },
+    },
+  };
+}
+
+/** What nothing is known of. */
+const anyObject: JsonSchema = { type: 'object', additionalProperties: true };
+
+/**
+ * A helper's answer with 200, which covers its dry run. One that does not say what its data is may answer with bytes of any type,
+ * too, and where it takes a picture this is most likely one.
+ */
+export function successResponse(helper: Helper, components: Components, successWith: SuccessWith): object {
+  const json = { 'application/json': { schema: successWith(dataOf(helper, components)) } };
+  return {
+    description: 'Done.',
+    headers: headersOf(hasEtag(helper) ? [...limitHeaders, ...reuseHeaders] : limitHeaders),
+    content: { ...bytesOf(helper), ...json },
+  };
+}
+
+/** The answer to a client that has the picture already; none where a helper's are not known again. */
+export function unchangedResponse(helper: Helper): Record<string, object> {
+  if (!hasEtag(helper)) return {};
+  const description = 'The client has this picture already, as `If-None-Match` says. No body.';
+  return { 304: { description, headers: headersOf([...limitHeaders, ...reuseHeaders]) } };
+}
+
+/** Whether a helper answers with pictures that are known again; one that says what its data is answers with data. */
+function hasEtag({ declaration }: Helper): boolean {
+  return declaration.output === undefined && mayReuse(declaration);
+}
+
+/** What a client says that has a picture already. */
+export function conditionalHeaders(helper: Helper): object[] {
+  if (!hasEtag(helper)) return [];
+  const description = 'The `ETag` of a picture that the client has, or several with commas between them.';
+  return [{ name: 'If-None-Match', in: 'header', required: false, description, schema: { type: 'string' } }];
+}
+
+function bytesOf({ declaration: { output, files } }: Helper): Record<string, object> {
+  if (output !== undefined) return {};
+  const pictures = files.some(({ kind }) => kind === 'image') ? Object.values(mediaTypes) : [];
+  const types = [...pictures, '*/*'];
+  return Object.fromEntries(types.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]));
+}
+
+function dataOf(helper: Helper, components: Components): JsonSchema {
+  const { output, dryrun } = helper.declaration;
+  const real = output
+    ? createConverter(output, `${componentPrefix(helper.id)}.output`, components)(output)
+    : anyObject;
+  if (dryrun === 'run') return real;
+  const dry = dryrun === 'own' ? anyObject : dryRunData(helper.id);
+  return output === undefined && dryrun === 'own' ? anyObject : { anyOf: [real, dry] };
+}
+
+/** What a dry run answers where the helper has nothing of its own to say. */
+function dryRunData(id: string): JsonSchema {
+  const name = id.slice(id.lastIndexOf('/') + 1);
+  return {
+    title: 'Of a dry run',
+    type: 'object',
+    required: ['operation'],
+    additionalProperties: false,
+    properties: { operation: { type: 'string', const: name } },
+  };
+}

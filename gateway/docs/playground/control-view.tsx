@@ -1,0 +1,283 @@
+import type { ComponentChildren } from 'preact';
+import type {
+  ChoiceControl,
+  ColorControl,
+  Control,
+  GroupControl,
+  MeasureControl,
+  VariantsControl,
+} from './controls.js';
+
+/** One control with its label and what is said of it; the script reads how to take its value from the `data-` attributes. */
+export function ControlView({ control, prefix = 'p' }: { control: Control; prefix?: string }) {
+  if (control.kind === 'group') return <Group control={control} prefix={prefix} />;
+  if (control.kind === 'variants') return <Variants control={control} prefix={prefix} />;
+  const id = `${prefix}-${control.path}`;
+  return (
+    <div class={`field ${control.kind}${isWide(control) ? ' wide' : ''}`} {...dataOf(control)}>
+      {control.kind === 'switch' ? (
+        <div class="switch-row">
+          <input {...inputOf(control, id)} type="checkbox" checked={control.default === true} />
+          <Label control={control} id={id} />
+        </div>
+      ) : (
+        <>
+          <Label control={control} id={id} />
+          <Input control={control} id={id} />
+        </>
+      )}
+      <p class="hint" id={`${id}-hint`}>
+        {control.description ?? `${capital(control.allowed)}.`}
+        {control.kind === 'list' && ' With commas between them.'}
+        {control.kind === 'json' && ' As JSON.'}
+      </p>
+    </div>
+  );
+}
+
+function isWide(control: Control): boolean {
+  return control.kind === 'json' || (control.kind === 'text' && control.multiline);
+}
+
+function Label({ control, id }: { control: Control; id: string }) {
+  return (
+    <div class="label">
+      <label id={`${id}-label`} for={id}>
+        {control.path}
+      </label>
+      {control.required && control.kind !== 'switch' && (
+        <span class="optional" id={`${id}-required`}>
+          required
+        </span>
+      )}
+    </div>
+  );
+}
+
+function Group({ control, prefix }: { control: GroupControl; prefix: string }) {
+  return (
+    <Fieldset control={control}>
+      {control.members.map((member) => (
+        <ControlView key={member.path} control={member} prefix={prefix} />
+      ))}
+    </Fieldset>
+  );
+}
+
+function Variants({ control, prefix }: { control: VariantsControl; prefix: string }) {
+  const id = `${prefix}-${control.tag.path}`;
+  return (
+    <Fieldset control={control}>
+      <div class="field choice" {...dataOf(control.tag)}>
+        <Label control={control.tag} id={id} />
+        <Select control={control.tag} id={id} data={{ 'data-tag': control.path }} />
+        <p class="hint" id={`${id}-hint`}>{`${capital(control.tag.allowed)}.`}</p>
+      </div>
+      {control.variants.map(({ value, members }) => (
+        <div
+          class="variant"
+          key={String(value)}
+          data-variant={control.path}
+          data-value={String(value)}
+          hidden
+        >
+          {members.map((member) => (
+            <ControlView key={member.path} control={member} prefix={`${prefix}-${value}`} />
+          ))}
+        </div>
+      ))}
+    </Fieldset>
+  );
+}
+
+function Fieldset({ control, children }: { control: Control; children: ComponentChildren }) {
+  return (
+    <fieldset
+      class="group wide"
+      data-kind={control.kind}
+      data-path={control.path}
+      data-required={control.required || undefined}
+      data-only={conditionsOf(control)}
+    >
+      <legend>
+        {control.path} {control.required && <span class="optional">required</span>}
+      </legend>
+      {control.description && <p class="hint">{control.description}</p>}
+      <div class="fields">{children}</div>
+    </fieldset>
+  );
+}
+
+function dataOf(control: Control) {
+  return {
+    'data-kind': control.kind,
+    'data-path': control.path,
+    'data-types': 'types' in control ? control.types.join(' ') : undefined,
+    'data-default': 'default' in control ? JSON.stringify(control.default) : undefined,
+    'data-required': control.required || undefined,
+    'data-only': conditionsOf(control),
+    'data-empty': ('sendsEmpty' in control && control.sendsEmpty) || undefined,
+  };
+}
+
+/** What it goes with, for the script: beside anything else it is not sent. */
+function conditionsOf({ onlyWith }: Control): string | undefined {
+  return onlyWith && JSON.stringify(onlyWith);
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** What a value is typed into or chosen with, and what stands beside that. */
+function Input({ control, id }: { control: Exclude<Control, GroupControl | VariantsControl>; id: string }) {
+  const input = inputOf(control, id);
+  const value = textOf(control.default);
+  switch (control.kind) {
+    case 'choice':
+      return <Select control={control} id={id} />;
+    case 'text':
+      if (!control.multiline) return <input {...input} type="text" dir="auto" value={value} />;
+      return (
+        <textarea {...input} rows={6} dir="auto">
+          {value}
+        </textarea>
+      );
+    case 'json':
+      return (
+        <textarea
+          {...input}
+          rows={4}
+          class="code"
+          placeholder={control.allowed.startsWith('a list') ? '[…]' : '{…}'}
+        >
+          {value}
+        </textarea>
+      );
+    case 'color':
+      return (
+        <div class="beside">
+          <input {...input} type="text" value={value} placeholder={placeholderOf(control)} />
+          <AutoButton control={control} id={id} />
+          <input
+            type="color"
+            class="picker"
+            data-for={id}
+            aria-label="Colour picker"
+            aria-describedby={`${id}-label ${id}-hint`}
+          />
+        </div>
+      );
+    case 'measure':
+      return (
+        <div class="beside">
+          <input {...input} type="text" value={value} placeholder={placeholderOf(control)} />
+          <span class="unit">{control.unit}</span>
+          <AutoButton control={control} id={id} />
+        </div>
+      );
+    case 'number':
+    case 'fraction':
+      return (
+        <div class="beside">
+          <input {...input} type="text" inputMode="decimal" value={value} />
+          {control.kind === 'number' && control.unit && <span class="unit">{control.unit}</span>}
+          <Slider control={control} id={id} />
+        </div>
+      );
+    default:
+      return <input {...input} type="text" value={value} />;
+  }
+}
+
+/** Leaves the choice to the helper, at a press; the text beside it says so too. */
+function AutoButton({ control, id }: { control: ColorControl | MeasureControl; id: string }) {
+  if (!control.auto) return null;
+  return (
+    <button
+      type="button"
+      class="quiet-button small"
+      data-auto={id}
+      aria-pressed="false"
+      aria-describedby={`${id}-label`}
+    >
+      Auto
+    </button>
+  );
+}
+
+/** What an empty text comes to. */
+function placeholderOf({ auto, default: preset }: ColorControl | MeasureControl): string | undefined {
+  return auto && preset === 'auto' ? 'auto' : undefined;
+}
+
+/** The same value by hand; the text beside it says it exactly, and is what is sent. */
+function Slider({ control, id }: { control: Control; id: string }) {
+  const range =
+    control.kind === 'fraction'
+      ? { min: 0, max: 1, step: 0.01 }
+      : control.kind === 'number' && control.slider && control;
+  if (!range) return null;
+  const { min, max, step } = range;
+  return (
+    <input
+      type="range"
+      class="slider"
+      data-for={id}
+      min={min}
+      max={max}
+      step={step}
+      value={Number(control.default ?? min)}
+      aria-label="Slider"
+      aria-describedby={`${id}-label ${id}-hint`}
+    />
+  );
+}
+
+/** One of the options; none where there is no default. */
+function Select({
+  control,
+  id,
+  data,
+}: {
+  control: ChoiceControl;
+  id: string;
+  data?: Record<string, string>;
+}) {
+  const chosen = 'default' in control ? String(control.default) : undefined;
+  return (
+    <select {...inputOf(control, id)} {...data}>
+      {chosen === undefined && <option value="">{control.required ? 'Choose…' : 'None'}</option>}
+      {control.options.map((option) => (
+        <option
+          key={String(option)}
+          value={String(option)}
+          selected={String(option) === chosen}
+          data-aliases={control.aliases?.[String(option)]?.join(' ') || undefined}
+        >
+          {String(option)}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** What every input has: its name for labels, what is said of it, and the parameter that it is for. */
+function inputOf(control: Control, id: string) {
+  const required = control.required && control.kind !== 'switch' ? `${id}-required ` : '';
+  return {
+    id,
+    'data-input': control.path,
+    'aria-describedby': `${required}${id}-hint`,
+    autocomplete: 'off' as const,
+    autocapitalize: 'none' as const,
+    spellcheck: false,
+  };
+}
+
+/** A default as it is typed. */
+function textOf(value: unknown): string {
+  if (value === undefined) return '';
+  if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) return value.join(', ');
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

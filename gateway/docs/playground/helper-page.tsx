@@ -1,0 +1,356 @@
+import type { ComponentChildren } from 'preact';
+import type { FileField } from '../../../schemas/declared-helper.js';
+import { describeFile } from '../../../schemas/parameters/gateway-parameters.js';
+import { uploadsOf } from '../../../schemas/parameters/parameters.js';
+import type { Helper } from '../../plugins/registry.js';
+import { errorsOfHelper } from '../openapi/responses.js';
+import { type Control, controlOf } from './controls.js';
+import { HelperForm } from './form.js';
+import type { Assets, ShownLimits } from './layout.js';
+
+interface HelperPageProps {
+  helper: Helper;
+  assets: Assets;
+  limits: ShownLimits;
+  keySite: string | undefined;
+  /** Where the API is reached, where that is known: for what is shown without a script. */
+  apiUrl: string | undefined;
+}
+
+/** A helper's page: what it is, a form to try it, its answer and the request beside it, and what there is to know of it. */
+export function HelperPage({ helper, assets, limits, keySite, apiUrl }: HelperPageProps) {
+  const { id, declaration } = helper;
+  return (
+    <>
+      <nav class="crumbs" aria-label="Breadcrumb">
+        {['', ...id.split('/').slice(0, -1)].map((part) =>
+          part === '' ? (
+            <a key="" href="/">
+              Helpers
+            </a>
+          ) : (
+            ` / ${part}`
+          ),
+        )}
+      </nav>
+      <h1>
+        <code>{id}</code>
+      </h1>
+      <p class="lead">{declaration.summary}</p>
+      {declaration.effects && (
+        <p class="notice warn">
+          Each call that is no dry run changes something elsewhere. It is called by POST alone.
+        </p>
+      )}
+      <noscript>
+        <div class="notice warn plain-call">
+          <p>
+            Trying it on this page needs JavaScript. Without it
+            {apiUrl === undefined && (
+              <>
+                , with this page’s address as <code>$GATEWAY</code>
+              </>
+            )}
+            :
+          </p>
+          <pre>
+            <code>{plainCurl(helper, apiUrl)}</code>
+          </pre>
+        </div>
+      </noscript>
+      {/* Until the script is there: it would begin with an empty form, and a press before it would be lost. */}
+      <div class="bench" inert>
+        <HelperForm helper={helper} assets={assets} keySite={keySite} />
+        <div class="outcome">
+          <section class="panel" id="result" aria-labelledby="result-title">
+            <h2 id="result-title">Answer</h2>
+            <p class="status-line" id="status" role="status" />
+            <div id="answer">
+              <p class="quiet">Fill in the form and press Send, or begin with an example.</p>
+            </div>
+          </section>
+          <RequestPanel />
+        </div>
+      </div>
+      {declaration.description && (
+        <div class="facts-section">
+          <h2 id="about">About it</h2>
+          <p>{withCode(declaration.description)}</p>
+        </div>
+      )}
+      <Parameters helper={helper} />
+      <Limits helper={helper} limits={limits} />
+      <Errors helper={helper} />
+    </>
+  );
+}
+
+const languages = [
+  ['curl', 'curl'],
+  ['fetch', 'fetch'],
+  ['python', 'Python'],
+] as const;
+
+function RequestPanel() {
+  return (
+    <section class="panel request" aria-labelledby="request-title">
+      <h2 id="request-title">Request</h2>
+      <div class="tabs-row">
+        <div class="tabs" role="tablist" aria-labelledby="request-title">
+          {languages.map(([name, title], at) => (
+            <button
+              key={name}
+              type="button"
+              role="tab"
+              id={`tab-${name}`}
+              aria-controls="snippet-panel"
+              aria-selected={at === 0 ? 'true' : 'false'}
+              tabIndex={at === 0 ? 0 : -1}
+              data-language={name}
+            >
+              {title}
+            </button>
+          ))}
+        </div>
+        <button type="button" id="copy-snippet" class="quiet-button small">
+          Copy
+        </button>
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard */}
+      <div id="snippet-panel" role="tabpanel" aria-labelledby="tab-curl" tabIndex={0}>
+        <pre>
+          <code id="snippet" />
+        </pre>
+      </div>
+      <p class="hint">
+        Copied, it reads the key from the environment variable <code>KEY</code>.
+      </p>
+    </section>
+  );
+}
+
+/** Of the first example, for reading. */
+function plainCurl({ id, declaration }: Helper, apiUrl: string | undefined): string {
+  const { files, examples } = declaration;
+  const input = examples[0]?.input ?? {};
+  // A shell puts a variable's value in between double quotes alone.
+  const address = apiUrl === undefined ? `"$GATEWAY/${id}"` : `'${shellQuoted(`${apiUrl}/${id}`)}'`;
+  const head = [`curl ${address}`, `-H "Authorization: Bearer $KEY"`];
+  const required = uploadsOf(files, input).map((field) => `-F ${field}=@FILE`);
+  const texts = Object.entries(input).map(([name, value]) => `--form-string '${name}=${shellQuoted(value)}'`);
+  const lines =
+    files.length === 0
+      ? [...head, `-H 'Content-Type: application/json'`, `-d '${shellQuoted(input)}'`]
+      : [...head, ...required, ...texts, '--fail-with-body', '-o result'];
+  return lines.join(' \\\n  ');
+}
+
+/** A value as text between a shell's single quotes. */
+function shellQuoted(value: unknown): string {
+  return (typeof value === 'string' ? value : JSON.stringify(value)).replaceAll("'", "'\\''");
+}
+
+/** A description with what stands in backquotes as code. */
+function withCode(text: string) {
+  return text.split(/`([^`]+)`/).map((part, at) => (at % 2 === 1 ? <code key={part}>{part}</code> : part));
+}
+
+/** What a helper takes, by name; what is inside an object by its path, as messages name it. */
+function Parameters({ helper }: { helper: Helper }) {
+  const { files, input: root } = helper.declaration;
+  const rows = helper.parameters.properties.flatMap(({ name, schema, required }) =>
+    rowsOf(controlOf(name, schema, { root, required })),
+  );
+  return (
+    <div class="facts-section">
+      <h2 id="parameters">Parameters</h2>
+      <Table label="Parameters" kind="parameters">
+        <thead>
+          <tr>
+            <th>Name</th>
+            <th>What is allowed</th>
+            <th>Default</th>
+            <th>What for</th>
+          </tr>
+        </thead>
+        <tbody>
+          {files.map((file) => (
+            <FileRow key={file.field} file={file} />
+          ))}
+          {rows.map(({ control, among }) => (
+            <ParameterRow key={`${control.path} ${among}`} control={control} among={among} />
+          ))}
+        </tbody>
+      </Table>
+    </div>
+  );
+}
+
+interface Row {
+  control: Control;
+  /** The alternative that it is a part of: `shape.kind circle`. */
+  among?: string;
+}
+
+function rowsOf(control: Control, among?: string): Row[] {
+  const own = { control, ...(among === undefined ? {} : { among }) };
+  if (control.kind === 'group') return [own, ...control.members.flatMap((each) => rowsOf(each, among))];
+  if (control.kind !== 'variants') return [own];
+  const { tag, variants } = control;
+  return [
+    own,
+    ...variants.flatMap(({ value, members }) =>
+      members.flatMap((each) => rowsOf(each, `${tag.path} ${value}`)),
+    ),
+  ];
+}
+
+function ParameterRow({ control, among }: Row) {
+  const { path, required, allowed, description } = control;
+  const notes = [...(required ? ['required'] : []), ...(among === undefined ? [] : [`with ${among}`])];
+  return (
+    <tr>
+      <th>
+        <code>{path}</code>
+        {notes.length > 0 && <span class="optional"> {notes.join(' ')}</span>}
+      </th>
+      <td class="allowed">{short(allowed)}</td>
+      <Preset value={'default' in control ? JSON.stringify(control.default) : undefined} />
+      <td class="what">{description ?? ''}</td>
+    </tr>
+  );
+}
+
+function Preset({ value }: { value?: string | undefined }) {
+  if (value !== undefined) {
+    return (
+      <td class="preset">
+        <code>{value}</code>
+      </td>
+    );
+  }
+  return (
+    <td class="preset none">
+      <span class="quiet">–</span>
+    </td>
+  );
+}
+
+/** A file's multipart field; the parameter for its url is among the others. */
+function FileRow({ file }: { file: FileField }) {
+  const { field, kind, types, maxBytes } = file;
+  const what = kind === 'image' ? 'an uploaded picture' : 'an uploaded file';
+  return (
+    <tr>
+      <th>
+        <code>{field}</code>
+        <span class="optional"> upload</span>
+      </th>
+      <td class="allowed">
+        {what}
+        {types && ` of the type ${types.join(', ')}`}
+        {maxBytes !== undefined && `, at most ${formatBytes(maxBytes)}`}
+      </td>
+      <Preset />
+      <td class="what">{describeFile(file) ?? 'In a multipart/form-data body.'}</td>
+    </tr>
+  );
+}
+
+/** A list of hundreds is in the form, where one can be chosen from it. */
+function short(allowed: string): string {
+  const most = 240;
+  return allowed.length > most ? `${allowed.slice(0, allowed.lastIndexOf(' ', most))} …` : allowed;
+}
+
+/** The errors that a call of this helper can come to. */
+function Errors({ helper }: { helper: Helper }) {
+  return (
+    <div class="facts-section">
+      <h2 id="errors">Errors</h2>
+      <p class="quiet">
+        Each as <code>{'{"ok": false, "error": {"code", "message", "details"?}, "meta"}'}</code>;{' '}
+        <code>details</code> names every bad field at once.
+      </p>
+      <Table label="Errors" kind="errors">
+        <thead>
+          <tr>
+            <th>Status</th>
+            <th>Code</th>
+            <th>What it says</th>
+          </tr>
+        </thead>
+        <tbody>
+          {errorsOfHelper(helper.declaration).map(({ code, status, message }) => (
+            <tr key={code}>
+              <td>{status}</td>
+              <th>
+                <code>{code}</code>
+              </th>
+              <td class="what">{message}</td>
+            </tr>
+          ))}
+        </tbody>
+      </Table>
+    </div>
+  );
+}
+
+/** What bounds a call of this helper here. */
+function Limits({ helper, limits }: { helper: Helper; limits: ShownLimits }) {
+  const { files, timeoutMs = limits.taskTimeoutMs } = helper.declaration;
+  const facts: [string, string][] = [['JSON or form body', formatBytes(limits.maxTextBytes)]];
+  for (const { field, maxBytes } of files) {
+    facts.push([
+      `${field}, uploaded or fetched`,
+      formatBytes(Math.min(maxBytes ?? limits.maxImageBytes, limits.maxImageBytes)),
+    ]);
+  }
+  if (files.some(({ kind }) => kind === 'image')) {
+    facts.push(['Pixels of a picture, all frames together', formatCount(limits.maxPixels)]);
+    facts.push(['Frames of an animation', formatCount(limits.maxFrames)]);
+  }
+  if (files.length > 0) facts.push(['Time to fetch a url', formatSeconds(limits.sourceTimeoutMs)]);
+  facts.push(['Time to work', formatSeconds(timeoutMs)]);
+  return (
+    <div class="facts-section">
+      <h2 id="limits">Limits</h2>
+      <dl class="limits">
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <p class="quiet">How many calls a key may make is its tenant’s; each answer tells what is left.</p>
+    </div>
+  );
+}
+
+/** A table that scrolls sideways by itself where it is too wide, with the keyboard too. */
+function Table({ label, kind, children }: { label: string; kind: string; children: ComponentChildren }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard
+    <section class="scroll" aria-label={label} tabIndex={0}>
+      <table class={kind}>{children}</table>
+    </section>
+  );
+}
+
+const numbers = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
+
+function formatCount(value: number): string {
+  return numbers.format(value);
+}
+
+/** Bytes as the configuration counts them: 1 MB is 1024 × 1024. */
+function formatBytes(value: number): string {
+  const units = ['bytes', 'KB', 'MB', 'GB'];
+  const power = value < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(value) / 10));
+  return `${numbers.format(value / 1024 ** power)} ${units[power]}`;
+}
+
+function formatSeconds(ms: number): string {
+  return ms < 1000 ? `${numbers.format(ms)} ms` : `${numbers.format(ms / 1000)} s`;
+}

@@ -1,0 +1,191 @@
+import { createHash } from 'node:crypto';
+import type { ComponentChild, ComponentChildren } from 'preact';
+import { render } from 'preact-render-to-string';
+import { keptForever, readAsset, sendAsset, sharedFiles } from '../../http/assets.js';
+import { PageShell } from '../../http/page-shell.js';
+import type { DocRoute } from '../doc-route.js';
+
+/** They are served as they lie in the source tree; the compiler leaves them there. */
+const assetFolder = new URL(
+  'gateway/docs/playground/assets/',
+  import.meta.resolve('helper-gateway/package.json'),
+);
+
+/** The modules that `playground.js` imports, by itself or through others: asked for beside it and not after it. */
+const modules = [
+  'address.js',
+  'answer.js',
+  'call.js',
+  'compare.js',
+  'controls.js',
+  'dom.js',
+  'fields.js',
+  'files.js',
+  'helper.js',
+  'live.js',
+  'problems.js',
+  'request.js',
+  'snippets.js',
+  'values.js',
+  'views.js',
+] as const;
+
+/** Pictures to try helpers with: fetched when one is asked for. */
+export const samples = [
+  { file: 'landscape.jpg', name: 'Landscape', type: 'image/jpeg' },
+  { file: 'badge.png', name: 'Badge, transparent', type: 'image/png' },
+  { file: 'pulse.gif', name: 'Pulse, animated', type: 'image/gif' },
+] as const;
+
+const fileNames = ['playground.css', 'playground.js', ...modules, ...samples.map(({ file }) => file)];
+
+/** What the playground's pages refer to. */
+export interface Assets {
+  /** The path of one of them. */
+  path(name: string): string;
+  routes: DocRoute[];
+}
+
+/**
+ * Reads the files of the pages. One version stands in the paths of all of them, so that a script finds the modules that it imports
+ * beside itself, and each in the version that it was written for.
+ */
+export function loadAssets(): Assets {
+  const own = fileNames.map((name): [string, URL] => [name, new URL(name, assetFolder)]);
+  const assets = [...Object.entries(sharedFiles), ...own].map(([name, file]) => ({
+    name,
+    asset: readAsset(file),
+  }));
+  const version = createHash('sha256')
+    .update(assets.map(({ name, asset }) => `${name} ${asset.version}`).join())
+    .digest('hex')
+    .slice(0, 12);
+  const path = (name: string) => `/docs/assets/${version}/${name}`;
+  return {
+    path,
+    routes: assets.map(({ name, asset }) => ({
+      path: path(name),
+      methods: ['GET'],
+      handle: (ctx) => sendAsset(ctx, asset, keptForever),
+    })),
+  };
+}
+
+/** What a plugin's file is not served for, or not in its newest version. */
+export interface PluginProblem {
+  file: string;
+  reason: string;
+}
+
+/** What bounds a call of any helper. */
+export interface ShownLimits {
+  maxTextBytes: number;
+  maxImageBytes: number;
+  maxPixels: number;
+  maxFrames: number;
+  taskTimeoutMs: number;
+  sourceTimeoutMs: number;
+}
+
+/** What is the same on every page. */
+interface PageFrame {
+  assets: Assets;
+  problems: readonly PluginProblem[];
+  /** Whether pages are to follow a change of the helpers. */
+  live: boolean;
+}
+
+interface DocumentProps extends PageFrame {
+  title: string;
+}
+
+/** A whole page as HTML; every value in it is escaped, since no page asks for the opposite. */
+export function renderDocument(props: DocumentProps, body: ComponentChild): string {
+  return `<!doctype html>${render(<Document {...props}>{body}</Document>)}`;
+}
+
+function Document({
+  title,
+  assets,
+  live,
+  problems,
+  children,
+}: DocumentProps & { children: ComponentChildren }) {
+  return (
+    <PageShell
+      title={title}
+      kind="playground"
+      path={assets.path}
+      live={live}
+      head={<Files assets={assets} />}
+      navigation={<Navigation />}
+    >
+      <Problems problems={problems} />
+      {children}
+    </PageShell>
+  );
+}
+
+function Files({ assets }: Pick<DocumentProps, 'assets'>) {
+  return (
+    <>
+      <link rel="stylesheet" href={assets.path('playground.css')} />
+      <script type="module" src={assets.path('playground.js')} />
+      {modules.map((name) => (
+        <link key={name} rel="modulepreload" href={assets.path(name)} />
+      ))}
+    </>
+  );
+}
+
+function Navigation() {
+  return (
+    <nav aria-label="Site">
+      <a href="/" aria-current="true">
+        Helpers
+      </a>
+      <a href="/docs">Reference</a>
+      <a href="/openapi.json">OpenAPI</a>
+    </nav>
+  );
+}
+
+/** What is wrong with plugins as they lie there now; what is shown below may be an older version of them. */
+function Problems({ problems }: { problems: readonly PluginProblem[] }) {
+  if (problems.length === 0) return null;
+  return (
+    <div class="notice bad broken" role="alert">
+      <p>
+        <strong>
+          {problems.length === 1 ? 'A plugin has a fault' : `${problems.length} plugins have faults`}
+        </strong>
+        {'; the last version that worked is served.'}
+      </p>
+      <dl>
+        {problems.map(({ file, reason }) => (
+          <div key={file}>
+            <dt>
+              <code>{file}</code>
+            </dt>
+            <dd>
+              <pre>{reason}</pre>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}
+
+/** Where a key is had, as far as the visitor can get there. */
+export function KeySource({ keySite }: { keySite: string | undefined }) {
+  if (keySite === undefined) {
+    return <>No key yet? Ask whoever runs this gateway: its first start printed one.</>;
+  }
+  return (
+    <>
+      No key yet? Use the one that the gateway’s first start printed, or get one at the{' '}
+      <a href={keySite}>key site</a>.
+    </>
+  );
+}

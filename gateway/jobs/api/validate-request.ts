@@ -1,0 +1,221 @@
+import { createHash } from 'node:crypto';
+import type { FileField } from '../../../schemas/declared-helper.js';
+import type { FieldProblem } from '../../../schemas/field-problem.js';
+import { didYouMean } from '../../../schemas/nearest.js';
+import { describeValue, fieldName } from '../../../schemas/quote.js';
+import { GatewayError } from '../../errors.js';
+import { scopeAllows } from '../../keys/model.js';
+import type { Caller } from '../../pipeline/stage.js';
+import type { Helper } from '../../plugins/registry.js';
+import type { JobRequest } from '../jobs.js';
+import { type ItemFile, type ItemInput, mostItems } from '../model.js';
+import type { Webhooks } from '../webhooks/sender.js';
+import { type RequestedFile, type RequestedJob, rejectProblems } from './fields.js';
+import type { YieldToEventLoop } from './read-json.js';
+
+export interface JobRules {
+  /** The helpers as they are now. */
+  registry: Pick<ReadonlyMap<string, Helper>, 'get' | 'keys'>;
+  /** Judges urls that are to be told. */
+  webhooks: Pick<Webhooks, 'check'>;
+}
+
+const noItems: JobItems = { inputs: [], files: [], sharedFiles: new Map() };
+
+/**
+ * Makes a request for a job of what a body asks for. Throws `scope_denied` where the key may not call the helper; else
+ * `invalid_input` with each problem, or what the webhook's url is refused with.
+ */
+export function validateRequest(
+  asked: RequestedJob,
+  { scopes }: Pick<Caller, 'scopes'>,
+  { registry, webhooks }: JobRules,
+): Omit<JobRequest, 'tenantId' | 'keyId' | 'idempotency'> {
+  const problems = [...asked.problems];
+  const tell = (problem: FieldProblem) => void problems.push(problem);
+  const helper = asked.service === undefined ? undefined : registry.get(asked.service);
+  if (helper && !scopeAllows(scopes, helper.id)) throw new GatewayError('scope_denied');
+  if (asked.service !== undefined && !helper) tell(unknownService(asked.service, [...registry.keys()]));
+
+  let items = noItems;
+  if (asked.inputs) items = { ...noItems, inputs: asked.inputs.map(jsonInput) };
+  else if (helper) {
+    const known = helper.declaration.files;
+    items = itemsOfForm(asked.fields ?? [], asked.files ?? [], { known, tell });
+  }
+  const webhook = validateWebhook(asked.webhookUrl, webhooks, tell);
+  rejectProblems(problems);
+  if (webhook.refusal) throw webhook.refusal;
+  const textBytes = asked.inputs?.reduce((sum, { byteLength }) => sum + byteLength, 0) ?? 0;
+  return { service: asked.service ?? '', webhookUrl: webhook.url, ...items, textBytes };
+}
+
+/** An input whose text is made each time it is read: the texts of 60 MB would be 120 MB of strings beside the body that they are in. */
+function jsonInput(bytes: Buffer): ItemInput {
+  return {
+    get json() {
+      return bytes.toString();
+    },
+    files: [],
+  };
+}
+
+function unknownService(service: string, known: readonly string[]): FieldProblem {
+  const problem = `must be the id of a helper, but is ${describeValue(service)}${didYouMean(service, known)}`;
+  return { field: 'service', problem };
+}
+
+const webhookField = 'webhook.url';
+
+/** A url that is none is a problem of the input; one that may not be asked is refused as any other such url is. */
+function validateWebhook(
+  url: string | undefined,
+  webhooks: JobRules['webhooks'],
+  tell: (problem: FieldProblem) => void,
+): { url: string | undefined; refusal?: GatewayError } {
+  if (url === undefined) return { url };
+  try {
+    return { url: webhooks.check(url, webhookField).href };
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    if (error.code === 'invalid_input') for (const problem of error.details ?? []) tell(problem);
+    const { code, message, cause } = error;
+    if (code === 'invalid_input') return { url };
+    // Whatever else it is, such as a gateway that can sign nothing, is not wrong with the url.
+    const about =
+      code === 'source_refused' ? { details: [{ field: webhookField, problem: 'may not be fetched' }] } : {};
+    return {
+      url,
+      refusal: new GatewayError(code, { message: `${webhookField}: ${message}`, ...about, cause }),
+    };
+  }
+}
+
+/** The items of a job and the bytes of their files. */
+interface JobItems {
+  inputs: readonly ItemInput[];
+  files: readonly ReadonlyMap<string, Uint8Array>[];
+  sharedFiles: ReadonlyMap<string, Uint8Array>;
+}
+
+/** The name under which every item's file may come, whatever the helper calls it. */
+const anyFile = 'file';
+
+/**
+ * Makes an item of each file that came for the helper's one main field, in their order. The other files, such as a logo, are
+ * every item's, and so are the text fields, in one list. Tells what is wrong with the files by `tell`.
+ */
+function itemsOfForm(
+  fields: readonly (readonly [string, string])[],
+  files: readonly RequestedFile[],
+  { known, tell }: FormRules,
+): JobItems {
+  const main = mainField(known);
+  const own: RequestedFile[] = [];
+  const shared = new Map<string, RequestedFile>();
+  const lost = new Set<string>();
+  for (const file of files) {
+    if (main && (file.field === anyFile || file.field === main.field)) own.push(file);
+    else if (!main || !known.some(({ field }) => field === file.field)) lost.add(file.field);
+    else if (shared.has(file.field)) lost.add(file.field);
+    else shared.set(file.field, file);
+  }
+  for (const field of lost) tell({ field: fieldName(field), problem: lostProblem(field, known, main) });
+  for (const [name] of fields)
+    if (main && name === anyFile) tell({ field: anyFile, problem: 'must be a file' });
+  checkCount(own, { main, hasLost: lost.has(anyFile) || (!main && lost.size > 0), tell });
+  const sharedFiles = [...shared.values()].map((file): ItemFile => ({ ...describeFile(file), shared: true }));
+  return {
+    inputs: own.map((file) => ({
+      fields,
+      files: [{ ...describeFile(file), field: main?.field ?? anyFile }, ...sharedFiles],
+    })),
+    files: own.map(({ bytes }) => new Map([[main?.field ?? anyFile, bytes]])),
+    sharedFiles: new Map([...shared].map(([field, { bytes }]) => [field, bytes])),
+  };
+}
+
+interface FormRules {
+  /** The files that the helper takes. */
+  known: readonly FileField[];
+  tell: (problem: FieldProblem) => void;
+}
+
+/** The one file of which each item has its own: the one that is required, or the only one. */
+function mainField(known: readonly FileField[]): FileField | undefined {
+  const required = known.filter(({ required }) => required);
+  const [only, ...others] = required.length > 0 ? required : known;
+  return others.length === 0 ? only : undefined;
+}
+
+function lostProblem(field: string, known: readonly FileField[], main: FileField | undefined): string {
+  if (known.length === 0)
+    return 'is not taken by this helper, which works without a file: send inputs as JSON';
+  const names = known.map(({ field }) => field).join(', ');
+  if (!main)
+    return `cannot make items: this helper takes several files (${names}). Send inputs as JSON with their urls`;
+  if (known.some((each) => each.field === field)) return 'is every item’s and must be given once';
+  return `must not be a file; the files of this helper are called ${names}`;
+}
+
+function checkCount(
+  own: readonly RequestedFile[],
+  { main, hasLost, tell }: { main: FileField | undefined; hasLost: boolean } & Pick<FormRules, 'tell'>,
+): void {
+  if (own.length > mostItems) tell({ field: anyFile, problem: `must be given at most ${mostItems} times` });
+  if (own.length > 0 || hasLost) return;
+  if (main)
+    tell({ field: main.field, problem: `is required: 1 to ${mostItems} files, of which each is an item` });
+  else tell({ field: 'inputs', problem: 'is required: this helper makes no items of a form, so send JSON' });
+}
+
+function describeFile({ field, type, name, bytes }: RequestedFile): ItemFile {
+  return { field, type, ...(name === undefined ? {} : { name }), bytes: bytes.byteLength };
+}
+
+/** The header by which a client names its request, so that it may send it again and have one job. */
+const idempotencyHeader = 'Idempotency-Key';
+
+const idempotencyKeyForm = /^[\x21-\x7e]{1,255}$/;
+/** Bytes that are taken without looking at the time. */
+const hashedBytes = 1024 * 1024;
+
+/** The key of a request; undefined where it has none. */
+export function readIdempotencyKey(
+  header: string | undefined,
+  tell: (problem: FieldProblem) => void,
+): string | undefined {
+  if (header === undefined || idempotencyKeyForm.test(header)) return header;
+  tell({ field: idempotencyHeader, problem: 'must be 1 to 255 visible ASCII characters, given once' });
+  return undefined;
+}
+
+type Digested = Pick<JobRequest, 'service' | 'webhookUrl' | 'inputs' | 'files' | 'sharedFiles'>;
+
+/**
+ * What tells a request from others: all that the job will be made of, as it was written, and not how it was sent. So the same form
+ * with another boundary is the same request, and by whichever of the tenant's keys.
+ */
+export async function digestOf(request: Digested, breathe: YieldToEventLoop): Promise<string> {
+  const hash = createHash('sha256');
+  const add = async (bytes: Uint8Array) => {
+    // Each with its length before it: else what ends one could begin the next.
+    hash.update(`${bytes.byteLength}:`);
+    for (let at = 0; at < bytes.byteLength; at += hashedBytes) {
+      hash.update(bytes.subarray(at, at + hashedBytes));
+      await breathe();
+    }
+  };
+  const say = (value: unknown) => add(Buffer.from(JSON.stringify(value)));
+  await say([request.service, request.webhookUrl ?? null, request.inputs.length]);
+  for (const bytes of request.sharedFiles.values()) await add(bytes);
+  // Forms share one list of fields, which is said once.
+  let fields: unknown;
+  for (const [index, input] of request.inputs.entries()) {
+    await say([input.json ?? null, input.fields === fields ? null : input.fields, input.files]);
+    fields = input.fields;
+    for (const bytes of request.files[index]?.values() ?? []) await add(bytes);
+    await breathe();
+  }
+  return hash.digest('base64url');
+}

@@ -1,0 +1,168 @@
+import type { Logger } from 'pino';
+import { isJobBefore, type Job } from '../model.js';
+import { inputsName, type ResultStore } from '../results/result-store.js';
+import type { JobStore } from '../store/job-store.js';
+
+interface CleanupParts {
+  store: Pick<JobStore, 'expired' | 'remove' | 'known' | 'cleared' | 'uncleared'>;
+  results: Pick<ResultStore, 'removeAll' | 'prefixes'>;
+  logger: Pick<Logger, 'error' | 'info'>;
+  /** How long a job is kept after its end. */
+  ttlSeconds: number;
+  /** Whether this process sees the files of jobs: it forgets none else. */
+  seesFiles: () => Promise<boolean>;
+  /** Milliseconds until it looks for files that no job has; some hours by default, and not as long for all processes. */
+  sweepAfterMs?: number;
+  /** Milliseconds between two rounds. */
+  roundMs?: number;
+}
+
+/** Forgets jobs until it is closed. */
+export interface Cleanup {
+  close(): Promise<void>;
+}
+
+/** Removes the files that were inputs of jobs which have ended; results are kept. */
+export async function clearInputs(
+  { store, results }: { store: Pick<JobStore, 'cleared'>; results: Pick<ResultStore, 'removeAll'> },
+  jobs: readonly Pick<Job, 'id' | 'bytes'>[],
+): Promise<void> {
+  for (const { id, bytes } of jobs) {
+    // Without files nothing of them is left.
+    if (bytes === 0) continue;
+    await results.removeAll(inputsName(id));
+    await store.cleared([id]);
+  }
+}
+
+/** Removes a job and all that it has come to. The rows last: what has none is not found again. */
+export async function forgetJob(
+  { store, results }: { store: Pick<JobStore, 'remove'>; results: Pick<ResultStore, 'removeAll'> },
+  id: string,
+): Promise<void> {
+  await results.removeAll(id);
+  await store.remove(id);
+}
+
+const jobsPerRound = 20;
+const sweepMs = 6 * 3_600_000;
+/** Only files are removed that a job would not have any more that had ended within a day: the store may be another database's, too. */
+const dayMs = 86_400_000;
+
+/**
+ * Forgets jobs whose time has run out, and now and then files that have no job. Every process does so, beside all else that it does for
+ * jobs: ten thousand files take a while, and a new job does not wait for them. What cannot be removed is left for the next round, and
+ * keeps nothing else from being removed.
+ */
+export function startCleanup(parts: CleanupParts): Cleanup {
+  const { store, results, logger, ttlSeconds, seesFiles } = parts;
+  const { sweepAfterMs = Math.random() * sweepMs, roundMs = 30_000 } = parts;
+  const ttlMs = ttlSeconds * 1_000;
+  let sweepAt = performance.now() + sweepAfterMs;
+  let closed = false;
+  let wake: (() => void) | undefined;
+  /** Whether the last round has logged that something could not be removed. */
+  let logged = false;
+  let failed = false;
+
+  function fail(error: unknown): void {
+    failed = true;
+    if (closed || logged) return;
+    logged = true;
+    logger.error({ err: error }, 'jobs, or files of jobs, could not be removed; it is tried again');
+  }
+
+  /** Of jobs that have ended: what removed the last item's files was interrupted. */
+  async function clear(): Promise<void> {
+    for (const id of await store.uncleared(jobsPerRound)) {
+      if (closed) return;
+      await clearInputs(parts, [{ id, bytes: 1 }]).catch(fail);
+    }
+  }
+
+  async function expire(): Promise<void> {
+    for (let skip = 0; !closed; ) {
+      const jobs = await store.expired(Date.now() - ttlMs, { most: jobsPerRound, skip });
+      if (jobs.length === 0) return;
+      for (const { id } of jobs) {
+        if (closed) return;
+        await forgetJob(parts, id).catch((error) => {
+          skip += 1;
+          fail(error);
+        });
+      }
+    }
+  }
+
+  async function sweep(): Promise<void> {
+    if (closed || performance.now() < sweepAt) return;
+    sweepAt = performance.now() + sweepMs;
+    const removed = await sweepResults(results, store, { madeBefore: Date.now() - ttlMs - dayMs, fail });
+    if (removed > 0) logger.info({ removed }, 'files of jobs were removed that no job has');
+  }
+
+  async function run(): Promise<void> {
+    while (!closed) {
+      failed = false;
+      for (const work of [clear, expire, sweep]) {
+        await seesFiles()
+          .then((sees) => (sees ? work() : undefined))
+          .catch(fail);
+      }
+      if (!failed) logged = false;
+      if (closed) return;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, roundMs).unref();
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+  }
+
+  const running = run();
+  return {
+    async close() {
+      closed = true;
+      wake?.();
+      await running;
+    },
+  };
+}
+
+/** Jobs that are asked for at a time. */
+const idsPerQuery = 500;
+
+/**
+ * Removes the files of jobs that never were, or are no more: whoever made or removed one was killed between its files and its rows. Jobs
+ * of after `madeBefore` (ms since 1970) may still be being made, and what is no job's is not to be removed. Gives how many were removed;
+ * `fail` gets the errors of the others.
+ */
+export async function sweepResults(
+  results: Pick<ResultStore, 'prefixes' | 'removeAll'>,
+  jobs: Pick<JobStore, 'known'>,
+  { madeBefore, fail }: { madeBefore: number; fail: (error: unknown) => void },
+): Promise<number> {
+  let removed = 0;
+  async function judge(ids: readonly string[]): Promise<void> {
+    const known = new Set(await jobs.known(ids));
+    for (const id of ids) {
+      if (known.has(id)) continue;
+      await results.removeAll(id).then(() => {
+        removed += 1;
+      }, fail);
+    }
+  }
+
+  let piece: string[] = [];
+  for await (const id of results.prefixes()) {
+    if (!isJobBefore(id, madeBefore)) continue;
+    piece.push(id);
+    if (piece.length < idsPerQuery) continue;
+    await judge(piece);
+    piece = [];
+  }
+  await judge(piece);
+  return removed;
+}

@@ -1,0 +1,147 @@
+import type { Logger } from 'pino';
+import type { Job } from '../model.js';
+import type { JobQueue } from '../queue/job-queue.js';
+import type { JobStore } from '../store/job-store.js';
+import type { RetryPolicy } from './retry-policy.js';
+
+export interface MaintenanceParts {
+  store: Pick<JobStore, 'unqueued' | 'queued' | 'openTenants'>;
+  queue: Pick<JobQueue, 'add' | 'remove' | 'recover'>;
+  patience: RetryPolicy;
+  logger: Pick<Logger, 'error'>;
+  /** Whether this process sees the files of jobs, or did a moment ago: it takes none else. */
+  seesFiles: (options?: { anew: boolean }) => Promise<boolean>;
+  /** Told of tenants with items that wait. */
+  onOpen: (tenants: readonly string[]) => void;
+  /** Milliseconds between two looks; default 1000. */
+  pollMs?: number;
+}
+
+/** What any process does for all jobs, now and then. */
+export interface Maintenance {
+  /** Hands a new job's items to the queue: at once where they are few and `isNext`, that is, none of its tenant's are before them. */
+  created(job: CreatedJob, isNext: boolean): void;
+  close(): Promise<void>;
+}
+
+/** So few that a tenant's new job does not wait behind the many items of another's, and so many that none waits for work. */
+const amounts = { most: 500, ahead: 500 };
+/** How soon to look again for a while after a tenant was given as much as it may have: it may have more, and be through with that. */
+const refillMs = 100;
+const refillForMs = 2_000;
+/** A job that has not moved for this long is handed to the queue again, which may have lost it. */
+const idleMs = 120_000;
+const recoverMs = 5_000;
+
+type CreatedJob = Pick<Job, 'id' | 'tenant_id' | 'total'>;
+/** Looks without anything open after which they are further apart, and how far. */
+const idleLooks = 60;
+const idleFactor = 3;
+
+/**
+ * Hands new items to the queue, finds tenants that have any, and puts back what killed processes held. Every process does so; what two
+ * do at once is done once.
+ */
+export function createMaintenance(parts: MaintenanceParts): Maintenance {
+  const { store, queue, patience, logger, seesFiles, onOpen, pollMs = 1_000 } = parts;
+  let closed = false;
+  let woken = false;
+  let wakeUp: (() => void) | undefined;
+  let last: readonly string[] = [];
+  let quiet = 0;
+  let recoverAt = 0;
+  let refillUntil = 0;
+  let findAt = 0;
+  const underWay = new Set<Promise<void>>();
+
+  async function handOver(): Promise<void> {
+    for (;;) {
+      const groups = await store.unqueued({ ...amounts, idleMs });
+      if (groups.length === 0 || closed) return;
+      for (const { tenant, items } of groups) {
+        if (items.length >= amounts.ahead / 2) refillUntil = performance.now() + refillForMs;
+        await queue.add(tenant, items);
+        const ended = await store.queued(items);
+        if (ended.length > 0) await queue.remove(tenant, ended);
+        if (await seesFiles({ anew: true })) onOpen([tenant]);
+      }
+    }
+  }
+
+  /** Many tables are looked at for what is to be handed over, beside the work on others' items: a new job need not wait for that. */
+  async function handOverNew({ id: job, tenant_id: tenant, total }: CreatedJob): Promise<void> {
+    const items = Array.from({ length: total }, (_, index) => ({ job, index }));
+    await queue.add(tenant, items);
+    if (await seesFiles()) onOpen([tenant]);
+    const ended = await store.queued(items);
+    if (ended.length > 0) await queue.remove(tenant, ended);
+  }
+
+  function wake(): void {
+    woken = true;
+    findAt = 0;
+    wakeUp?.();
+  }
+
+  async function find(): Promise<void> {
+    if (performance.now() < findAt) return;
+    const usualMs = quiet > idleLooks ? pollMs * idleFactor : pollMs;
+    findAt = performance.now() + usualMs * (0.75 + Math.random() / 2);
+    if (!(await seesFiles())) return;
+    const open = await store.openTenants();
+    // Of those that were open a moment ago the queue may hold what was called off: it is taken out by whoever takes it.
+    const tenants = [...new Set([...open, ...last])];
+    last = open;
+    quiet = tenants.length > 0 ? 0 : quiet + 1;
+    // As long as there was no job, any store could take another's place; now that there is one, it is settled.
+    if (open.length > 0 && !(await seesFiles({ anew: true }))) return;
+    onOpen(tenants);
+    if (tenants.length === 0 || performance.now() < recoverAt) return;
+    recoverAt = performance.now() + recoverMs;
+    for (const tenant of tenants) await queue.recover(tenant);
+  }
+
+  async function pause(): Promise<void> {
+    if (woken || closed) return;
+    const now = performance.now();
+    const ms = Math.min(findAt - now, now < refillUntil ? refillMs : Number.POSITIVE_INFINITY);
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms).unref();
+      wakeUp = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  async function run(): Promise<void> {
+    while (!closed) {
+      woken = false;
+      for (const chore of [handOver, find]) {
+        if (closed) return;
+        await patience
+          .run(chore)
+          .catch((error) => closed || logger.error({ err: error }, 'a chore of jobs failed'));
+      }
+      await pause();
+    }
+  }
+
+  const running = run();
+  return {
+    created(job, isNext) {
+      quiet = 0;
+      if (closed || !isNext || job.total > amounts.ahead / 2) return wake();
+      // What fails here is found there.
+      const handing = handOverNew(job)
+        .catch(wake)
+        .finally(() => underWay.delete(handing));
+      underWay.add(handing);
+    },
+    async close() {
+      closed = true;
+      wakeUp?.();
+      await Promise.all([running, ...underWay]);
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import { type RateLimiterAbstract, RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
+
+/** One window's state after a call: what is left of `limit`, and the milliseconds until the window ends. */
+export interface WindowState {
+  limit: number;
+  remaining: number;
+  resetMs: number;
+}
+
+export interface RateState {
+  allowed: boolean;
+  second: WindowState;
+  /** There once the second's share is used up and the tenant has a burst. */
+  burst?: WindowState;
+}
+
+/** Counts calls by tenant in windows that begin with the first call in them. */
+export interface RateGate {
+  take(tenant: string, rate: number, burst: number): Promise<RateState>;
+}
+
+/** Length of the windows of `rate` and `burst`, in seconds. */
+export const rateWindowS = 1;
+export const burstWindowS = 10;
+
+/**
+ * The limiters only count: each tenant has limits of its own, while a limiter of the library has one for all its keys.
+ */
+export const unboundedPoints = Number.MAX_SAFE_INTEGER;
+
+function windowOf(
+  { consumedPoints, msBeforeNext }: RateLimiterRes,
+  limit: number,
+  windowS: number,
+): WindowState {
+  return {
+    limit,
+    remaining: Math.max(0, limit - consumedPoints),
+    // The library tells the rest of a window by the wall clock, which may have been set back since the window began.
+    resetMs: Math.min(Math.max(msBeforeNext, 0), windowS * 1000),
+  };
+}
+
+/**
+ * Allows `rate` calls in a second, and `burst` more in ten seconds. Fixed windows rather than a token bucket, so that
+ * a second's limit is never passed by what a bucket refills meanwhile. A refused call is counted but does not
+ * lengthen its window.
+ *
+ * @param second counts in windows of `rateWindowS`
+ * @param reserve counts in windows of `burstWindowS`
+ */
+export function createRateGate(second: RateLimiterAbstract, reserve: RateLimiterAbstract): RateGate {
+  async function takeBurst(tenant: string, burst: number, window: WindowState): Promise<RateState> {
+    const extra = await reserve.consume(tenant);
+    return {
+      allowed: extra.consumedPoints <= burst,
+      second: window,
+      burst: windowOf(extra, burst, burstWindowS),
+    };
+  }
+
+  return {
+    take: (tenant, rate, burst) =>
+      second.consume(tenant).then((count) => {
+        const window = windowOf(count, rate, rateWindowS);
+        const allowed = count.consumedPoints <= rate;
+        return allowed || burst === 0 ? { allowed, second: window } : takeBurst(tenant, burst, window);
+      }),
+  };
+}
+
+/**
+ * Counts in this process. The library ends a window by a timer and by the wall clock, whichever is first: a clock set
+ * back does not lengthen a window, one set forward ends the running window early, once.
+ */
+export function createMemoryRate(): RateGate {
+  // Each has a store of its own, and a prefix would be a string to make and hash with every call.
+  const limiter = (duration: number) =>
+    new RateLimiterMemory({ keyPrefix: '', duration, points: unboundedPoints });
+  return createRateGate(limiter(rateWindowS), limiter(burstWindowS));
+}

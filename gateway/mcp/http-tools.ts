@@ -1,0 +1,137 @@
+import type { Answer } from '../../pool/answer.js';
+import type { MaybePromise } from '../after.js';
+import { prepareErrorAnswer } from '../http/envelope.js';
+import { scopeAllows } from '../keys/model.js';
+import { holdVersion } from '../pipeline/admit.js';
+import { type GivenCall, noUploads } from '../pipeline/read-input.js';
+import type { ReportError } from '../pipeline/respond.js';
+import type { PreviewRequest } from '../pipeline/run-helper.js';
+import type { CallContext, Caller, CallState } from '../pipeline/stage.js';
+import type { Helper, LiveRegistry } from '../plugins/registry.js';
+import { errorResult, type FullResult, previewRules, toolResult } from './tool-result.js';
+import type { Toolbox } from './tool-server.js';
+import { type HelperTool, toolsOf } from './tools.js';
+
+/** A tool's call as its helper's stages get it. */
+export interface ToolCall extends Omit<GivenCall, 'limits'> {
+  readonly shown: PreviewRequest;
+}
+
+/** Whose tools they are, and the request that asks for them. */
+interface Requester {
+  ctx: CallContext;
+  state: CallState;
+  caller: Caller;
+}
+
+export interface HttpTools {
+  /** Whether there is a tool of this name, whoever may call it. */
+  has(name: string): boolean;
+  for(asker: Requester): Toolbox;
+}
+
+const encoder = new TextEncoder();
+
+interface HttpToolsOptions {
+  /** The gateway's address as customers see it. */
+  apiUrl: string | undefined;
+  /** Makes of an error what its caller may know. */
+  tell: ReportError;
+}
+
+/** The helpers as tools, each with its own stages behind it. */
+export function createHttpTools(
+  registry: LiveRegistry,
+  stagesOf: (helper: Helper) => (call: ToolCall) => MaybePromise<Answer>,
+  { apiUrl, tell }: HttpToolsOptions,
+): HttpTools {
+  // Looked at when a tool is called and not before: from then on its version's threads stay for it.
+  let made: ReturnType<typeof asTheyAre> | undefined;
+  registry.watch(() => {
+    made = undefined;
+  });
+
+  function tools() {
+    made ??= asTheyAre();
+    return made;
+  }
+
+  function asTheyAre(): ReadonlyMap<string, RunnableTool & Pick<HelperTool, 'definition'>> {
+    return new Map(
+      [...toolsOf(registry)].map(([name, { helper, definition }]) => [
+        name,
+        { helper, definition, run: stagesOf(helper) },
+      ]),
+    );
+  }
+
+  return {
+    has: (name) => tools().has(name),
+    for: (asker) => ({
+      list: () =>
+        [...tools().values()]
+          .filter(({ helper }) => scopeAllows(asker.caller.scopes, helper.id))
+          .map(({ definition }) => definition),
+      call(name, input) {
+        const tool = tools().get(name);
+        if (tool) return call(tool, input, asker);
+        asker.state.code = 'not_found';
+        return undefined;
+      },
+    }),
+  };
+
+  async function call({ helper, run }: RunnableTool, input: string, asker: Requester) {
+    const { ctx, state, caller } = asker;
+    state.helper = helper;
+    const shown = previewRules();
+    const text = { kind: 'json', bytes: encoder.encode(input) } as const;
+    const query = { values: new Map(), problems: [] };
+    try {
+      const given = { state, caller, bodyBytes: 0, query, text, uploads: noUploads, shown };
+      const answer = await holdVersion(helper, () => run(given));
+      // A link is a GET, which a helper with effects does not take.
+      const whole = () =>
+        helper.declaration.effects
+          ? linkTo(undefined)
+          : linkTo(callUrl(apiUrl ?? `http://${ctx.get('host')}`, helper.id, input));
+      return await toolResult({ answer, helper, whole, preview: shown.preview });
+    } catch (thrown) {
+      const error = tell(prepareErrorAnswer(ctx, thrown), ctx.req);
+      // The answer itself is a success, for the protocol: it is the tool that says what went wrong.
+      state.cameTo = error.status;
+      return errorResult(error, state.requestId);
+    }
+  }
+}
+
+interface RunnableTool {
+  helper: Helper;
+  run: (call: ToolCall) => MaybePromise<Answer>;
+}
+
+function linkTo(uri: string | undefined): FullResult {
+  if (uri === undefined) return { words: 'The whole is to be had by the same call over HTTP, as a POST.' };
+  return {
+    uri,
+    words: `The whole is at ${uri} and asks for an API key, which the user adds as the parameter ak or in the header Authorization: Bearer.`,
+  };
+}
+
+/** Characters of a url that every client and proxy takes. */
+const longestUrl = 8000;
+/** Characters of JSON that may come to one as short, each of six characters as `\u0061` is. */
+const longestInput = longestUrl * 6;
+
+/**
+ * The address at which a GET gives the same answer as a tool's call with this JSON, without the key; undefined where the call does
+ * not fit into one. Lists and objects are written as JSON, which a query may hold.
+ */
+function callUrl(base: string, service: string, input: string): string | undefined {
+  if (input.length > longestInput) return undefined;
+  const url = new URL(`/${service}`, base);
+  for (const [name, value] of Object.entries(JSON.parse(input) as object)) {
+    url.searchParams.append(name, typeof value === 'object' ? JSON.stringify(value) : String(value));
+  }
+  return url.href.length <= longestUrl ? url.href : undefined;
+}

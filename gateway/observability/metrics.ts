@@ -1,0 +1,232 @@
+import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
+import type { Pool } from '../../pool/pool.js';
+import type { Cache } from '../cache.js';
+import type { InboundBudget } from '../http/inbound-budget.js';
+import type { OutboundBudget } from '../http/outbound-budget.js';
+import { type JobNumbers, meterJobs, type ObservedItem, type WebhookOutcome } from './job-metrics.js';
+import { classOf, createMeters, type Meters, secondsOfACall } from './meters.js';
+
+/** All metrics of a process, as they are sent to another: the library's own data, as far as others look at it. */
+export type MetricFacts = readonly {
+  name: string;
+  type?: unknown;
+  values: readonly { value: number; labels: object; metricName?: string }[];
+}[];
+
+export interface Metrics {
+  observe(call: ObservedCall): void;
+  /** Counts an item of a job that has ended here. */
+  observeItem(item: ObservedItem): void;
+  /** Counts an attempt to tell a webhook. */
+  observeWebhook(outcome: WebhookOutcome): void;
+  /** Everything, as data: for another process of the host. */
+  facts(): Promise<MetricFacts>;
+  /** Everything, as Prometheus text; of all processes of the host as one where their `facts` are given, this one's among them. */
+  text(all?: readonly MetricFacts[]): Promise<{ type: string; body: string }>;
+}
+
+export interface MetricsOptions extends GaugeSources {
+  pool: Pick<Pool, 'stats' | 'watch' | 'slowed'>;
+  arrivals: Pick<InboundBudget, 'stats' | 'watch'>;
+  /** Asks what waits of all jobs; absent where there are none. */
+  readJobs?: (() => Promise<JobNumbers>) | undefined;
+}
+
+/** The metrics of a gateway or a worker, in a registry of their own; Node's and the process's come with them. */
+export function createMetrics(options: MetricsOptions): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const meters = createMeters(registry);
+  const { observe, addTaskMs } = meterCalls(meters);
+  meterWaits(meters, options);
+  meterState(meters, options);
+  const jobs = meterJobs(meters, { readJobs: options.readJobs, addTaskMs });
+  return {
+    observe,
+    ...jobs,
+    facts: () => registry.getMetricsAsJSON(),
+    async text(all) {
+      const told = all ? AggregatorRegistry.aggregate([...all]) : registry;
+      return { type: registry.contentType, body: await told.metrics() };
+    },
+  };
+}
+
+/** One answered call, as the metrics see it: no tenant and no key, whose number has no bound. */
+interface ObservedCall {
+  /** The helper's id, or null for any other path. */
+  service: string | null;
+  /** The error's code, or `ok`. */
+  code: string;
+  seconds: number;
+  /** Milliseconds spent on the call's tasks; 0 for a helper that runs inline. */
+  taskMs: number;
+}
+
+/** A helper's calls since the counters were last read: the library takes longer to find a counter than to add to it. */
+interface Counted {
+  label: { service: string };
+  codes: Map<string, number>;
+  taskMs: number;
+}
+
+interface CallMeters {
+  observe(call: ObservedCall): void;
+  /** Adds to the time spent on tasks what was spent on no call, such as an item of a job. */
+  addTaskMs(service: string, ms: number): void;
+}
+
+/** Counts the calls of helpers, and what they took. */
+function meterCalls({ counter, histogram }: Meters): CallMeters {
+  const counted = new Map<string, Counted>();
+  counter(
+    {
+      name: 'calls_total',
+      help: 'Answered calls, by helper and error code (ok where it succeeded).',
+      labels: ['service', 'code'],
+    },
+    (calls) => {
+      for (const { label, codes } of counted.values()) {
+        for (const [code, number] of codes) calls.inc({ ...label, code }, number);
+        codes.clear();
+      }
+    },
+  );
+  const seconds = histogram(
+    {
+      name: 'call_seconds',
+      help: 'Time from the request line to the answer, by helper.',
+      labels: ['service'],
+    },
+    secondsOfACall,
+  );
+  counter(
+    {
+      name: 'task_seconds_total',
+      help: 'Time spent on tasks, by helper: in worker threads, and on the main thread by short calls.',
+      labels: ['service'],
+    },
+    (spent) => {
+      for (const each of counted.values()) {
+        if (each.taskMs > 0) spent.inc(each.label, each.taskMs / 1000);
+        each.taskMs = 0;
+      }
+    },
+  );
+
+  function countedOf(service: string): Counted {
+    let each = counted.get(service);
+    if (!each) {
+      each = { label: { service }, codes: new Map(), taskMs: 0 };
+      counted.set(service, each);
+    }
+    return each;
+  }
+
+  return {
+    observe({ service, code, seconds: spent, taskMs }) {
+      const each = countedOf(service ?? 'none');
+      each.codes.set(code, (each.codes.get(code) ?? 0) + 1);
+      each.taskMs += taskMs;
+      seconds.observe(each.label, spent);
+    },
+    addTaskMs(service, ms) {
+      countedOf(service).taskMs += ms;
+    },
+  };
+}
+
+/** Measures what calls wait for: a thread, and their own bytes. */
+function meterWaits(
+  { histogram }: Meters,
+  { pool, arrivals }: { pool: Pick<Pool, 'watch'>; arrivals: Pick<InboundBudget, 'watch'> },
+): void {
+  const queued = histogram(
+    {
+      name: 'queue_wait_seconds',
+      help: 'Time that tasks waited for a worker thread, by what they are of (direct calls or items of jobs) and by the class of the tenant.',
+      labels: ['work', 'class'],
+    },
+    secondsOfACall,
+  );
+  // One object a pair: what is observed is then found without making any.
+  const direct = labelsOf('direct');
+  const ofJobs = labelsOf('job');
+  pool.watch((waitMs, { weight, behind }) => {
+    queued.observe((behind ? ofJobs : direct)[classOf(weight)], waitMs / 1000);
+  });
+
+  const arrived = histogram(
+    {
+      name: 'arriving_seconds',
+      help: 'Time that bodies and downloads were on their way, those included that were given up.',
+      labels: ['kind'],
+    },
+    secondsOfACall,
+  );
+  const kinds = { request_timeout: { kind: 'body' }, source_timeout: { kind: 'download' } };
+  arrivals.watch((slow, ms) => arrived.observe(kinds[slow], ms / 1000));
+}
+
+function labelsOf(work: string) {
+  return {
+    w1: { work, class: 'w1' },
+    'w2-9': { work, class: 'w2-9' },
+    'w10+': { work, class: 'w10+' },
+  };
+}
+
+/** What is looked at when the metrics are read. */
+interface GaugeSources {
+  pool: Pick<Pool, 'stats' | 'slowed'>;
+  arrivals: Pick<InboundBudget, 'stats'>;
+  /** Absent where no calls are answered. */
+  departures?: Pick<OutboundBudget, 'stats'>;
+  cache: Pick<Cache, 'stats'>;
+  keysAvailable: () => boolean;
+}
+
+/** Tells what is held and what goes on now, and how often the cache has helped. */
+function meterState(
+  { counter, gauge }: Meters,
+  { pool, arrivals, departures, cache, keysAvailable }: GaugeSources,
+): void {
+  counter(
+    {
+      name: 'cache_uses_total',
+      help: 'Answers (result) and downloads (source) by how they were come by: kept, revalidated, shared, or made.',
+      labels: ['cache', 'outcome'],
+    },
+    (uses) => {
+      uses.reset();
+      for (const { number, ...labels } of cache.stats().uses) uses.inc(labels, number);
+    },
+  );
+  gauge('pool_threads', 'Worker threads that can run a task.', () => pool.stats().threads);
+  gauge('pool_running', 'Tasks that run.', () => pool.stats().running);
+  gauge(
+    'pool_places',
+    'Places taken in the pool: calls whose work runs or waits.',
+    () => pool.stats().places,
+  );
+  gauge(
+    'pool_slowed_helpers',
+    'Helpers that timed out again and again, of which one task runs at a time.',
+    () => pool.slowed().length,
+    'max',
+  );
+  gauge('arriving', 'Bodies and downloads on their way.', () => arrivals.stats().arriving);
+  gauge(
+    'input_bytes',
+    'Bytes held of bodies and downloads, on their way and waiting.',
+    () => arrivals.stats().bytes,
+  );
+  gauge(
+    'output_bytes',
+    'Bytes held of answers that clients have not taken yet.',
+    () => departures?.stats().bytes ?? 0,
+  );
+  gauge('cache_bytes', 'Bytes kept of answers and downloads.', () => cache.stats().bytes);
+  gauge('cache_entries', 'Answers and downloads kept.', () => cache.stats().entries);
+  gauge('keys_available', 'Whether the key database answers.', () => (keysAvailable() ? 1 : 0), 'min');
+}

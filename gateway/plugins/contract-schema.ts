@@ -1,0 +1,269 @@
+import type { Shape } from './contract-values.js';
+
+/** The types of JSON, and `integer`. */
+type TypeName = 'array' | 'boolean' | 'integer' | 'null' | 'number' | 'object' | 'string';
+
+/** A schema, or `true` for anything and `false` for nothing. */
+type Subschema = Schema | boolean;
+
+type Named<S> = { readonly [name: string]: S };
+
+/** The bounds of a `measure`, in pixels, and what else it takes. */
+interface MeasureSetting {
+  readonly minimum: number;
+  readonly maximum: number;
+  readonly percent?: true;
+  readonly auto?: true;
+}
+
+/**
+ * What may be written in a plugin's `input` and `output`: JSON Schema draft-07 as ajv's strict mode takes it, and the keywords
+ * `color`, `choice`, `fraction`, `measure`, `drawable`, `encodable` and `onlyWith`. `format` is not among them: none is known.
+ */
+export interface Schema {
+  readonly type?: TypeName | readonly TypeName[];
+  readonly nullable?: boolean;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  /** What the handler gets where the caller says nothing; goes through the schema itself. */
+  readonly default?: unknown;
+
+  readonly title?: string;
+  /** For people: shown wherever the parameter is. */
+  readonly description?: string;
+  readonly examples?: readonly unknown[];
+  readonly deprecated?: boolean;
+  readonly readOnly?: boolean;
+  readonly writeOnly?: boolean;
+  readonly $comment?: string;
+
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  /** A regular expression, in the `u` mode; write `^` and `$` where the whole text is meant. */
+  readonly pattern?: string;
+  readonly contentEncoding?: string;
+  readonly contentMediaType?: string;
+  /** On a string: any solid colour; becomes `#rrggbb`. With `{ auto: true }` the word `auto` too. */
+  readonly color?: true | { readonly auto: true };
+  /** On a string: `{ png: [], jpg: ['jpeg'] }` takes a name or one of its aliases, in any case; becomes the name. */
+  readonly choice?: Named<readonly string[]>;
+  /** On `['number', 'string']`: 0 to 1, `"50%"`, or 2 to 100 as per cent; becomes a number from 0, or from `minimum`, to 1. */
+  readonly fraction?: true;
+  /**
+   * On `['integer', 'string']`: a length in a picture, in whole pixels from `minimum` to `maximum`; with `percent` also `"5%"`, of
+   * what the description says, and with `auto` also `auto`. Becomes a number of pixels, or one of these texts.
+   */
+  readonly measure?: MeasureSetting;
+  /** On a string: every character can be drawn by the fonts here. With `{ lines: true }` it may have line breaks; they become line feeds. */
+  readonly drawable?: true | { readonly lines: true };
+  /** On a string beside `choice`: the image engine here writes this format. */
+  readonly encodable?: true;
+
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly exclusiveMaximum?: number;
+  readonly multipleOf?: number;
+
+  /** One schema for each item, or a list of them, one a place: then with `minItems` and `maxItems` of its length. */
+  readonly items?: Subschema | readonly Subschema[];
+  readonly additionalItems?: Subschema;
+  readonly contains?: Subschema;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly uniqueItems?: boolean;
+
+  readonly properties?: Named<Subschema>;
+  readonly required?: readonly string[];
+  /** `true` keeps a nested object open, which is closed otherwise where it declares `properties`. */
+  readonly additionalProperties?: Subschema;
+  readonly patternProperties?: Named<Subschema>;
+  readonly propertyNames?: Subschema;
+  readonly minProperties?: number;
+  readonly maxProperties?: number;
+  readonly dependencies?: Named<Subschema | readonly string[]>;
+  /**
+   * At the top of `input`: parameters that are to be sent beside these values of others alone, `{ quality: { format: ['jpg'] } }`. A
+   * default says nothing; values stand in their normal form.
+   */
+  readonly onlyWith?: Named<Named<readonly (string | number | boolean)[]>>;
+
+  readonly allOf?: readonly Subschema[];
+  readonly anyOf?: readonly Subschema[];
+  readonly oneOf?: readonly Subschema[];
+  readonly discriminator?: { readonly propertyName: string };
+  readonly not?: Subschema;
+  readonly if?: Subschema;
+  readonly then?: Subschema;
+  readonly else?: Subschema;
+
+  readonly definitions?: Named<Subschema>;
+  readonly $defs?: Named<Subschema>;
+  /** To a part of the same `input`, such as `#/definitions/size`. */
+  readonly $ref?: string;
+  readonly $id?: string;
+  readonly $schema?: string;
+}
+
+/** Keywords that judge values of some types alone: beside a `type` they go with one of these. `number` is `integer` too. */
+export interface KeywordTypes {
+  minLength: 'string';
+  maxLength: 'string';
+  pattern: 'string';
+  color: 'string';
+  choice: 'string';
+  drawable: 'string';
+  encodable: 'string';
+  fraction: 'number' | 'string';
+  measure: 'number' | 'string';
+  minimum: 'number';
+  maximum: 'number';
+  exclusiveMinimum: 'number';
+  exclusiveMaximum: 'number';
+  multipleOf: 'number';
+  items: 'array';
+  additionalItems: 'array';
+  contains: 'array';
+  minItems: 'array';
+  maxItems: 'array';
+  uniqueItems: 'array';
+  properties: 'object';
+  required: 'object';
+  additionalProperties: 'object';
+  patternProperties: 'object';
+  propertyNames: 'object';
+  minProperties: 'object';
+  maxProperties: 'object';
+  dependencies: 'object';
+  discriminator: 'object';
+  onlyWith: 'object';
+}
+
+/** The schema of an object, such as the data of an answer. */
+export interface ObjectSchema extends Schema {
+  readonly type: 'object';
+}
+
+/** The schema of all parameters: each stands in `properties`. */
+export interface InputSchema extends ObjectSchema {
+  readonly properties?: Named<Schema>;
+  readonly patternProperties?: never;
+  readonly propertyNames?: never;
+  readonly $ref?: never;
+}
+
+/**
+ * `S` where it is a schema without a mistake that types can tell; else what it should have been, so that the compiler points at the
+ * keyword. A type parameter takes any property that its constraint does not name; a plain `Schema` refuses a misspelt one and
+ * says what was meant.
+ */
+export type Checked<S> = [Misspelt<S>] extends [never]
+  ? [S] extends [Fitting<S, S> & Complete<S>]
+    ? S
+    : Fitting<S, S> & Complete<S>
+  : Schema & Unknown<Misspelt<S>>;
+
+/** The same for what is declared by name, such as files, each of them a `Field`. */
+export type CheckedFields<Fields, Field> = [
+  { [Name in keyof Fields]: Exclude<keyof Fields[Name], keyof Field> }[keyof Fields],
+] extends [never]
+  ? Fields
+  : { readonly [name: string]: Field };
+
+/** Stands where a schema has keywords that there are not. */
+interface Unknown<Keyword> {
+  'has unknown keywords': Keyword;
+}
+
+type ByName = 'properties' | 'patternProperties' | 'definitions' | '$defs' | 'dependencies';
+type InList = 'allOf' | 'anyOf' | 'oneOf';
+type Single =
+  | 'additionalItems'
+  | 'additionalProperties'
+  | 'contains'
+  | 'propertyNames'
+  | 'not'
+  | 'if'
+  | 'then'
+  | 'else';
+
+/** Whether nothing more is known of `S` than that it is a schema, which holds schemas without end. */
+type IsAny<S> = InputSchema extends S ? true : false;
+
+/** The keywords of a schema, and of those in it, that there are not. */
+type Misspelt<S> =
+  IsAny<S> extends true
+    ? never
+    : S extends boolean | readonly unknown[]
+      ? never
+      : {
+          [K in keyof S]-?: K extends keyof Schema
+            ? K extends ByName
+              ? MisspeltBelow<S[K]>
+              : K extends InList
+                ? MisspeltInList<S[K]>
+                : K extends 'items'
+                  ? S[K] extends readonly unknown[]
+                    ? MisspeltInList<S[K]>
+                    : Misspelt<S[K]>
+                  : K extends Single
+                    ? Misspelt<S[K]>
+                    : never
+            : K;
+        }[keyof S];
+type MisspeltBelow<Group> = { [Name in keyof Group]: Misspelt<Group[Name]> }[keyof Group];
+type MisspeltInList<List> = List extends readonly (infer Each)[] ? Misspelt<Each> : never;
+
+/** The schema with each `default` in it replaced by what it may be, and each keyword of another type by a word on that. */
+type Fitting<S, Root> =
+  IsAny<S> extends true
+    ? S
+    : S extends boolean | readonly unknown[]
+      ? S
+      : {
+          [K in keyof S]: IsOfAnother<K, S> extends true
+            ? `is for the type ${KeywordTypes[K & keyof KeywordTypes]}`
+            : K extends 'default'
+              ? Shape<S, Root, 'sent'>
+              : K extends ByName | InList
+                ? FittingEach<S[K], Root>
+                : K extends 'items'
+                  ? S[K] extends readonly unknown[]
+                    ? FittingEach<S[K], Root>
+                    : Fitting<S[K], Root>
+                  : K extends Single
+                    ? Fitting<S[K], Root>
+                    : S[K];
+        };
+type IsOfAnother<K, S> = K extends keyof KeywordTypes
+  ? S extends { type: infer Type }
+    ? [Extract<Widest<Type extends readonly (infer Each)[] ? Each : Type>, KeywordTypes[K]>] extends [never]
+      ? true
+      : false
+    : false
+  : false;
+type Widest<Type> = Type extends 'integer' ? 'number' : Type;
+type FittingEach<Group, Root> = { [Name in keyof Group]: Fitting<Group[Name], Root> };
+
+/** What is required, or has conditions, is a property, and so is what these are about; unless an alternative declares it or nobody knows the names. */
+type Complete<S> = RequiredProperties<S> & ConditionedProperties<S>;
+
+type ConditionedProperties<S> = S extends { onlyWith: infer Rules; properties: infer P }
+  ? string extends keyof P
+    ? unknown
+    : {
+        readonly onlyWith: {
+          readonly [Name in keyof Rules]: Name extends keyof P
+            ? { readonly [Other in keyof Rules[Name]]: Other extends keyof P ? Rules[Name][Other] : never }
+            : never;
+        };
+      }
+  : unknown;
+
+type RequiredProperties<S> = S extends { allOf: unknown } | { anyOf: unknown } | { oneOf: unknown }
+  ? unknown
+  : S extends { required: readonly (infer Name)[]; properties: infer P }
+    ? string extends Name
+      ? unknown
+      : { readonly required: readonly (keyof P & string)[] }
+    : unknown;

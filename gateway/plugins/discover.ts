@@ -1,0 +1,303 @@
+import type { Stats } from 'node:fs';
+import { readdir, readFile, readlink, realpath, stat } from 'node:fs/promises';
+import { basename, dirname, join, relative, sep } from 'node:path';
+import { quote } from '../../schemas/quote.js';
+import { builtinPlugins } from './paths.js';
+
+/** A plugin's module as found on disk. */
+export interface FoundPlugin {
+  /** The path below the plugin folder: route and service id, e.g. `text/diff-two-strings`. */
+  id: string;
+  file: string;
+}
+
+/** What is wrong with a plugin, for the operator: which file, and why. */
+export interface PluginProblem {
+  file: string;
+  reason: string;
+}
+
+/** The plugins of a folder, and what is wrong with other files. */
+export interface DiscoveredPlugins {
+  plugins: FoundPlugin[];
+  /** What stops a start. */
+  problems: PluginProblem[];
+  /** What is left out without stopping a start. */
+  skipped: PluginProblem[];
+}
+
+/**
+ * Finds the plugins below a folder: `<route>/index.{js,mjs,cjs,ts,mts}` or `<route>.{js,mjs,cjs,ts,mts}`. Whatever else lies in a
+ * plugin's folder is its own; what begins with `_` or `.`, tests and node_modules belong to no plugin; other modules, such as JSX,
+ * are refused. Links count as what they point to, but for those that lead to nothing or back to where they lie, which are skipped.
+ * Faults are reported, not thrown, so that all are reported at once.
+ */
+export async function discoverPlugins(folder: string): Promise<DiscoveredPlugins> {
+  const found: DiscoveredPlugins = { plugins: [], problems: [], skipped: [] };
+  const { plugins, problems, skipped } = found;
+
+  async function walk(path: string, route: string[], around: readonly string[]): Promise<void> {
+    const inside = [...around, await realpath(path)];
+    const entries = await list(path, inside);
+    const modules = modulesAmong(entries.filter(({ folder }) => !folder).map(({ name }) => name));
+    const indexes = modules.filter(({ stem }) => stem === 'index');
+    for (const { file, refused } of indexes) add(join(path, file), route, refused);
+    if (indexes.length > 0) return;
+    for (const { name, folder } of entries) {
+      if (folder) await walk(join(path, name), [...route, name], inside);
+      const module = folder ? undefined : modules.find(({ file }) => file === name);
+      if (module) add(join(path, name), [...route, module.stem], module.refused);
+    }
+  }
+
+  async function list(path: string, inside: readonly string[]): Promise<{ name: string; folder: boolean }[]> {
+    const entries = (await readdir(path, { withFileTypes: true })).filter(({ name }) => !isIgnored(name));
+    entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+    const listed: { name: string; folder: boolean }[] = [];
+    for (const entry of entries) {
+      const { name } = entry;
+      const file = join(path, name);
+      const kind = entry.isSymbolicLink() ? await readLink(file, inside) : kindOf(entry);
+      if ('folder' in kind) listed.push({ name, folder: kind.folder });
+      // A socket that a plugin listens on, say, is nothing to report.
+      else if (entry.isSymbolicLink() || modulesAmong([name]).length > 0) {
+        skipped.push({ file, reason: kind.reason });
+      }
+    }
+    return listed;
+  }
+
+  function add(file: string, route: string[], refused: string | undefined): void {
+    const bad = partProblem(route);
+    if (refused !== undefined) problems.push({ file, reason: refused });
+    else if (route.length === 0) {
+      const reason =
+        'has no route, and hides all that lies beside it: put it into a folder, whose path becomes the route';
+      problems.push({ file, reason });
+    } else if (bad !== undefined) problems.push({ file, reason: bad });
+    else plugins.push({ id: route.join('/'), file });
+  }
+
+  try {
+    await walk(folder, [], []);
+  } catch (error) {
+    problems.push({ file: folder, reason: `cannot be read as a folder of plugins (${reasonOf(error)})` });
+  }
+  return found;
+}
+
+/** To read a pipe or a socket would keep a start waiting. */
+function kindOf(entry: Pick<Stats, 'isDirectory' | 'isFile'>): { folder: boolean } | { reason: string } {
+  const folder = entry.isDirectory();
+  return folder || entry.isFile() ? { folder } : { reason: 'is skipped: it is no regular file' };
+}
+
+/** What a link below the folders `inside` points to, or why it is skipped. */
+async function readLink(
+  path: string,
+  inside: readonly string[],
+): Promise<{ folder: boolean } | { reason: string }> {
+  try {
+    const target = await realpath(path);
+    const kind = kindOf(await stat(target));
+    return 'folder' in kind && kind.folder && isLinkLoop(target, inside)
+      ? { reason: `is skipped: the link leads back to ${target}, in which it lies` }
+      : kind;
+  } catch (error) {
+    const target = await readlink(path).catch(() => 'nothing');
+    return { reason: `is skipped: the link to ${target} cannot be followed (${reasonOf(error)})` };
+  }
+}
+
+/** What looks like a helper of its own, in the text of a module. */
+const helperParts = [/\bexport\s+default\b|\bexport\s*\{|\bexports\b/, /\bsummary\b/, /\bhandler\b/];
+/** Modules below one index that are looked at. */
+const mostHidden = 200;
+
+/** Modules that look like helpers and are not served, because an `index` above them takes them for its own. */
+export async function hiddenBy({ id, file }: FoundPlugin): Promise<PluginProblem[]> {
+  if (!/^index\.\w+$/.test(basename(file))) return [];
+  const names = await readdir(dirname(file), { recursive: true }).catch(() => []);
+  const own = names.filter((name) => name !== basename(file) && !name.split(sep).some(isIgnored));
+  const hidden: PluginProblem[] = [];
+  for (const name of own.filter((each) => modulesAmong([each]).length > 0).slice(0, mostHidden)) {
+    const path = join(dirname(file), name);
+    const isFile = (await stat(path).catch(() => undefined))?.isFile();
+    const text = isFile ? await readFile(path, 'utf8').catch(() => '') : '';
+    if (!helperParts.every((part) => part.test(text))) continue;
+    const reason = `is not served: ${file} makes all that lies beside it part of the helper /${id}; put that index into a folder of its own`;
+    hidden.push({ file: path, reason });
+  }
+  return hidden;
+}
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT') return 'it does not exist';
+  if (code === 'ENOTDIR') return 'it is a file';
+  if (code === 'ELOOP') return 'it leads to itself';
+  return code ?? message;
+}
+
+/** A plugin that has a route of its own. */
+export interface RoutedPlugin extends FoundPlugin {
+  /** Whether it comes with the package. */
+  shipped: boolean;
+}
+
+/** Plugins with a route, and what is wrong with other files. */
+export interface FoundPlugins extends DiscoveredPlugins {
+  plugins: RoutedPlugin[];
+}
+
+/** Finds the plugins below folders, in their order; several may want one route. */
+export async function findPlugins(folders: readonly string[]): Promise<FoundPlugins> {
+  const plugins: RoutedPlugin[] = [];
+  const problems: PluginProblem[] = [];
+  const skipped: PluginProblem[] = [];
+  for (const folder of folders) {
+    const found = await discoverPlugins(folder);
+    problems.push(...found.problems);
+    skipped.push(...found.skipped);
+    // The package's own have nothing to hide.
+    if (folder !== builtinPlugins) skipped.push(...(await Promise.all(found.plugins.map(hiddenBy))).flat());
+    for (const plugin of found.plugins) {
+      const reason = reservedProblem(plugin.id);
+      if (reason !== undefined) problems.push({ file: plugin.file, reason });
+      else plugins.push({ ...plugin, shipped: folder === builtinPlugins });
+    }
+  }
+  return { plugins, problems, skipped };
+}
+
+/** The same, with each route given to the first that wants it. */
+export async function findRoutes(folders: readonly string[]): Promise<FoundPlugins> {
+  const { plugins, problems, skipped } = await findPlugins(folders);
+  const routes = new Map<string, RoutedPlugin>();
+  for (const plugin of plugins) {
+    const taken = routes.get(plugin.id);
+    if (taken) problems.push(routeTaken(plugin, taken));
+    else routes.set(plugin.id, plugin);
+  }
+  return { plugins: [...routes.values()], problems, skipped };
+}
+
+/** What is told of a plugin whose route another one has. */
+export function routeTaken({ id, file }: FoundPlugin, taken: { file: string }): PluginProblem {
+  return { file, reason: `the route /${id} is taken by ${taken.file}` };
+}
+
+/** A module in a plugin folder. */
+export interface ModuleFile {
+  file: string;
+  /** The name without its ending. */
+  stem: string;
+  /** Why it is not loaded, and what to do, for its author. */
+  refused?: string;
+}
+
+const loadableEnding = /\.(?:[cm]?js|m?ts)$/;
+const moduleEnding = /\.(?:[cm]?[jt]s|[jt]sx)$/i;
+const leftAlone = /^[._]|^node_modules$|\.test\.[^.]+$|\.d\.[cm]?ts$/;
+
+/** Whether a file or folder of this name is no plugin and holds none: `_shared`, `.git`, `x.test.js`, `x.d.ts`, node_modules. */
+export function isIgnored(name: string): boolean {
+  return leftAlone.test(name);
+}
+
+/**
+ * The modules among a folder's files. One that cannot be loaded is refused by name, for to be ignored without a word costs its
+ * author an hour; but a source gives way to what was compiled of it (`x.ts` to `x.js`, `x.mts` to `x.mjs`), and what cannot be
+ * loaded to what can. Of several that are left of one name none is meant more than the others: each is refused.
+ */
+export function modulesAmong(files: readonly string[]): ModuleFile[] {
+  const found = files.filter((file) => moduleEnding.test(file)).map((file) => ({ file, stem: stemOf(file) }));
+  return found.flatMap((module) => {
+    const others = found.filter(({ file, stem }) => stem === module.stem && file !== module.file);
+    const rivals = others.map(({ file }) => file).filter((file) => loadableEnding.test(file));
+    if (!loadableEnding.test(module.file)) {
+      return rivals.length > 0 ? [] : [{ ...module, refused: unloadable(module) }];
+    }
+    if (isSource(module.file, rivals)) return [];
+    const equals = rivals.filter((file) => !isSource(file, [module.file, ...rivals]));
+    return [equals.length > 0 ? { ...module, refused: ambiguous(module, equals) } : module];
+  });
+}
+
+/** Whether what was compiled of a source is among these files. */
+function isSource(file: string, files: readonly string[]): boolean {
+  return file.endsWith('ts') && files.includes(file.replace(/ts$/, 'js'));
+}
+
+function stemOf(file: string): string {
+  return file.replace(moduleEnding, '');
+}
+
+const otherwise = 'or begin its name with "_" if it is no plugin';
+
+function ambiguous({ file, stem }: ModuleFile, others: readonly string[]): string {
+  const beside = others.join(' and ');
+  return `lies beside ${beside}, and only one of them can be ${stem}: keep ${[file, ...others].sort().join(' or ')} (${otherwise})`;
+}
+
+function unloadable({ file, stem }: ModuleFile): string {
+  const ending = file.slice(stem.length).toLowerCase();
+  return `is not loaded with this ending: ${remedyFor(ending, stem)} (${otherwise})`;
+}
+
+function remedyFor(ending: string, stem: string): string {
+  if (loadableEnding.test(ending)) return `rename it to ${stem}${ending}`;
+  if (ending === '.cts') return `write an ES module, ${stem}.mts`;
+  return `compile it to ${stem}.js first`;
+}
+
+/** First parts of the paths that the gateway answers or rewrites itself, or will: no helper may grow into their place. */
+const reserved = new Set(['healthz', 'readyz', 'img', 'docs', 'openapi.json', 'mcp', 'jobs']);
+const segment = /^[a-z0-9][a-z0-9._-]{0,62}$/;
+
+/** What is wrong with the parts of a route; undefined where it may be one. */
+export function partProblem(route: readonly string[]): string | undefined {
+  const bad = route.find((part) => !segment.test(part));
+  if (bad === undefined) return undefined;
+  return `${quote(bad)} cannot be part of a route: use lower-case letters, digits and hyphens`;
+}
+
+/** Why a helper may not have this id; undefined where nothing is reserved. */
+export function reservedProblem(id: string): string | undefined {
+  const [first = ''] = id.split('/');
+  return reserved.has(first) ? `the route /${first} is the gateway's own` : undefined;
+}
+
+/**
+ * Whether a change of a file may change what a plugin does: it is the plugin's own, or is shared by what lies below the file's
+ * folder. Whatever lies beside an `index` is that plugin's own; of a folder `_shared` its parent is the one that counts.
+ * `plugins` are the files of all plugins: one of them is shared with nobody.
+ */
+export function isTouched(file: string, changed: string, plugins: Iterable<string>): boolean {
+  if (owns(file, changed)) return true;
+  for (const other of plugins) if (owns(other, changed)) return false;
+  return isBelow(sharedFolder(changed), file);
+}
+
+function owns(plugin: string, file: string): boolean {
+  return plugin === file || (/^index\.\w+$/.test(basename(plugin)) && isBelow(dirname(plugin), file));
+}
+
+function sharedFolder(file: string): string {
+  let folder = dirname(file);
+  for (let above = folder; above !== dirname(above); above = dirname(above)) {
+    if (/^[._]/.test(basename(above))) folder = dirname(above);
+  }
+  return folder;
+}
+
+/** Whether a file lies below a folder, however either path is written. */
+export function isBelow(folder: string, file: string): boolean {
+  const way = relative(folder, file);
+  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`);
+}
+
+/** Whether the real path of a folder is that of one it lies in, or of one around these. */
+export function isLinkLoop(folder: string, inside: readonly string[]): boolean {
+  return inside.some((each) => each === folder || isBelow(folder, each));
+}

@@ -1,0 +1,155 @@
+import { hash, randomUUID } from 'node:crypto';
+import type { Stats } from 'node:fs';
+import { readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import type { Ajv } from 'ajv';
+import type { Logger } from 'pino';
+import { readThrown } from '../../pool/errors.js';
+import { encodableBy } from '../../pool/image/encodable.js';
+import type { EngineName } from '../../pool/image/select.js';
+import { createFontSet } from '../../pool/image/text/fonts.js';
+import { createVocabulary } from '../../schemas/vocabulary.js';
+import { isBelow, isLinkLoop } from './discover.js';
+import { type LoadRegistryOptions, loadRegistry } from './load-registry.js';
+import { builtinPlugins, version as packageVersion } from './paths.js';
+import type { Environment, Helper, Registry } from './registry.js';
+
+export interface LoadHelpersOptions {
+  /** Folders of plugins. */
+  folders: string[];
+  /** Font files and folders besides the shipped one: a text is judged by whether they can draw it. */
+  fonts: readonly string[];
+  /** Which engine works on pictures, known when calls come at the latest: a format is judged by whether it writes it. */
+  engine: () => EngineName | undefined;
+  logger: Pick<Logger, 'error' | 'warn'>;
+  /** Where what plugins cannot do without is to be set; without it, that is asked of each helper when it is called. */
+  env?: Environment;
+  /** Called with each faulty file, which is left out then; without it they stop the start. */
+  onProblem?: LoadRegistryOptions['onProblem'];
+}
+
+/** Loads every helper for a gateway that serves them. Throws a `PluginError`, or for a font that cannot be read. */
+export async function loadHelpers({
+  folders,
+  fonts,
+  engine,
+  logger,
+  env,
+  onProblem,
+}: LoadHelpersOptions): Promise<Registry> {
+  const makeVocabulary = await vocabularyMaker(fonts, engine);
+  const load = () =>
+    loadRegistry(folders, makeVocabulary(), {
+      env,
+      onProblem,
+      onSkipped: ({ file, reason }) => logger.warn({ file, reason }, 'plugin file skipped'),
+      onLate: (service, error) =>
+        logger.error({ err: readThrown(error), service }, 'plugin failed after it was loaded'),
+    });
+  // Where helpers are called one by one, nothing is kept of their results.
+  if (!env) return load();
+  const { loaded, versionOf } = await withVersions(folders, load);
+  for (const helper of loaded.values()) helper.version = versionOf(helper);
+  return loaded;
+}
+
+/** Makes vocabularies that know which texts the fonts can draw, and which formats the engine writes. Each keeps what was compiled with it: a reload takes a new one. */
+export async function vocabularyMaker(
+  fonts: readonly string[],
+  engine: () => EngineName | undefined,
+): Promise<() => Ajv> {
+  const fontSet = await createFontSet(fonts);
+  const canEncode = encodableBy(engine);
+  return () => createVocabulary({ canDraw: (text) => fontSet.missing(text), canEncode });
+}
+
+/** Past this a file is known by its size and its time, and its content is not read. */
+const mostBytes = 4 * 1024 * 1024;
+/** Files of a folder; one that holds more is read by nobody. */
+const mostFiles = 10_000;
+/** File systems count times in steps of up to two seconds. */
+const settledMs = 3_000;
+/** What is installed, and what tells of the past. */
+const leftAlone = new Set(['node_modules', '.git']);
+
+/**
+ * Loads plugins and notes what they are versions of, so that results of one are never taken for another's: the package's own of the
+ * package's version, all others of what the files of their folder hold, for plugins may share any of these. The same on every gateway
+ * with the same files. Where these changed meanwhile nobody knows what was loaded: that version is like no other.
+ */
+export async function withVersions<T>(
+  folders: readonly string[],
+  load: () => Promise<T>,
+): Promise<{ loaded: T; versionOf: (helper: Pick<Helper, 'file' | 'shipped'>) => string }> {
+  const before = await readVersions(folders);
+  const loaded = await load();
+  const after = await readVersions(folders, before);
+  return {
+    loaded,
+    versionOf({ file, shipped }) {
+      if (shipped) return packageVersion;
+      const folder = folders.find((each) => isBelow(each, file)) ?? '';
+      const version = before.get(folder)?.version;
+      return version !== undefined && version === after.get(folder)?.version ? version : randomUUID();
+    },
+  };
+}
+
+/** What the files of a folder are a version of. */
+interface FolderVersion {
+  version: string;
+  /** Names, sizes and times of the files: while these stay as they are, so does the version. */
+  stamp: string;
+  /** Whether the last change was so long before that a later one has another time, on any file system. */
+  isSettled: boolean;
+}
+
+/** The folders' versions; of those that are as they were `before` no file is read again. */
+async function readVersions(
+  folders: readonly string[],
+  before?: ReadonlyMap<string, FolderVersion>,
+): Promise<Map<string, FolderVersion>> {
+  const versions = new Map<string, FolderVersion>();
+  for (const folder of folders) {
+    if (folder === builtinPlugins) continue;
+    // What cannot be read is told where it is loaded.
+    const version = await readVersion(folder, before?.get(folder)).catch(() => undefined);
+    if (version !== undefined) versions.set(folder, version);
+  }
+  return versions;
+}
+
+async function readVersion(folder: string, before?: FolderVersion): Promise<FolderVersion | undefined> {
+  const files: string[] = [];
+  await listFiles(folder, files);
+  if (files.length > mostFiles) return undefined;
+  const now = Date.now();
+  const stats = await Promise.all(files.sort().map((file) => stat(file)));
+  const stamps = stats.map(({ ino, size, mtimeMs, ctimeMs }, at) => [files[at], ino, size, mtimeMs, ctimeMs]);
+  const stamp = JSON.stringify(stamps);
+  if (before?.isSettled && before.stamp === stamp) return before;
+  const isSettled = stats.every(({ mtimeMs, ctimeMs }) => Math.max(mtimeMs, ctimeMs) < now - settledMs);
+  const lines: string[] = [];
+  for (const [at, file] of files.entries()) {
+    lines.push(`${relative(folder, file)}\n${await contentOf(file, stats[at] as Stats)}\n`);
+  }
+  return { version: hash('sha256', lines.join(''), 'base64url'), stamp, isSettled };
+}
+
+async function listFiles(folder: string, files: string[], around: readonly string[] = []): Promise<void> {
+  const inside = [...around, await realpath(folder)];
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (leftAlone.has(entry.name) || files.length > mostFiles) continue;
+    const path = join(folder, entry.name);
+    // Links count as what they point to.
+    const kind = entry.isSymbolicLink() ? await stat(path).catch(() => entry) : entry;
+    if (kind.isDirectory()) {
+      // One that leads back to where it lies has nothing of its own.
+      if (!isLinkLoop(await realpath(path), inside)) await listFiles(path, files, inside);
+    } else if (kind.isFile()) files.push(path);
+  }
+}
+
+async function contentOf(file: string, { size, mtimeMs }: Stats): Promise<string> {
+  return size > mostBytes ? `${size} ${mtimeMs}` : hash('sha256', await readFile(file), 'base64url');
+}

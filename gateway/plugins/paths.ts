@@ -1,0 +1,31 @@
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+/** This package's version. */
+export const { version } = createRequire(import.meta.url)('helper-gateway/package.json') as {
+  version: string;
+};
+
+/** The folder of the helpers that the package brings. */
+export const builtinPlugins = fileURLToPath(
+  new URL('dist/bundle/plugins', import.meta.resolve('helper-gateway/package.json')),
+);
+
+/** Where an author's helpers are unless a folder is named, below the current folder. */
+export const usualFolder = 'helpers';
+
+/** URL of the module that plugins import as `helper-gateway/helper`, where a folder of `folders` needs it resolved. */
+export function helperUrl(folders: string[]): string | undefined {
+  const outside = folders.some((folder) => folder !== builtinPlugins);
+  return outside ? import.meta.resolve('helper-gateway/helper') : undefined;
+}
+
+/** Paths of a helper: its own, and `/img/…` for `/media/…`, as the specification writes it sometimes. */
+export function pathsOf(id: string): string[] {
+  return id.startsWith('media/') ? [`/${id}`, `/img/${id.slice('media/'.length)}`] : [`/${id}`];
+}
+
+/** Which of these helpers is served at a path. */
+export function helperAt(path: string, ids: readonly string[]): string | undefined {
+  return ids.find((id) => pathsOf(id).includes(path));
+}

@@ -1,0 +1,196 @@
+import type { Logger } from 'pino';
+import type { Group } from '../../pool/group.js';
+import type { PluginModule } from '../../pool/plugin.js';
+import type { ConfigField, DeclaredHelper } from '../../schemas/declared-helper.js';
+import type { ParameterChecker } from '../../schemas/parameters/parameters.js';
+import type { Config } from '../config.js';
+import type { HelperContext } from '../helper.js';
+import type { PluginProblem } from './discover.js';
+
+/** A plugin's own functions. */
+export interface HelperFunctions {
+  handler: (input: unknown, context: HelperContext) => unknown;
+  /** What a dry run answers. */
+  dryrun?: (input: unknown, context: HelperContext) => unknown;
+  /** Whether a call of a pool helper is short. */
+  inline?: (input: unknown) => unknown;
+  /** Makes what its calls share on this thread. */
+  setup?: (given: { config: HelperConfig; signal: AbortSignal }) => unknown;
+}
+
+/** A helper that is ready to be served. */
+export interface Helper {
+  /** Service id and route, e.g. `text/diff-two-strings`. */
+  id: string;
+  file: string;
+  /** Whether it comes with the package: its code is known, and need not be guarded against. */
+  shipped?: boolean;
+  /** URL of the plugin's module, by which a worker imports it. */
+  url: string;
+  declaration: DeclaredHelper;
+  /** Absent where only workers have imported the plugin: all of its calls, and its dry runs, are theirs then. */
+  functions?: HelperFunctions;
+  /** Of the plugin's files, by which its results are known; absent where none are kept. Set when it is loaded. */
+  version?: string;
+  /** The threads that have loaded this version of the plugin; the pool's first ones where absent. Set when they are known. */
+  group?: Group;
+  /** Compiled once, from the declaration's schema. */
+  parameters: ParameterChecker;
+}
+
+/** Every helper by its id. */
+export type Registry = ReadonlyMap<string, Helper>;
+
+/** What the workers have to import: the plugins whose handlers run there. */
+export function poolPlugins(registry: Registry, env: Environment): PluginModule[] {
+  const helpers = [...registry.values()].filter(
+    ({ declaration, functions }) => declaration.runs === 'pool' || functions === undefined,
+  );
+  return helpers.map((helper) => moduleOf(helper, env));
+}
+
+/** Every helper as it is now: what is made of them once is made anew when `watch` tells of a change. */
+export interface LiveRegistry extends Registry {
+  /** Files that cannot be served as they are now: the last good version is, where there was one. */
+  problems(): readonly PluginProblem[];
+  /** Tells of other helpers and other problems. */
+  watch(listener: () => void): void;
+}
+
+/** Holds the helpers that are served; others may take their place while calls are under way. */
+export class HelperShelf extends Map<string, Helper> implements LiveRegistry {
+  readonly #listeners: (() => void)[] = [];
+  #problems: readonly PluginProblem[] = [];
+
+  problems(): readonly PluginProblem[] {
+    return this.#problems;
+  }
+
+  watch(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Puts these helpers in the place of all that are here, in one step. */
+  replaceAll(helpers: Registry, problems: readonly PluginProblem[] = []): void {
+    this.#problems = problems;
+    this.clear();
+    for (const [id, helper] of helpers) this.set(id, helper);
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** The environment of which plugins are told what they declare, and nothing else. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What is known of a helper whose configuration is asked for. */
+interface Configured {
+  id: string;
+  file: string;
+  url: string;
+  shipped?: boolean;
+  declaration: Pick<DeclaredHelper, 'config' | 'setup'>;
+}
+
+/** A helper's configuration by its names; without what is set nowhere. */
+export type HelperConfig = Readonly<Record<string, string>>;
+
+/** Reads a helper's configuration; an empty variable is an unset one. */
+export function configOf({ declaration }: Pick<Configured, 'declaration'>, env: Environment): HelperConfig {
+  const entries = declaration.config.flatMap((field): [string, string][] => {
+    const value = env[field.env] || field.default;
+    return value === undefined ? [] : [[field.name, value]];
+  });
+  return Object.freeze(Object.fromEntries(entries));
+}
+
+/** Values of the configuration that are never told. */
+export function secretsOf(helper: Pick<Configured, 'declaration'>, env: Environment): string[] {
+  const config = configOf(helper, env);
+  return helper.declaration.config.flatMap(({ name, secret }) => {
+    const value = config[name];
+    return secret && value !== undefined ? [value] : [];
+  });
+}
+
+/** What the environment lacks that a helper cannot do without; of each plugin all in one. */
+export function configProblems(
+  helper: Pick<Configured, 'file' | 'declaration'>,
+  env: Environment,
+): PluginProblem[] {
+  const config = configOf(helper, env);
+  const missing = helper.declaration.config.filter(({ name, required }) => required && !(name in config));
+  if (missing.length === 0) return [];
+  return [{ file: helper.file, reason: missing.map(missingVariable).join('\n') }];
+}
+
+/** Never a value: the line goes to a log. */
+function missingVariable({ name, env, description }: ConfigField): string {
+  return `config.${name} needs the environment variable ${env}, which is not set${description ? `: ${description}` : ''}`;
+}
+
+/** A helper's plugin as a worker gets it, with its configuration. */
+export function moduleOf(helper: Configured, env: Environment): PluginModule {
+  const { id: service, url, shipped, declaration } = helper;
+  return {
+    service,
+    url,
+    shipped,
+    ...(declaration.config.length > 0
+      ? { config: configOf(helper, env), secrets: secretsOf(helper, env) }
+      : {}),
+    ...(declaration.setup ? { setup: true } : {}),
+  };
+}
+
+/** Plugins that cannot be served; the start stops. `message` lists every file with its reason. */
+export class PluginError extends Error {
+  readonly problems: PluginProblem[];
+
+  constructor(problems: PluginProblem[]) {
+    const lines = problems.map(({ file, reason }) => `  ${file}\n    ${reason.replaceAll('\n', '\n    ')}`);
+    super(
+      `${problems.length === 1 ? 'a plugin' : `${problems.length} plugins`} cannot be served:\n${lines.join('\n')}`,
+    );
+    this.name = 'PluginError';
+    this.problems = problems;
+  }
+}
+
+/** A figure of a declaration that is above what the operator allows: the operator's counts. */
+interface CutLimit {
+  /** Its place in the declaration. */
+  field: string;
+  declared: number;
+  most: number;
+  /** Where the operator sets it. */
+  variable: string;
+}
+
+/** What the operator allows. */
+export type MostAllowed = Pick<Config, 'taskTimeoutMs' | 'maxImageBytes'>;
+
+/** Which figures of a declaration are cut. */
+export function cutLimits(
+  { timeoutMs, files }: Pick<DeclaredHelper, 'timeoutMs' | 'files'>,
+  { taskTimeoutMs, maxImageBytes }: MostAllowed,
+): CutLimit[] {
+  const asked = [
+    { field: 'timeoutMs', declared: timeoutMs, most: taskTimeoutMs, variable: 'HELPER_TASK_TIMEOUT_MS' },
+    ...files.map(({ field, maxBytes }) => ({
+      field: `files.${field}.maxBytes`,
+      declared: maxBytes,
+      most: maxImageBytes,
+      variable: 'HELPER_MAX_IMAGE_BYTES',
+    })),
+  ];
+  return asked.filter((each): each is CutLimit => each.declared !== undefined && each.declared > each.most);
+}
+
+/** Says, at a start, which helpers ask for more than they get. */
+export function logCutLimits(registry: Registry, most: MostAllowed, logger: Pick<Logger, 'warn'>): void {
+  for (const { id: service, declaration } of registry.values()) {
+    for (const cut of cutLimits(declaration, most)) {
+      logger.warn({ service, ...cut }, `a helper asks for more than ${cut.variable} allows, and gets that`);
+    }
+  }
+}

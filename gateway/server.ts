@@ -1,0 +1,198 @@
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { WorkerReport } from '../pool/task.js';
+import { createApp } from './app.js';
+import type { Closers } from './closers.js';
+import type { Config } from './config.js';
+import { openCore } from './core.js';
+import { docRoutes } from './docs/routes.js';
+import { loadKoaBody } from './http/body.js';
+import type { Front } from './http/front.js';
+import { createOutboundBudget } from './http/outbound-budget.js';
+import { isLoopbackHost } from './http/request.js';
+import type { Lifecycle } from './http/server.js';
+import { openJobs } from './jobs/open-jobs.js';
+import { createFirstTenant, type FirstKey, firstTenant } from './keys/key-changes.js';
+import { limitsByDefault } from './limits/tenant-limits.js';
+import { createMetrics } from './observability/metrics.js';
+import { createReadiness } from './pipeline/health.js';
+import { createReportError, reportPublicly } from './pipeline/respond.js';
+import { loadForFirstCalls } from './pipeline/warm-up.js';
+import type { Environment, LiveRegistry } from './plugins/registry.js';
+import type { DevMode } from './plugins/reloader.js';
+import type { Credentials } from './site/accounts/first-operator.js';
+import { type StartedSite, startSite } from './site/start-site.js';
+import { type Member, shareChanges, shareMetrics } from './supervisor/member.js';
+
+/** A gateway that serves. */
+export interface Gateway {
+  /** Where the API listens. */
+  url: string;
+  /** Where the key-management site listens. */
+  connectUrl: string;
+  registry: LiveRegistry;
+  engine: WorkerReport;
+  /** The first tenant's key, where this start created it: to be shown now, it is kept nowhere. */
+  firstKey: FirstKey | undefined;
+  /** The tenant that a first start makes, where there is one of that name. */
+  demoTenant: string | undefined;
+  /** The first operator’s sign-in to the site, shown likewise. */
+  firstOperator: Credentials | undefined;
+  /**
+   * Serves on for `HELPER_DRAIN_MS`, but `/readyz` is 503 and answers end their connections: a balancer has then noticed, and
+   * loses no call when the gateway closes.
+   */
+  drain(): Promise<void>;
+  /**
+   * Loads the helpers of the configuration's folders anew while calls go on: those that a change of these files concerns, or all.
+   * Never rejects: what cannot be loaded is told, and goes on as it was.
+   */
+  reload(changed?: Iterable<string>): Promise<void>;
+  /** Takes no more calls, finishes those under way, frees everything. */
+  close(): Promise<void>;
+}
+
+export interface GatewayOptions {
+  /** Where plugins' own configuration is set. */
+  env?: Environment;
+  /** A plugin that cannot be loaded stops no start then, and callers on this host are told of faults. */
+  dev?: DevMode | undefined;
+  /** This process's place where several of this host serve on the same ports. */
+  member?: Member | undefined;
+}
+
+/** The servers of a gateway. */
+export interface Fronts {
+  api: Front;
+  /** Absent where another process of this host serves the site. */
+  site: Front | undefined;
+}
+
+/** What the parts are put together with. */
+export interface ComposeOptions extends GatewayOptions {
+  config: Config;
+  logger: Logger;
+  closers: Closers;
+  lifecycle: Lifecycle;
+  fronts: Fronts;
+}
+
+/** Builds every part from the configuration and opens the servers for calls. */
+export async function compose({
+  config,
+  logger,
+  closers,
+  lifecycle,
+  fronts,
+  env = process.env,
+  dev,
+  member,
+}: ComposeOptions): Promise<Gateway> {
+  const started = performance.now();
+  const departures = closers.own(
+    createOutboundBudget({ bytes: config.outputBytes, onRoom: (tenant) => core.work.pool.look(tenant) }),
+  );
+  const counts = member?.counts(config.processes, logger);
+  const [core] = await Promise.all([
+    openCore({ config, logger, closers, env, dev, stopOf: departures.backlog, counts }),
+    // While the first thread starts, there is time for what the first upload would wait for.
+    loadKoaBody(),
+  ]);
+  const { work, registry, engine, database, store, signing, keys, usage, limiter, reuse } = core;
+  const { pool } = work;
+  const jobs = await openJobs({ ...core, config, logger, closers, works: config.jobs === 'on' });
+  const metrics = shareMetrics(
+    createMetrics({ ...work, departures, keysAvailable: keys.available, readJobs: jobs.stats }),
+    member,
+    config.processes,
+  );
+  closers.add(shareChanges(store, keys, member));
+
+  let isStarting = true;
+  // Known once the site listens, which it does after the API.
+  let siteUrl = member?.siteUrl;
+  const keySite = (host: string) => config.connectUrl ?? (isLoopbackHost(host) ? siteUrl : undefined);
+  const app = createApp({
+    ...work,
+    registry,
+    docs: docRoutes({ registry, config, keySite, isDev: dev !== undefined }),
+    isPublic: config.docs === 'on',
+    keys,
+    signing,
+    limiter,
+    limits: limitsByDefault(config),
+    processes: member ? config.processes : 1,
+    departures,
+    tellFaults: dev
+      ? createReportError(config.pluginDirs, { problems: () => registry.problems(), apiUrl: config.apiUrl })
+      : reportPublicly,
+    observers: { logger, metrics, usage, tracing: core.tracing },
+    ...jobs,
+    maxJobBytes: config.maxJobBytes,
+    reuse,
+    corsOrigins: config.corsOrigins,
+    knownAs: config,
+    readiness: createReadiness({ phase: lifecycle.phase, isStarting: () => isStarting, engine, keys, pool }),
+    phase: lifecycle.phase,
+  });
+  closers.add(() => fronts.api.close(config.taskTimeoutMs + config.sourceTimeoutMs));
+  const url = await fronts.api.listen();
+  fronts.api.open(app.callback());
+  const openSite = (front: Front) =>
+    startSite({
+      front,
+      config,
+      logger,
+      closers,
+      database,
+      store,
+      signing,
+      usage,
+      jobs: jobs.jobs,
+      departures,
+      metrics,
+      registry,
+      pool,
+      engine,
+      keysAvailable: keys.available,
+      apiUrl: url,
+    });
+  const site = fronts.site ? await openSite(fronts.site) : served(siteUrl);
+  siteUrl = site.url;
+  // Only now that nothing can stop the start any more: the key is shown once.
+  const firstKey = await createFirstTenant(store);
+  const demoTenant = (await store.tenant(firstTenant))?.name;
+  logger.debug({ url, ms: Math.round(performance.now() - started) }, 'listening');
+  jobs.start(metrics);
+  isStarting = false;
+  closers.own(loadForFirstCalls({ ...work, registry, logger }));
+
+  return {
+    url,
+    connectUrl: site.url,
+    registry,
+    engine,
+    firstKey,
+    demoTenant,
+    firstOperator: site.firstOperator,
+    reload: core.reload,
+    async drain() {
+      lifecycle.enter('draining');
+      // Others take what it has in hand meanwhile.
+      jobs.stop().catch(() => undefined);
+      await sleep(config.drainMs);
+    },
+    async close() {
+      lifecycle.enter('closing');
+      // Beside the calls that end, and not behind them; whether it could is told when it is closed.
+      jobs.stop().catch(() => undefined);
+      await closers.close();
+    },
+  };
+}
+
+/** The site that another process of this host serves. */
+function served(url = ''): StartedSite {
+  return { url, firstOperator: undefined };
+}

@@ -1,0 +1,182 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { parseUrlencoded, type QueryText } from '../../schemas/input/urlencoded.js';
+import { signatureParameters } from '../../schemas/parameters/gateway-parameters.js';
+import { tryUrl } from '../../schemas/try-url.js';
+import { inputError } from '../errors.js';
+
+interface SignOptions {
+  /** The address of a helper with its parameters: whole, or from its path on. */
+  url: string;
+  /** The key's id. */
+  kid: string;
+  /** The key's signing secret, `hgs_…`. */
+  secret: string;
+  /** When it ends, in whole seconds since 1970. */
+  exp: number;
+}
+
+/** Days that a signed url may work: what is signed by mistake, or for a page that is forgotten, ends. Verifying knows no such bound. */
+const longestDays = 366;
+
+/** What is wrong with a url that is signed at `now` (ms) and works until `exp`, in seconds since 1970; undefined where nothing is. */
+export function endProblem(exp: number, now: number): string | undefined {
+  if (exp <= Math.ceil(now / 1000) + longestDays * 86_400) return undefined;
+  const end = new Date(exp * 1000);
+  const until = Number.isNaN(end.getTime()) ? exp : end.toISOString();
+  return `would have the url work until ${until}; it may work for ${longestDays} days at most`;
+}
+
+/** Parameters that a url must not have before it is signed. */
+const addedNames = ['ak', ...signatureParameters];
+
+/**
+ * Signs a url: the same one, as a browser would send it, with `kid`, `exp` and `sig` behind its parameters. Throws `invalid_input` on
+ * the field `url` for one that could not be sent as it was signed, or that holds a key or a signature already.
+ */
+export function signUrl({ url, kid, secret, exp }: SignOptions): string {
+  const { origin, path, query, values } = readUnsigned(url);
+  const own = { kid, exp: String(exp) };
+  const signed = new Map([...values, ...Object.entries(own)]);
+  const sig = signatureOf(secret, { path, values: signed });
+  return `${origin}${path}?${query === '' ? '' : `${query}&`}${new URLSearchParams({ ...own, sig })}`;
+}
+
+/** A url that is to be signed, in the parts that matter; `origin` is empty where it begins with its path. */
+export interface UnsignedUrl {
+  origin: string;
+  path: string;
+  query: string;
+  values: ReadonlyMap<string, string>;
+}
+
+/** Reads a url that is to be signed; throws as `signUrl` does. */
+export function readUnsigned(text: string): UnsignedUrl {
+  const whole = !text.startsWith('/');
+  const base = whole ? undefined : 'http://gateway';
+  const url = tryUrl(text, base);
+  // A path of two slashes is another host's.
+  if (!url || (whole ? !/^https?:$/.test(url.protocol) : url.host !== 'gateway'))
+    throw urlError(
+      'must be an address with http or https, or begin with the path of a helper such as /media/',
+    );
+  if (url.username !== '' || url.password !== '') throw urlError('must not hold a user name or password');
+  if (text.includes('#')) throw urlError('must not have a fragment; a # inside a parameter is written %23');
+  // A trailing & would make an empty parameter, which says nothing.
+  const query = url.search.slice(1).replace(/&+$/, '');
+  const { values, problems } = parseUrlencoded(query);
+  for (const name of addedNames)
+    if (values.has(name)) throw urlError(`must not have the parameter ${name}: ${whyOwnName(name)}`);
+  if (problems.length > 0)
+    throw inputError(
+      problems.map(({ field, problem }) => ({ field: 'url', problem: `has ${field}, which ${problem}` })),
+    );
+  return { origin: whole ? url.origin : '', path: url.pathname, query, values };
+}
+
+function whyOwnName(name: string): string {
+  if (name === 'ak')
+    return 'the signature takes the place of the key, and whoever reads the page would have it';
+  return 'it is added when the url is signed';
+}
+
+function urlError(problem: string) {
+  return inputError([{ field: 'url', problem }]);
+}
+
+/** What is wrong with the url of a helper that changes something elsewhere; it reads on from the name of what holds the url. */
+export function noSignatureProblem(service: string): string {
+  return `names ${service}, which changes something elsewhere and takes POST alone; a signed url is for GET`;
+}
+
+/** What a signed url says of itself. */
+interface SignedQuery {
+  /** The key's id, of which nothing is known yet. */
+  kid: string;
+  /** Whole seconds since 1970. */
+  exp: number;
+  sig: string;
+}
+
+const secondsPattern = /^[1-9]\d{0,14}$/;
+/** HMAC-SHA256 in base64url. */
+const signaturePattern = /^[\w-]{43}$/;
+
+/** Whether a query is meant to be a signed one: whatever its signature is, it is there. */
+export function hasSignature({ values, problems }: QueryText): boolean {
+  return values.has('sig') || problems.some(({ field }) => field === 'sig');
+}
+
+/** Whether a query has parts of a signature, but not the signature itself: it was cut off, or its name was changed. */
+export function isHalfSigned({ values }: QueryText): boolean {
+  return values.has('kid') || values.has('exp');
+}
+
+/**
+ * The signature's own parameters; undefined where one is missing or could not be right, or where anything in the query could be read
+ * in two ways (a parameter given twice, bytes that are no text).
+ */
+export function readSigned({ values, problems }: QueryText): SignedQuery | undefined {
+  const [kid, exp = '', sig = ''] = signatureParameters.map((name) => values.get(name));
+  if (problems.length > 0 || !kid || !secondsPattern.test(exp) || !signaturePattern.test(sig))
+    return undefined;
+  return { kid, exp: Number(exp), sig };
+}
+
+/** What a signature is of: a path as it is sent, and the query's parameters, decoded. */
+interface SignedParts {
+  path: string;
+  values: ReadonlyMap<string, string>;
+}
+
+/** The text that is signed: `hg1`, the path and the canonical query, a line each. */
+export function signedText({ path, values }: SignedParts): string {
+  return `hg1\n${path}\n${canonicalQuery(values)}`;
+}
+
+/**
+ * The signature of a call: base64url, without padding, of HMAC-SHA256 (RFC 2104) over its text. The key is the signing secret, the
+ * whole `hgs_…` text in UTF-8.
+ */
+export function signatureOf(secret: string, signed: SignedParts): string {
+  return hmac(secret, signedText(signed));
+}
+
+/** Whether a text is the signature by one of these secrets: as text, so that there is one way to write it. */
+export function isSignedBy(secrets: readonly string[], text: string, signature: string): boolean {
+  const given = Buffer.from(signature);
+  let found = false;
+  for (const secret of secrets) {
+    const right = Buffer.from(hmac(secret, text));
+    if (right.length === given.length && timingSafeEqual(right, given)) found = true;
+  }
+  return found;
+}
+
+function hmac(secret: string, text: string): string {
+  return createHmac('sha256', secret).update(text).digest('base64url');
+}
+
+/** The parameter that holds the signature, and is the only one that is not signed. */
+const signatureParameter = 'sig';
+
+/**
+ * The canonical query of AWS Signature Version 4: every parameter but the signature, name and value (decoded already) written by
+ * RFC 3986, where only `A-Za-z0-9-._~` stay, and sorted by name. Whoever re-encodes or reorders a query leaves it as it is. Throws a
+ * `URIError` for half a surrogate pair, which no query decodes to.
+ */
+export function canonicalQuery(values: ReadonlyMap<string, string>): string {
+  const pairs = [...values]
+    .filter(([name]) => name !== signatureParameter)
+    .map(([name, value]): [string, string] => [percentEncode(name), percentEncode(value)]);
+  // By their bytes, for what is encoded is ASCII; no name comes twice.
+  pairs.sort(([a], [b]) => (a < b ? -1 : 1));
+  return pairs.map(([name, value]) => `${name}=${value}`).join('&');
+}
+
+/** A text by RFC 3986. JavaScript's own leaves five characters that are to be encoded. */
+function percentEncode(text: string): string {
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}

@@ -1,0 +1,97 @@
+import { Piscina } from 'piscina';
+import { isLine } from '../../../schemas/keywords/line.js';
+import { GatewayError } from '../../errors.js';
+import type { EstimatorInput } from './password-worker.js';
+
+/** Characters of a password. */
+export const minPassword = 12;
+export const maxPassword = 128;
+
+/** What somebody without an account gives to get one. */
+export interface NewAccount {
+  email: string;
+  name: string;
+  password: string;
+}
+
+/** Characters of a name. */
+export const maxName = 100;
+
+/** What is wrong with a new account, by field. */
+export async function accountProblems(
+  passwords: PasswordChecker,
+  { email, name, password }: NewAccount,
+): Promise<Record<string, string>> {
+  const problems: Record<string, string> = {};
+  // As strict as what better-auth takes at sign-in, or an account could be made that cannot be used.
+  if (
+    email.length > 254 ||
+    !/^[a-z0-9_'+.-]*[a-z0-9_+-]@([a-z0-9][a-z0-9-]*\.)+[a-z]{2,}$/.test(email) ||
+    /^\.|\.\./.test(email)
+  ) {
+    problems.email = 'must be an e-mail address such as name@example.com';
+  }
+  if (!isLine(name, maxName)) {
+    problems.name = `must be at most ${maxName} characters without control characters`;
+  }
+  const problem = await passwordProblem(passwords, password, { email, name });
+  if (problem) problems.password = problem;
+  return problems;
+}
+
+/** What is wrong with a new password of somebody, if anything. */
+export async function passwordProblem(
+  passwords: PasswordChecker,
+  password: string,
+  person: { email: string; name: string },
+): Promise<string | undefined> {
+  if (password.length < minPassword || password.length > maxPassword) {
+    return `must be ${minPassword} to ${maxPassword} characters; a few words are fine`;
+  }
+  const about = [person.email, person.name, 'helper gateway operator'];
+  if (!(await passwords.isGuessable(password, about))) return undefined;
+  return 'is easy to guess; take four words or more that do not belong together, or let a password manager make one';
+}
+
+/** Says how a new password would stand up to somebody who guesses well. */
+export interface PasswordChecker {
+  /**
+   * Whether it takes too few guesses, by somebody who knows `about` too: e-mail, name. Rejects with `busy` where too many
+   * passwords wait to be judged.
+   */
+  isGuessable(password: string, about: readonly string[]): Promise<boolean>;
+}
+
+/** What a guesser of 50 in ten minutes, as the throttle allows, is busy with for 380 years. */
+const minGuesses = 1e9;
+/** The estimator's time grows with the square of the length, and what is strong is strong by then. */
+const maxEstimatedLength = 40;
+const maxWords = 20;
+const maxWaiting = 16;
+const idleMs = 60_000;
+
+/**
+ * The estimator takes a quarter of a second and 60 MB to load and up to a tenth of a second for a password, so it lives in a
+ * thread of its own, from when a password is set until a minute after the last.
+ */
+export function createPasswordChecker(): PasswordChecker {
+  const threads = new Piscina<EstimatorInput, number>({
+    filename: new URL('./password-worker.js', import.meta.url).href,
+    minThreads: 0,
+    maxThreads: 1,
+    maxQueue: maxWaiting,
+    idleTimeout: idleMs,
+    recordTiming: false,
+    resourceLimits: { maxOldGenerationSizeMb: 256 },
+  });
+
+  return {
+    async isGuessable(password, about) {
+      if (threads.queueSize >= maxWaiting) throw new GatewayError('busy');
+      const words = about.flatMap((text) => [text, ...text.split(/[^\p{L}\p{N}]+/u)]);
+      const known = words.filter((word) => word.length > 2).map((word) => word.slice(0, maxEstimatedLength));
+      const judged = { password: password.slice(0, maxEstimatedLength), known: known.slice(0, maxWords) };
+      return (await threads.run(judged)) < minGuesses;
+    },
+  };
+}

@@ -1,0 +1,343 @@
+import type { Fields } from '../../schemas/fields.js';
+import { type KeyInputs, limitsSchema } from '../keys/inputs.js';
+import { createUsageInput } from '../usage/report.js';
+import type { Site } from './site.js';
+
+/** A call of the JSON API whose query and body have been judged. */
+interface ApiCall<Query, Body> {
+  site: Site;
+  params: Record<string, string>;
+  query: Query;
+  body: Body;
+}
+
+/** One operation of the JSON API: what it does, and all that its documentation needs. */
+export interface ApiRoute<Query = object, Body = object> {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  path: string;
+  /** `operationId`. */
+  name: string;
+  summary: string;
+  /** Left out, it takes no parameters. */
+  query?: Fields<Query>;
+  /** Left out, it takes no fields. */
+  body?: Fields<Body>;
+  /** JSON Schema of `data`. */
+  data: object;
+  run(call: ApiCall<Query, Body>): Promise<object>;
+}
+
+const apiActor = 'api:operator-token';
+const nextSchema = {
+  type: ['string', 'integer', 'null'],
+  description: 'Of the next page; null on the last.',
+};
+
+/** Holds the judges and the work of one operation together. */
+function defineRoute<Query extends object = object, Body extends object = object>(
+  each: ApiRoute<Query, Body>,
+): ApiRoute {
+  return each;
+}
+
+/** The JSON API: what the operator's pages can do, for programs. Each goes by the operator token alone. */
+export function apiRoutes(inputs: KeyInputs): ApiRoute[] {
+  return [...tenantRoutes(inputs), ...keyRoutes(inputs), ...reportRoutes(inputs)];
+}
+
+function tenantRoutes(inputs: KeyInputs): ApiRoute[] {
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/api/tenants',
+      name: 'createTenant',
+      summary: 'Creates a tenant.',
+      body: inputs.tenant,
+      data: ref('Tenant'),
+      run: ({ site, body }) => site.admin.createTenant(body.name, apiActor),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/tenants',
+      name: 'listTenants',
+      summary: 'Lists tenants by name.',
+      query: inputs.tenantPage,
+      data: shape({ tenants: listOf(ref('Tenant')), next: nextSchema }),
+      run: ({ site, query }) => site.admin.listTenants(query),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/tenants/:name',
+      name: 'getTenant',
+      summary: 'Shows a tenant, and what its webhooks are signed with.',
+      data: ref('SecretTenant'),
+      run: ({ site, params }) => site.admin.tenantWithSecret(params.name ?? ''),
+    }),
+    defineRoute({
+      method: 'PATCH',
+      path: '/api/tenants/:name',
+      name: 'setLimits',
+      summary: "Changes a tenant's limits and weight; what is left out stays.",
+      body: inputs.limits,
+      data: ref('Tenant'),
+      run: ({ site, params, body }) => site.admin.setLimits(params.name ?? '', body, apiActor),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/tenants/:name/rotate-webhook-secret',
+      name: 'rotateWebhookSecret',
+      summary:
+        'Gives a tenant another webhook secret; for a day webhooks are signed with the one before as well.',
+      body: inputs.nothing,
+      data: ref('WebhookSecret'),
+      run: ({ site, params }) => site.admin.rotateWebhookSecret(params.name ?? '', apiActor),
+    }),
+  ];
+}
+
+function keyRoutes(inputs: KeyInputs): ApiRoute[] {
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/api/tenants/:name/keys',
+      name: 'issueKey',
+      summary: 'Issues a key; it is in this answer and nowhere else.',
+      body: inputs.key,
+      data: ref('IssuedKey'),
+      run: ({ site, params, body }) => site.admin.issueKey(params.name ?? '', body, apiActor),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/tenants/:name/keys',
+      name: 'listKeys',
+      summary: "Lists a tenant's keys, oldest first, without their secrets.",
+      query: inputs.keyPage,
+      data: shape({ keys: listOf(ref('Key')), next: nextSchema }),
+      run: ({ site, params, query }) => site.admin.listKeys(params.name ?? '', query),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/keys/:id',
+      name: 'getKey',
+      summary: 'Shows a key without its secrets.',
+      data: ref('Key'),
+      run: ({ site, params }) => site.admin.key(params.id ?? ''),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/keys/:id/rotate',
+      name: 'rotateKey',
+      summary: 'Makes a new secret for a key; the old one lives on for the grace.',
+      body: inputs.rotation,
+      data: ref('RotatedKey'),
+      run: ({ site, params, body }) => site.admin.rotateKey(params.id ?? '', body, apiActor),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/keys/:id/end-grace',
+      name: 'endGrace',
+      summary: 'Ends every secret of a key but the current one.',
+      body: inputs.nothing,
+      data: ref('Key'),
+      run: ({ site, params }) => site.admin.endGrace(params.id ?? '', apiActor),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/keys/:id/signing-secret',
+      name: 'showSigningSecret',
+      summary: 'Shows what signs urls for a key, which the audit log notes.',
+      body: inputs.nothing,
+      data: ref('SigningSecret'),
+      run: ({ site, params }) => site.admin.signingSecret(params.id ?? '', apiActor),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/keys/:id/rotate-signing',
+      name: 'rotateSigning',
+      summary: 'Gives a key another signing secret; urls that were signed before open nothing any more.',
+      body: inputs.nothing,
+      data: ref('SigningSecret'),
+      run: ({ site, params }) => site.admin.rotateSigning(params.id ?? '', apiActor),
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/api/keys/:id',
+      name: 'revokeKey',
+      summary: 'Revokes a key for good.',
+      data: ref('Key'),
+      run: ({ site, params }) => site.admin.revokeKey(params.id ?? '', apiActor),
+    }),
+  ];
+}
+
+function reportRoutes(inputs: KeyInputs): ApiRoute[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/tenants/:name/usage',
+      name: 'readUsage',
+      summary: "A tenant's usage by day, key and helper, newest day first; at most 5 seconds behind.",
+      query: createUsageInput(),
+      data: shape({ usage: listOf(ref('UsageRow')), next: nextSchema }),
+      async run({ site, params, query }) {
+        const { id } = await site.admin.tenant(params.name ?? '');
+        const { rows, next = null } = await site.usage(id, query);
+        return { usage: rows, next };
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/audit',
+      name: 'readAudit',
+      summary: 'Who did what to which key or tenant, newest first.',
+      query: inputs.audit,
+      data: shape({ entries: listOf(ref('AuditEntry')), next: nextSchema }),
+      run: ({ site, query }) => site.admin.audit(query),
+    }),
+  ];
+}
+
+/** What the JSON API answers with, as JSON Schema (2020-12, as OpenAPI 3.1 has it). */
+
+const { weight: weightSchema } = limitsSchema.properties;
+
+const stringSchema = { type: 'string' } as const;
+const timeSchema = { type: 'string', format: 'date-time' } as const;
+const nullableTime = { type: ['string', 'null'], format: 'date-time' } as const;
+const nullableText = { type: ['string', 'null'] } as const;
+const countSchema = { type: 'integer', minimum: 0 } as const;
+const limitSchema = { type: ['number', 'null'], description: "Null is the gateway's default." } as const;
+const scopesSchema = {
+  type: ['array', 'null'],
+  items: stringSchema,
+  description: 'Null is every helper.',
+} as const;
+
+/** An object with exactly these properties. */
+export function shape(properties: Record<string, object>, optional: readonly string[] = []) {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return { type: 'object', properties, required, additionalProperties: false };
+}
+
+function listOf(items: object) {
+  return { type: 'array', items };
+}
+
+const tenantProperties = {
+  id: stringSchema,
+  name: stringSchema,
+  created_at: timeSchema,
+  limits: shape({
+    rate: limitSchema,
+    burst: limitSchema,
+    monthly_quota: limitSchema,
+    in_flight: limitSchema,
+  }),
+  weight: { type: 'integer', minimum: weightSchema.minimum, maximum: weightSchema.maximum },
+} as const;
+
+export const shapes = {
+  Tenant: shape(tenantProperties),
+  SecretTenant: shape(
+    {
+      ...tenantProperties,
+      webhook_secret: {
+        ...nullableText,
+        description: 'What its webhooks are signed with; null where the gateway has no master secret.',
+      },
+      webhook_hint: { type: 'string', description: 'Where it is null: what is missing.' },
+    },
+    ['webhook_hint'],
+  ),
+  Key: shape({
+    id: stringSchema,
+    label: nullableText,
+    scopes: scopesSchema,
+    state: { type: 'string', enum: ['active', 'expired', 'revoked'] },
+    hint: { type: 'string', description: 'First and last characters of the current secret.' },
+    created_at: timeSchema,
+    expires_at: nullableTime,
+    revoked_at: nullableTime,
+    last_used_at: nullableTime,
+    secrets: listOf(
+      shape({ id: stringSchema, hint: stringSchema, created_at: timeSchema, expires_at: nullableTime }),
+    ),
+  }),
+  IssuedKey: shape({
+    id: stringSchema,
+    key: { type: 'string', description: 'The key itself, this once.' },
+    tenant: stringSchema,
+    label: nullableText,
+    scopes: scopesSchema,
+    expires_at: nullableTime,
+    signing_secret: {
+      ...nullableText,
+      description: 'What signs urls for it; null where the gateway has no master secret.',
+    },
+  }),
+  RotatedKey: shape({
+    id: stringSchema,
+    key: { type: 'string', description: 'The new secret, this once.' },
+    previous_expires_at: {
+      ...timeSchema,
+      description: 'When the secret that was current until now stops working.',
+    },
+  }),
+  SigningSecret: shape({
+    id: { type: 'string', description: "The key's id, which stands in the urls as `kid`." },
+    signing_secret: {
+      type: 'string',
+      description: 'The current one; it stays in force until the next rotation.',
+    },
+  }),
+  WebhookSecret: shape({
+    tenant: stringSchema,
+    webhook_secret: { type: 'string', description: '`whsec_` and base64, as Standard Webhooks has it.' },
+    previous_until: {
+      ...nullableTime,
+      description:
+        'Until when webhooks are signed with the secret before it as well; null where they are not.',
+    },
+  }),
+  UsageRow: {
+    ...shape({
+      day: { type: 'string', format: 'date', description: 'UTC.' },
+      key: { type: 'string', description: "The key's id." },
+      service: stringSchema,
+      calls: countSchema,
+      errors: countSchema,
+      bytes_in: countSchema,
+      bytes_out: countSchema,
+      cpu_ms: { type: 'number', minimum: 0 },
+    }),
+    // Errors by class come with them where the gateway counts them.
+    additionalProperties: { type: 'number' },
+  },
+  AuditEntry: shape({
+    id: { type: 'integer' },
+    at: timeSchema,
+    actor: stringSchema,
+    action: stringSchema,
+    tenant_id: nullableText,
+    key_id: nullableText,
+    detail: { type: 'object' },
+  }),
+  Meta: shape({ service: { type: 'null' }, dryrun: { type: 'boolean' }, request_id: stringSchema }),
+  Failure: shape({
+    ok: { const: false },
+    error: shape(
+      {
+        code: stringSchema,
+        message: stringSchema,
+        details: listOf(shape({ field: stringSchema, problem: stringSchema })),
+      },
+      ['details'],
+    ),
+    meta: { $ref: '#/components/schemas/Meta' },
+  }),
+} as const;
+
+/** A reference to one of them. */
+export function ref(name: keyof typeof shapes): { $ref: string } {
+  return { $ref: `#/components/schemas/${name}` };
+}

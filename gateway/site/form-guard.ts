@@ -1,0 +1,151 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { readUtf8 } from '../../schemas/input/json.js';
+import { parseUrlencoded } from '../../schemas/input/urlencoded.js';
+import { tryUrl } from '../../schemas/try-url.js';
+import { isDuplicate } from '../database/database-error.js';
+import { GatewayError, inputError } from '../errors.js';
+import { bodyTooLarge, createTextReader, hasBody, requirePlain } from '../http/body.js';
+import { type SiteCookie, siteCookie } from './accounts/devices.js';
+import type { SiteContext, SiteStage } from './state.js';
+import type { SiteDatabase } from './tables.js';
+
+const noncePattern = /^[\w-]{22}$/;
+
+interface FormGuardOptions {
+  secret: string;
+  secureCookies: boolean;
+  baseUrl: string;
+}
+
+const staleMessage =
+  'This form is out of date, or the browser did not send its cookie. Go back, reload the page and send it again. Under any name but localhost the site needs https.';
+
+/**
+ * Gives the page the token that its forms have to carry: bound to a cookie of this browser and to the session. Before
+ * signing in too, so that no stranger's page can sign somebody in to the stranger's account. Own code because Koa's packages
+ * for it keep a session on the server.
+ */
+export function issueFormToken(options: FormGuardOptions): SiteStage {
+  const { secureCookies } = options;
+  return async function issueFormToken(ctx, next) {
+    const sent = sentNonce(ctx, secureCookies);
+    const nonce = sent ?? randomBytes(16).toString('base64url');
+    if (!sent && ctx.method === 'GET') {
+      ctx.append('set-cookie', formCookie(secureCookies).set(nonce));
+    }
+    ctx.state.formToken = createHmac('sha256', options.secret)
+      .update(`form\n${nonce}\n${ctx.state.visitor?.id ?? ''}`)
+      .digest('base64url');
+    await next();
+  };
+}
+
+/** Reads a form, if a page of this site, shown to this very browser and session, made it; otherwise it is refused. */
+export async function readGuardedForm(
+  ctx: SiteContext,
+  { secureCookies, baseUrl }: Pick<FormGuardOptions, 'secureCookies' | 'baseUrl'>,
+): Promise<Map<string, string>> {
+  refuseOtherSites(ctx, new URL(baseUrl).host);
+  const form = await readForm(ctx);
+  const given = Buffer.from(form.get('_token') ?? '');
+  const right = Buffer.from(ctx.state.formToken);
+  const same = given.length === right.length && timingSafeEqual(given, right);
+  if (!same || !sentNonce(ctx, secureCookies)) throw new GatewayError('forbidden', { message: staleMessage });
+  return form;
+}
+
+function formCookie(secure: boolean): SiteCookie {
+  return siteCookie('hg_form', secure);
+}
+
+function sentNonce(ctx: SiteContext, secure: boolean): string | undefined {
+  const nonce = ctx.cookies.get(formCookie(secure).name) ?? '';
+  return noncePattern.test(nonce) ? nonce : undefined;
+}
+
+/** `Origin` is `null` in what a browser sends from these pages, because they send no referrer. */
+function refuseOtherSites(ctx: SiteContext, own: string): void {
+  const site = ctx.get('sec-fetch-site');
+  const origin = ctx.get('origin');
+  const foreign =
+    (site !== '' && site !== 'same-origin' && site !== 'none') ||
+    (origin !== '' && origin !== 'null' && !isOwnHost(origin, own, ctx.get('host')));
+  if (foreign) throw new GatewayError('forbidden', { message: 'This form was sent by another site.' });
+}
+
+function isOwnHost(origin: string, ...hosts: string[]): boolean {
+  const own = tryUrl(origin)?.host;
+  return hosts.some((host) => own === host.toLowerCase());
+}
+
+async function readForm(ctx: SiteContext): Promise<Map<string, string>> {
+  const { values, problems } = parseUrlencoded(await readText(ctx, 'application/x-www-form-urlencoded'));
+  if (problems.length > 0) throw inputError(problems);
+  return values;
+}
+
+/** Far more than any form or JSON body of the site needs. */
+const maxBodyBytes = 64 * 1024;
+
+const readBodyText = createTextReader({
+  maxBytes: maxBodyBytes,
+  types: ['application/json', 'application/x-www-form-urlencoded'],
+});
+
+/** The text of a request's body, empty where there is none; it must be of media type `type`, whole and UTF-8. */
+export async function readText(ctx: SiteContext, type: string): Promise<string> {
+  if (!hasBody(ctx.req.headers)) return '';
+  requirePlain(ctx);
+  if (!ctx.is(type)) {
+    throw new GatewayError('unsupported_media_type', { message: `Send ${type}, not compressed.` });
+  }
+  if ((ctx.request.length ?? 0) > maxBodyBytes) throw bodyTooLarge(maxBodyBytes);
+  const text = readUtf8(await readBodyText(ctx));
+  if ('problems' in text) throw inputError(text.problems);
+  return text.value;
+}
+
+const markLifetimeMs = 86_400_000;
+
+/**
+ * Forms that may be sent once. What answers such a form shows a secret, and a reload or the back button sends the form again:
+ * without this, each time would make another key. In the database, as the second sending may reach another gateway.
+ */
+export interface FormMarks {
+  /** A mark for a form. */
+  mark(): string;
+  /** True for a mark's first sending within a day. */
+  claim(mark: string): Promise<boolean>;
+  /** Takes a claim back, for a form that was refused and may be sent again. */
+  release(mark: string): Promise<void>;
+}
+
+export function createFormMarks(database: SiteDatabase, now: () => number = Date.now): FormMarks {
+  return {
+    mark: () => randomBytes(12).toString('base64url'),
+    async claim(mark) {
+      const row = { id: markId(mark), at: now() };
+      try {
+        await database.run((db) => db.insertInto('connect_once').values(row).execute());
+      } catch (error) {
+        if (isDuplicate(error)) return false;
+        throw error;
+      }
+      await database.run((db) =>
+        db
+          .deleteFrom('connect_once')
+          .where('at', '<', now() - markLifetimeMs)
+          .execute(),
+      );
+      return true;
+    },
+    async release(mark) {
+      await database.run((db) => db.deleteFrom('connect_once').where('id', '=', markId(mark)).execute());
+    },
+  };
+}
+
+/** Whatever was sent as the mark has one form and length in the table. */
+function markId(mark: string): string {
+  return createHash('sha256').update(mark).digest('base64url');
+}

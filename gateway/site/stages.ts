@@ -1,0 +1,226 @@
+import { isIP } from 'node:net';
+import type { Logger } from 'pino';
+import { parseUrlencoded } from '../../schemas/input/urlencoded.js';
+import { tryUrl } from '../../schemas/try-url.js';
+import { GatewayError } from '../errors.js';
+import { envelopeType, failure, plainMeta, prepareErrorAnswer } from '../http/envelope.js';
+import { anonymous, requireOutboundBudget, sendBody } from '../http/outbound-budget.js';
+import { followRequest, isLoopbackHost, loggedMs, withoutBrackets } from '../http/request.js';
+import type { People } from './accounts/people.js';
+import type { SignIn } from './accounts/sign-in.js';
+import { assetRoute } from './assets.js';
+import { readGuardedForm } from './form-guard.js';
+import type { PageAnswer, PageRoute, Redirect } from './page.js';
+import { errorPage, renderDocument } from './pages/document.js';
+import type { Site } from './site.js';
+import type { SiteContext, SiteStage } from './state.js';
+
+/**
+ * Gives the request its id and writes one log line when the answer is out. The line names the route's pattern and not the
+ * path: a path may hold an invitation's token.
+ */
+export function observe(logger: Logger): SiteStage {
+  return async function observe(ctx, next) {
+    const requestId = followRequest(ctx, ({ status, ms }) => {
+      const { route, visitor, tenant, code, fault } = ctx.state;
+      const line = {
+        request_id: requestId,
+        method: ctx.method,
+        route,
+        status,
+        code,
+        user: visitor?.user.id,
+        tenant,
+        ms: loggedMs(ms),
+        err: fault,
+      };
+      if (fault !== undefined) logger.error(line, 'site request failed');
+      // A page brings several of them along.
+      else if (route === assetRoute) logger.debug(line, 'site request');
+      else logger.info(line, 'site request');
+    });
+    const answers = /^\/(api|metrics)(\/|$)/.test(ctx.path) ? 'json' : 'pages';
+    ctx.state = { requestId, answers, visitor: undefined, formToken: '', route: 'none' };
+    await next();
+  };
+}
+
+/** The one place where a failure is answered, as a page or as the JSON envelope; what it was in truth goes to the log alone. */
+export function respond(site: Site): SiteStage {
+  return async function respond(ctx, next) {
+    try {
+      await next();
+      if (ctx.status === 404 && ctx.body == null) throw new GatewayError('not_found');
+    } catch (thrown) {
+      const error = prepareErrorAnswer(ctx, thrown);
+      if (ctx.state.answers === 'json') sendFailure(ctx, error);
+      else sendAnswer(ctx, site, errorPage(error, ctx.state.requestId));
+    }
+    const { body, state } = ctx;
+    if (typeof body !== 'string' && !Buffer.isBuffer(body)) return;
+    const { outbound: departures } = site;
+    sendBody(ctx, body, { departures, requester: requesterOf(ctx), shared: state.sharedBody });
+  };
+}
+
+/** Refuses a page or a document while this visitor leaves too many unread. */
+export function refuseUnread({ outbound }: Pick<Site, 'outbound'>): SiteStage {
+  return (ctx, next) => {
+    requireOutboundBudget(outbound, requesterOf(ctx));
+    return next();
+  };
+}
+
+/** The JSON API and the metrics are the operator's, unless their token is missing. */
+function requesterOf({ state }: SiteContext): string {
+  if (state.visitor) return `visitor ${state.visitor.user.id}`;
+  return state.answers === 'json' && state.code !== 'unauthorized' ? 'operator' : anonymous;
+}
+
+function sendFailure(ctx: SiteContext, error: GatewayError): void {
+  ctx.status = error.status;
+  if (error.status === 401) ctx.set('www-authenticate', 'Bearer realm="helper-gateway keys"');
+  ctx.type = envelopeType;
+  ctx.body = JSON.stringify(failure(error, plainMeta(ctx.state.requestId)));
+}
+
+/** What a page may load and where it may send: nothing but the site's own, and pictures of one other origin where one is shown. */
+function contentPolicy(picturesOf?: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    `img-src 'self' data:${picturesOf === undefined ? '' : ` ${picturesOf}`}`,
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join('; ');
+}
+
+/** The headers that keep other sites and injected markup off these pages. Nothing here may be kept by a cache. */
+export function protect(baseUrl: string): SiteStage {
+  const { protocol, hostname } = new URL(baseUrl);
+  const overHttps = protocol === 'https:' && !isLoopbackHost(hostname);
+  return async function protect(ctx, next) {
+    ctx.set({
+      'content-security-policy': contentPolicy(),
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+      'cache-control': 'no-store',
+    });
+    if (overHttps) ctx.set('strict-transport-security', 'max-age=31536000');
+    await next();
+  };
+}
+
+/**
+ * Answers only under the site's own name, a loopback name or a bare address. Otherwise a page of a stranger, whose name is
+ * made to resolve to this host (DNS rebinding), would count as this very site in the browser. An address in place of
+ * a name cannot be rebound. The JSON API is open under any name: it takes no cookies.
+ */
+export function checkHost(baseUrl: string): SiteStage {
+  const own = new URL(baseUrl).hostname;
+  return async function checkHost(ctx, next) {
+    if (ctx.state.answers === 'pages') {
+      const name = hostOf(ctx.get('host'));
+      if (
+        name === undefined ||
+        (name !== own && !isLoopbackHost(name) && isIP(withoutBrackets(name)) === 0)
+      ) {
+        throw new GatewayError('forbidden', {
+          message:
+            'This site is not served under this host name. Its operator sets the right one in HELPER_CONNECT_URL.',
+        });
+      }
+    }
+    await next();
+  };
+}
+
+function hostOf(header: string): string | undefined {
+  if (!/^[\w.:[\]-]+$/.test(header)) return undefined;
+  return tryUrl(`http://${header}`)?.hostname;
+}
+
+/** Finds out who is asking, by the session's cookie. Rights are read each time: whoever was removed is out at once. */
+export function findVisitor(signIn: SignIn, people: People): SiteStage {
+  return async function findVisitor(ctx, next) {
+    const found = await signIn.session(ctx.get('cookie'));
+    if (found) {
+      ctx.append('set-cookie', found.cookies);
+      ctx.state.visitor = { ...found.session, ...(await people.rights(found.session.user.id)) };
+    }
+    await next();
+  };
+}
+
+const noForm: ReadonlyMap<string, string> = new Map();
+
+/** Lets the visitor in to a route, or sends them to sign in, or refuses; runs it, and answers with its page or leads on. */
+export function serve(route: PageRoute, site: Site): SiteStage {
+  return async function serve(ctx) {
+    const { visitor } = ctx.state;
+    if (!visitor && route.access !== 'anyone' && ctx.method !== 'POST') {
+      sendAnswer(ctx, site, { redirect: `/sign-in?next=${encodeURIComponent(ctx.url)}` });
+      return;
+    }
+    const answerTo = await route.open({ visitor, params: ctx.params, store: site.store });
+    ctx.state.tenant = ctx.params.tenant;
+    const form = ctx.method === 'POST' ? await readGuardedForm(ctx, site) : noForm;
+    const request = {
+      site,
+      params: ctx.params,
+      query: parseUrlencoded(ctx.querystring).values,
+      search: ctx.querystring,
+      form,
+      cookie: ctx.get('cookie'),
+      address: ctx.ip,
+    };
+    const answer = await (route.once ? onlyOnce(site, form, () => answerTo(request)) : answerTo(request));
+    sendAnswer(ctx, site, answer);
+  };
+}
+
+/** Runs a form's work at its first sending. A form that was refused has done nothing, and may come again with this mark. */
+async function onlyOnce<A extends object>(
+  { once }: Pick<Site, 'once'>,
+  form: ReadonlyMap<string, string>,
+  work: () => Promise<A>,
+): Promise<A> {
+  const mark = form.get('_once') ?? '';
+  if (mark === '' || !(await once.claim(mark))) {
+    throw new GatewayError('exists', {
+      message:
+        'This form was sent before, and what it showed is shown once only. Nothing was done now. If the key or link was not copied, make a new one.',
+    });
+  }
+  try {
+    const answer = await work();
+    if ('status' in answer) await once.release(mark);
+    return answer;
+  } catch (error) {
+    await once.release(mark).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Sends a page, or the way to another. */
+function sendAnswer(ctx: SiteContext, site: Pick<Site, 'once'>, answer: PageAnswer | Redirect): void {
+  if (answer.cookies) ctx.append('set-cookie', answer.cookies);
+  if ('redirect' in answer) {
+    ctx.redirect(answer.redirect);
+    ctx.status = 303;
+    return;
+  }
+  const { visitor, formToken } = ctx.state;
+  const view = { visitor, formToken, path: ctx.path, mark: site.once.mark };
+  if (answer.headers) ctx.set(answer.headers);
+  if (answer.picturesOf) ctx.set('content-security-policy', contentPolicy(answer.picturesOf));
+  ctx.status = answer.status ?? 200;
+  ctx.type = 'text/html; charset=utf-8';
+  ctx.body = renderDocument(view, answer.title, answer.body);
+}

@@ -1,0 +1,256 @@
+import cluster from 'node:cluster';
+import { EventEmitter } from 'node:events';
+import type { Logger } from 'pino';
+import { endAsOrphan, isInspected } from '../../pool/time-limits.js';
+import type { Config } from '../config.js';
+import type { KeyStore } from '../keys/store.js';
+import type { KeyVerifier } from '../keys/verifier.js';
+import type { SharedCounts } from '../limits/limiter.js';
+import type { RateState } from '../limits/rate.js';
+import type { MetricFacts, Metrics } from '../observability/metrics.js';
+import {
+  type Ask,
+  aliveMs,
+  type Place,
+  type Ports,
+  placeVariable,
+  type Ready,
+  type Told,
+  type ToMember,
+  type ToPrimary,
+} from './messages.js';
+
+/** This process among those that `supervise` runs on a host. */
+export interface Member {
+  /** Only the first serves the site: what it remembers of tries to sign in is in its memory. */
+  readonly servesSite: boolean;
+  /** No other process serves while this one starts: it listens at once. */
+  readonly servesAlone: boolean;
+  /** Where the site is served by the first. */
+  readonly siteUrl: string | undefined;
+  /** What the primary passes on of `SIGTERM`, `SIGINT` and `SIGHUP`. */
+  readonly signals: EventEmitter;
+  /** With the ports at which an earlier process listened, where nobody holds them any more. */
+  settle(config: Config): Config;
+  /** Says that it serves. Throws where it serves somewhere else than the others. */
+  ready(facts: Omit<Ready, 'kind'>): void;
+  /** Rates and quotas that all count together; undefined where there is one process. */
+  counts(processes: number, logger: Pick<Logger, 'info' | 'warn'>): SharedCounts | undefined;
+  /** Tells the others that keys or tenants were changed here. */
+  tellChange(): void;
+  onChange(listener: () => void): void;
+  /**
+   * These facts, what the others answer to `onCollect`, and what was counted by those that do not answer in time or have ended; the
+   * first is of one that lives.
+   */
+  gather(facts: MetricFacts): Promise<MetricFacts[]>;
+  onCollect(facts: () => Promise<MetricFacts>): void;
+}
+
+/** Takes this process's place; undefined where it was started by itself. To be called once, before anybody reads the environment. */
+export function joinProcesses(): Member | undefined {
+  const text = process.env[placeVariable];
+  delete process.env[placeVariable];
+  return cluster.isWorker && text !== undefined ? createMember(JSON.parse(text)) : undefined;
+}
+
+function createMember({ number, ports, byPort, alone, primary }: Place): Member {
+  const signals = new EventEmitter();
+  const gathering = new Map<number, (facts: MetricFacts[]) => void>();
+  const counts = createPrimaryCounts((message) => tellPrimary(message));
+  let lastId = 0;
+  let onChange = () => {};
+  let collect: () => Promise<MetricFacts> = async () => [];
+
+  // A terminal and a service manager send to all of a group, and the primary passes on what it gets.
+  process.on('SIGINT', () => undefined);
+  if (process.platform !== 'win32') process.on('SIGHUP', () => undefined);
+  process.on('SIGTERM', (signal) => signals.emit(signal, signal) || process.exit(1));
+  process.on('message', take);
+  endAsOrphan(primary);
+  setInterval(() => tellPrimary({ kind: 'alive', inspected: isInspected() }), aliveMs).unref();
+
+  function take(message: ToMember): void {
+    if (message.kind === 'signal') signals.emit(message.signal, message.signal);
+    if (message.kind === 'told') counts.take(message.id, message.told);
+    if (message.kind === 'changed') onChange();
+    if (message.kind === 'collect') void answerCollect(message.id);
+    if (message.kind === 'gathered') {
+      gathering.get(message.id)?.(message.facts);
+      gathering.delete(message.id);
+    }
+  }
+
+  async function answerCollect(id: number): Promise<void> {
+    tellPrimary({ kind: 'collected', id, facts: await collect() });
+  }
+
+  return {
+    servesSite: number === 1,
+    servesAlone: alone,
+    siteUrl: ports?.site,
+    signals,
+    settle: (config) => ({
+      ...config,
+      port: byPort ? portOf(ports?.api, config.port) : config.port,
+      connectPort: portOf(ports?.site, config.connectPort),
+    }),
+    ready(facts) {
+      refuseOther(ports, facts.ports);
+      tellPrimary({ kind: 'ready', ...facts });
+    },
+    counts: (processes, logger) => (processes > 1 ? counts.shared(1 / processes, logger) : undefined),
+    tellChange: () => tellPrimary({ kind: 'changed' }),
+    onChange(listener) {
+      onChange = listener;
+    },
+    gather(facts) {
+      const id = ++lastId;
+      return new Promise((resolve) => {
+        gathering.set(id, resolve);
+        tellPrimary({ kind: 'gather', id, facts });
+      });
+    },
+    onCollect(facts) {
+      collect = facts;
+    },
+  };
+}
+
+/** A signal must not wait for a channel that has gone: its end ends this process. */
+function tellPrimary(message: ToPrimary): void {
+  if (process.connected) process.send?.(message, undefined, {}, () => undefined);
+}
+
+function portOf(url: string | undefined, otherwise: number): number {
+  return url === undefined ? otherwise : Number(new URL(url).port) || otherwise;
+}
+
+/** Where the last of the others ended just now, a port that was left to the system is another one. */
+function refuseOther(known: Ports | undefined, own: Ports): void {
+  if (known?.api !== undefined && known.api !== own.api) {
+    throw new Error(`The API of this host is at ${known.api}, and this process got ${own.api}.`);
+  }
+}
+
+/** The counts of the primary, as a process asks for them. */
+export interface PrimaryCounts {
+  /** Takes an answer. */
+  take(id: number, told: readonly Told[]): void;
+  /** For the limiter; `outageShare` holds while the primary does not answer. */
+  shared(outageShare: number, logger: Pick<Logger, 'info' | 'warn'>): SharedCounts;
+}
+
+/** The primary does nothing but this: where it is late, the whole host is, and an exact count is worth a wait. */
+const patienceMs = 2_000;
+/** So long nobody asks a primary again that did not answer: a stopped one must cost no call its patience. */
+const restMs = 500;
+
+interface Asked {
+  resolve: (told: Told | undefined) => void;
+  ask: Ask;
+}
+
+/** Asks in one message what the calls of one turn of the event loop ask. */
+export function createPrimaryCounts(send: (message: ToPrimary) => void): PrimaryCounts {
+  const batches = new Map<number, { asked: Asked[]; timer: NodeJS.Timeout }>();
+  let gathered: Asked[] = [];
+  let lastId = 0;
+  let restsUntil = Number.NEGATIVE_INFINITY;
+  let isDown = false;
+  let tell: Pick<Logger, 'info' | 'warn'> | undefined;
+
+  function ask<T extends Told>(what: Ask): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (gathered.push({ ask: what, resolve: settle }) === 1) setImmediate(flush);
+      function settle(told: Told | undefined): void {
+        if (told === undefined) reject(new Error('the primary did not answer'));
+        else resolve(told as T);
+      }
+    });
+  }
+
+  function flush(): void {
+    const asked = gathered;
+    gathered = [];
+    lastId += 1;
+    const id = lastId;
+    // The answer may have come while this process was busy: it is read before what is set immediately runs.
+    const timer = setTimeout(() => setImmediate(giveUp, id), patienceMs);
+    batches.set(id, { asked, timer });
+    send({ kind: 'ask', id, asks: asked.map((each) => each.ask) });
+  }
+
+  function giveUp(id: number): void {
+    if (!batches.has(id)) return;
+    restsUntil = performance.now() + restMs;
+    if (!isDown)
+      tell?.warn({}, 'the supervisor does not answer: this process limits by itself, at a reduced share');
+    isDown = true;
+    answer(id, []);
+  }
+
+  function answer(id: number, told: readonly Told[]): void {
+    const batch = batches.get(id);
+    if (!batch) return;
+    batches.delete(id);
+    clearTimeout(batch.timer);
+    for (const [at, { resolve }] of batch.asked.entries()) resolve(told[at]);
+  }
+
+  return {
+    take(id, told) {
+      if (isDown) tell?.info({}, 'the supervisor answers: limits are shared again');
+      isDown = false;
+      answer(id, told);
+    },
+    shared(outageShare, logger) {
+      tell = logger;
+      return createShared(outageShare);
+    },
+  };
+
+  function createShared(outageShare: number): SharedCounts {
+    return {
+      async run(operation) {
+        if (performance.now() < restsUntil) return undefined;
+        return operation().catch(() => undefined);
+      },
+      rate: {
+        take: (tenant, rate, burst) => ask<RateState>({ kind: 'rate', tenant, rate, burst }),
+      },
+      quota: {
+        reserve: (name, limit, floor) => ask({ kind: 'reserve', name, limit, floor }),
+        release: (name, floor) => ask<null>({ kind: 'release', name, floor }).then(() => undefined),
+      },
+      outageShare,
+      close: () => undefined,
+    };
+  }
+}
+
+/** Tells the others at once what is changed here, and looks when one of them says so. Gives how to end it. */
+export function shareChanges(
+  store: Pick<KeyStore, 'onChange'>,
+  keys: Pick<KeyVerifier, 'refresh'>,
+  member: Pick<Member, 'tellChange' | 'onChange'> | undefined,
+): () => void {
+  if (!member) return () => undefined;
+  // Twice, as a look that is under way may have begun before the change.
+  member.onChange(() => void keys.refresh().then(() => keys.refresh()));
+  return store.onChange(() => member.tellChange());
+}
+
+/**
+ * Metrics whose text is that of all processes together. It is made of what the primary knows of this one too: what one has told and
+ * then ends must not be missing from what the next tells.
+ */
+export function shareMetrics(
+  own: Metrics,
+  member: Pick<Member, 'gather' | 'onCollect'> | undefined,
+  processes: number,
+): Metrics {
+  if (!member || processes === 1) return own;
+  member.onCollect(own.facts);
+  return { ...own, text: async () => own.text(await member.gather(await own.facts())) };
+}

@@ -1,0 +1,133 @@
+import { type Kysely, sql, type Transaction } from 'kysely';
+import type { DatabaseKind } from '../database/database.js';
+import type { Prune } from '../database/prune-daily.js';
+import { givenRows } from '../database/rows.js';
+
+export const dayMs = 86_400_000;
+
+/** The UTC day of a moment (epoch milliseconds), `YYYY-MM-DD`. */
+export function dayOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}
+
+/** One day's sums of one tenant's key at one helper. Sums are never negative. */
+export interface UsageTable {
+  /** UTC, `YYYY-MM-DD`. */
+  day: string;
+  tenant: string;
+  key_id: string;
+  service: string;
+  calls: number;
+  /** 4xx other than 429. */
+  errors_client: number;
+  /** 429. */
+  errors_limited: number;
+  /** 5xx. */
+  errors_server: number;
+  bytes_in: number;
+  bytes_out: number;
+  /** Milliseconds for which calls held a worker thread. */
+  cpu_ms: number;
+}
+
+export type UsageTables = { usage_daily: UsageTable };
+
+const nameColumns = ['tenant', 'day', 'key_id', 'service'] as const satisfies (keyof UsageTable)[];
+
+const countColumns = [
+  'calls',
+  'errors_client',
+  'errors_limited',
+  'errors_server',
+  'bytes_in',
+  'bytes_out',
+] as const satisfies (keyof UsageTable)[];
+
+const columns = [...nameColumns, ...countColumns, 'cpu_ms'] as const;
+
+/** The order of the table's own key. */
+export function compareUsageRows(a: UsageTable, b: UsageTable): number {
+  return (
+    compare(a.tenant, b.tenant) ||
+    compare(a.day, b.day) ||
+    compare(a.key_id, b.key_id) ||
+    compare(a.service, b.service)
+  );
+}
+
+function compare(a: string, b: string): number {
+  if (a < b) return -1;
+  return a === b ? 0 : 1;
+}
+
+const intoColumns = sql.raw(columns.join(', '));
+const keyColumns = sql.raw(nameColumns.join(', '));
+const values = sql.raw(
+  [
+    ...nameColumns.map((_, at) => `value ->> ${at}`),
+    ...countColumns.map((_, at) => `cast(value ->> ${nameColumns.length + at} as bigint)`),
+    `cast(value ->> ${columns.length - 1} as double precision)`,
+  ].join(', '),
+);
+const sums = sql.raw(
+  [...countColumns, 'cpu_ms'].map((sum) => `${sum} = usage_daily.${sum} + excluded.${sum}`).join(', '),
+);
+
+/** Adds to the rows that are there. */
+export async function addUsageRows(
+  trx: Transaction<UsageTables>,
+  kind: DatabaseKind,
+  rows: UsageTable[],
+): Promise<void> {
+  const given = givenRows(
+    kind,
+    rows.map((row) => columns.map((column) => row[column])),
+  );
+  // `where true` tells SQLite that what follows is no join's condition.
+  await sql`
+    insert into usage_daily (${intoColumns}) select ${values} from ${given} where true
+    on conflict (${keyColumns}) do update set ${sums}
+  `.execute(trx);
+}
+
+/** Deletes figures of days before the last `days` days, today included. */
+export function pruneUsage(days: number): Prune {
+  return async function pruneUsage(trx, now, most) {
+    const { numDeletedRows } = await trx
+      .withTables<UsageTables>()
+      .deleteFrom('usage_daily')
+      .where(({ eb, refTuple, selectFrom }) =>
+        eb(
+          refTuple('tenant', 'day', 'key_id', 'service'),
+          'in',
+          selectFrom('usage_daily')
+            .select(['tenant', 'day', 'key_id', 'service'])
+            .where('day', '<=', dayOf(now - days * dayMs))
+            .limit(most)
+            .$asTuple('tenant', 'day', 'key_id', 'service'),
+        ),
+      )
+      .executeTakeFirstOrThrow();
+    return Number(numDeletedRows);
+  };
+}
+
+/** Makes the table of usage figures. No foreign keys: the figures outlive the keys and tenants that they tell of. */
+export async function createUsageTable(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('usage_daily')
+    .addColumn('tenant', 'text', (column) => column.notNull())
+    .addColumn('day', 'text', (column) => column.notNull())
+    .addColumn('key_id', 'text', (column) => column.notNull())
+    .addColumn('service', 'text', (column) => column.notNull())
+    .addColumn('calls', 'bigint', (column) => column.notNull())
+    .addColumn('errors_client', 'bigint', (column) => column.notNull())
+    .addColumn('errors_limited', 'bigint', (column) => column.notNull())
+    .addColumn('errors_server', 'bigint', (column) => column.notNull())
+    .addColumn('bytes_in', 'bigint', (column) => column.notNull())
+    .addColumn('bytes_out', 'bigint', (column) => column.notNull())
+    .addColumn('cpu_ms', 'double precision', (column) => column.notNull())
+    .addPrimaryKeyConstraint('usage_daily_pk', ['tenant', 'day', 'key_id', 'service'])
+    .execute();
+  await db.schema.createIndex('usage_daily_day').on('usage_daily').column('day').execute();
+}

@@ -1,0 +1,317 @@
+import { checkSize, ImageError, type ImageLimits, type SourceImageFormat } from './engine.js';
+
+/** Formats that are taken in. */
+export type SourceFormat = 'jpeg' | 'png' | 'webp' | 'gif';
+
+/** The name that answers use for a format. */
+export function productFormat(format: SourceFormat): SourceImageFormat {
+  return format === 'jpeg' ? 'jpg' : format;
+}
+
+/** EXIF orientation: 1 is upright; 2 to 8 name the flip and turn that bring the picture upright. */
+export type Orientation = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
+
+/** What a file says of itself, read before any decoder runs. */
+export interface ImageHeader {
+  format: SourceFormat;
+  /** Pixels as stored, before `orientation` is applied. */
+  width: number;
+  /** Pixels of one frame as stored. */
+  height: number;
+  /** Frames of an animation, 1 for a still picture. Counting stops one past the most that the caller accepts. */
+  frames: number;
+  orientation: Orientation;
+  /** Whether the colours are four inks, which need another way to sRGB than all others. */
+  cmyk: boolean;
+}
+
+/** Reads one format's header; undefined where the bytes are not a picture of it. Never throws, never copies. */
+type HeaderReader = (view: DataView, maxFrames: number) => ImageHeader | undefined;
+
+/** Whether the ASCII text stands at this place. */
+export function hasText(view: DataView, at: number, text: string): boolean {
+  if (at + text.length > view.byteLength) return false;
+  for (let i = 0; i < text.length; i++) {
+    if (view.getUint8(at + i) !== text.charCodeAt(i)) return false;
+  }
+  return true;
+}
+
+const orientationTag = 0x0112;
+const exifShort = 3;
+const exifLong = 4;
+
+/**
+ * The orientation in an EXIF block (a TIFF header and its first directory) that takes `length` bytes from `at`,
+ * with or without the `Exif\0\0` that JPEG puts before it. 1 where there is none or the block is broken: a camera's
+ * odd metadata is no reason to refuse its picture. Own code because both engines turn by this one reading, so that they
+ * cannot differ, and because an EXIF package reads hundreds of tags of hostile bytes for this one.
+ */
+function readOrientation(view: DataView, at: number, length: number): Orientation {
+  const start = hasText(view, at, 'Exif\0\0') ? at + 6 : at;
+  const end = Math.min(at + length, view.byteLength);
+  if (start + 8 > end) return 1;
+  const little = hasText(view, start, 'II*\0');
+  if (!little && !hasText(view, start, 'MM\0*')) return 1;
+  const directory = start + view.getUint32(start + 4, little);
+  if (directory + 2 > end) return 1;
+  const entries = view.getUint16(directory, little);
+  for (let i = 0; i < entries; i++) {
+    const entry = directory + 2 + i * 12;
+    if (entry + 12 > end) return 1;
+    if (view.getUint16(entry, little) !== orientationTag) continue;
+    return toOrientation(readExifValue(view, entry, little));
+  }
+  return 1;
+}
+
+function readExifValue(view: DataView, entry: number, little: boolean): number {
+  const type = view.getUint16(entry + 2, little);
+  if (type === exifShort) return view.getUint16(entry + 8, little);
+  if (type === exifLong) return view.getUint32(entry + 8, little);
+  return 1;
+}
+
+function toOrientation(value: number): Orientation {
+  return value >= 1 && value <= 8 ? (value as Orientation) : 1;
+}
+
+const startOfScan = 0xda;
+const endOfImage = 0xd9;
+const app1 = 0xe1;
+
+/**
+ * Walks the markers up to the first scan. Bytes between segments are skipped, as the decoders do. Own code, as `probe.ts`
+ * says.
+ */
+function readJpegHeader(view: DataView): ImageHeader | undefined {
+  if (view.byteLength < 4 || view.getUint16(0) !== 0xffd8) return undefined;
+  let frame: { width: number; height: number; components: number } | undefined;
+  let orientation: Orientation | undefined;
+  let at = 2;
+  while (at + 4 <= view.byteLength) {
+    if (view.getUint8(at) !== 0xff) {
+      at++;
+      continue;
+    }
+    const marker = view.getUint8(at + 1);
+    if (marker === 0xff) {
+      at++;
+      continue;
+    }
+    if (marker === endOfImage) break;
+    if (!hasLength(marker)) {
+      at += 2;
+      continue;
+    }
+    if (marker === startOfScan) return frame && toJpegHeader(frame, orientation);
+    const length = view.getUint16(at + 2);
+    if (length < 2) return undefined;
+    if (isFrame(marker)) {
+      // A second frame is a trick to show one size here and another to a decoder.
+      if (frame || length < 8 || at + 10 > view.byteLength) return undefined;
+      frame = {
+        height: view.getUint16(at + 5),
+        width: view.getUint16(at + 7),
+        components: view.getUint8(at + 9),
+      };
+    }
+    if (marker === app1 && orientation === undefined && hasText(view, at + 4, 'Exif\0\0')) {
+      orientation = readOrientation(view, at + 4, length - 2);
+    }
+    at += 2 + length;
+  }
+  return undefined;
+}
+
+function toJpegHeader(
+  frame: { width: number; height: number; components: number },
+  orientation: Orientation = 1,
+): ImageHeader {
+  const { width, height, components } = frame;
+  return { format: 'jpeg', width, height, frames: 1, orientation, cmyk: components === 4 };
+}
+
+function isFrame(marker: number): boolean {
+  const table = marker === 0xc4 || marker === 0xc8 || marker === 0xcc;
+  return marker >= 0xc0 && marker <= 0xcf && !table;
+}
+
+function hasLength(marker: number): boolean {
+  return marker !== 0x00 && marker !== 0x01 && !(marker >= 0xd0 && marker <= 0xd8);
+}
+
+const pngSignature = '\x89PNG\r\n\x1a\n';
+
+/**
+ * Size from IHDR, orientation from an eXIf chunk before the pixels. An APNG counts as its still first picture. Own code, as
+ * `probe.ts` says.
+ */
+function readPngHeader(view: DataView): ImageHeader | undefined {
+  if (!hasText(view, 0, pngSignature) || view.byteLength < 33 || !hasText(view, 12, 'IHDR')) return undefined;
+  const header: ImageHeader = {
+    format: 'png',
+    width: view.getUint32(16),
+    height: view.getUint32(20),
+    frames: 1,
+    orientation: 1,
+    cmyk: false,
+  };
+  let at = 8;
+  while (at + 12 <= view.byteLength) {
+    const length = view.getUint32(at);
+    if (hasText(view, at + 4, 'IDAT')) return header;
+    if (hasText(view, at + 4, 'eXIf')) header.orientation = readOrientation(view, at + 8, length);
+    at += 12 + length;
+  }
+  return undefined;
+}
+
+/**
+ * Size from the canvas (`VP8X`) or the one bitstream; frames by counting `ANMF` chunks; orientation from `EXIF`. Own code, as
+ * `probe.ts` says.
+ */
+function readWebpHeader(view: DataView, maxFrames: number): ImageHeader | undefined {
+  if (!hasText(view, 0, 'RIFF') || !hasText(view, 8, 'WEBP')) return undefined;
+  let size = readWebpSize(view, 12);
+  if (!size) return undefined;
+  const header: ImageHeader = { format: 'webp', ...size, frames: 1, orientation: 1, cmyk: false };
+  if (!hasText(view, 12, 'VP8X')) return header;
+  let frames = 0;
+  let at = 12;
+  while (at + 8 <= view.byteLength && frames <= maxFrames) {
+    const length = view.getUint32(at + 4, true);
+    if (hasText(view, at, 'ANMF')) frames++;
+    if (hasText(view, at, 'EXIF')) header.orientation = readOrientation(view, at + 8, length);
+    // A still picture must fill its canvas; a decoder that goes by the picture must not get a larger one.
+    size = hasText(view, at, 'VP8X') ? undefined : readWebpSize(view, at);
+    if (size && (size.width !== header.width || size.height !== header.height)) return undefined;
+    at += 8 + length + (length & 1);
+  }
+  header.frames = Math.max(1, frames);
+  return header;
+}
+
+/** Pixels that the chunk at `at` declares; see RFC 9649, sections 2.7 and 3.4, and RFC 6386, section 9.1. */
+function readWebpSize(view: DataView, at: number): { width: number; height: number } | undefined {
+  const data = at + 8;
+  const room = view.byteLength - data;
+  if (room >= 10 && hasText(view, at, 'VP8X')) {
+    return { width: 1 + uint24(view, data + 4), height: 1 + uint24(view, data + 7) };
+  }
+  if (room >= 5 && hasText(view, at, 'VP8L') && view.getUint8(data) === 0x2f) {
+    const bits = view.getUint32(data + 1, true);
+    return { width: 1 + (bits & 0x3fff), height: 1 + ((bits >>> 14) & 0x3fff) };
+  }
+  if (room >= 10 && hasText(view, at, 'VP8 ') && hasText(view, data + 3, '\x9d\x01\x2a')) {
+    return {
+      width: view.getUint16(data + 6, true) & 0x3fff,
+      height: view.getUint16(data + 8, true) & 0x3fff,
+    };
+  }
+  return undefined;
+}
+
+function uint24(view: DataView, at: number): number {
+  return view.getUint16(at, true) | (view.getUint8(at + 2) << 16);
+}
+
+/** What a GIF's blocks begin with. */
+export const gifExtensionBlock = 0x21;
+export const gifFrameBlock = 0x2c;
+
+/** Screens that old programs wrote whatever the picture, and libnsgif therefore does not believe. */
+const usualScreens = new Set(['640x480', '640x512', '800x600', '1024x768', '1280x1024', '1600x1200']);
+
+/**
+ * Walks the blocks and counts frames. The size is that of the logical screen, grown where the first frame reaches
+ * beyond it; where the screen is not to be believed it is that of the first frame alone. libvips decodes to the same size,
+ * and the limits must hold for what is decoded. Own code, as `probe.ts` says.
+ */
+function readGifHeader(view: DataView, maxFrames: number): ImageHeader | undefined {
+  if (view.byteLength < 13 || !(hasText(view, 0, 'GIF87a') || hasText(view, 0, 'GIF89a'))) return undefined;
+  let { width, height } = readGifScreen(view);
+  let frames = 0;
+  let at = 13 + gifTableBytes(view.getUint8(10));
+  while (at < view.byteLength && frames <= maxFrames) {
+    const block = view.getUint8(at);
+    if (block === gifExtensionBlock) {
+      at = skipGifSubBlocks(view, at + 2);
+      continue;
+    }
+    if (block !== gifFrameBlock || at + 11 > view.byteLength) break;
+    frames++;
+    if (frames === 1) {
+      width = Math.max(width, view.getUint16(at + 1, true) + view.getUint16(at + 5, true));
+      height = Math.max(height, view.getUint16(at + 3, true) + view.getUint16(at + 7, true));
+    }
+    at = skipGifSubBlocks(view, at + 11 + gifTableBytes(view.getUint8(at + 9)));
+  }
+  if (frames === 0) return undefined;
+  return { format: 'gif', width, height, frames, orientation: 1, cmyk: false };
+}
+
+/** Bytes of the colour table that these flags announce. */
+export function gifTableBytes(flags: number): number {
+  return flags & 0x80 ? 3 << ((flags & 7) + 1) : 0;
+}
+
+function skipGifSubBlocks(view: DataView, from: number): number {
+  let at = from;
+  while (at < view.byteLength) {
+    const size = view.getUint8(at);
+    if (size === 0) return at + 1;
+    at += 1 + size;
+  }
+  return at;
+}
+
+function readGifScreen(view: DataView): { width: number; height: number } {
+  const width = view.getUint16(6, true);
+  const height = view.getUint16(8, true);
+  const drawn = width > 0 && height > 0;
+  const believed = drawn && width <= 2048 && height <= 2048 && !usualScreens.has(`${width}x${height}`);
+  return believed ? { width, height } : { width: 0, height: 0 };
+}
+
+const readers: HeaderReader[] = [readJpegHeader, readPngHeader, readWebpHeader, readGifHeader];
+
+/**
+ * Reads the header of a JPEG, PNG, WebP or GIF; undefined for anything else. In time linear in the bytes, without a
+ * copy, and it never throws: it runs on the main thread on bytes that nobody has looked at yet. Frames are counted
+ * up to one past `maxFrames`. Own readers because both engines have to be held to one reading of size, frames and
+ * orientation, and the packages that are known for it count no frames.
+ */
+export function probeImage(bytes: Uint8Array, maxFrames = Number.MAX_SAFE_INTEGER): ImageHeader | undefined {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (const read of readers) {
+    const header = read(view, maxFrames);
+    if (header) return header.width > 0 && header.height > 0 ? header : undefined;
+  }
+  return undefined;
+}
+
+/**
+ * The header of bytes that may go on to a decoder. Throws an `ImageError`: `bad_image` where they are no JPEG, PNG,
+ * WebP or GIF, `image_too_large` where width × height × frames or the frames alone pass the limits. A decoder
+ * allocates what a header promises, and a file of 33 KB can promise a gigabyte.
+ */
+export function checkHeader(bytes: Uint8Array, limits: ImageLimits): ImageHeader {
+  const header = probeImage(bytes, limits.maxFrames);
+  if (!header) {
+    throw new ImageError(
+      'bad_image',
+      bytes.byteLength === 0
+        ? 'The image is empty. Send a JPEG, PNG, WebP or GIF.'
+        : 'This is not a JPEG, PNG, WebP or GIF whose header can be read.',
+    );
+  }
+  checkSize('image', header, limits);
+  return header;
+}
+
+/** Width and height once the orientation is applied. */
+export function uprightSize(header: ImageHeader): { width: number; height: number } {
+  const { width, height, orientation } = header;
+  return orientation > 4 ? { width: height, height: width } : { width, height };
+}

@@ -1,0 +1,184 @@
+import { Session } from 'node:inspector';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
+import type { ImageLimits } from './image/engine.js';
+import type { WorkerReport } from './task.js';
+
+/** Bytes of the SharedArrayBuffers that a thread has made and still holds: V8 counts them for no thread. */
+export type SharedBytes = Float64Array;
+
+export function createSharedBytes(): SharedBytes {
+  return new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
+}
+
+/** Has this thread count each SharedArrayBuffer that is made from now on, until it is collected. */
+export function countSharedBuffers(total: SharedBytes): void {
+  const add = (bytes: number) => {
+    total[0] = (total[0] ?? 0) + bytes;
+  };
+  const sizes = new WeakMap<object, { bytes: number }>();
+  const collected = new FinalizationRegistry<{ bytes: number }>(({ bytes }) => add(-bytes));
+  const own = SharedArrayBuffer;
+  const counting: typeof SharedArrayBuffer = new Proxy(own, {
+    construct(target, given, newTarget) {
+      const made = Reflect.construct(target, given, newTarget === counting ? target : newTarget);
+      const size = { bytes: made.byteLength };
+      sizes.set(made, size);
+      collected.register(made, size);
+      add(size.bytes);
+      return made;
+    },
+  });
+  const { prototype } = own as { prototype: SharedArrayBuffer & { grow?: (length: number) => void } };
+  const { grow } = prototype;
+  if (grow) {
+    prototype.grow = function growAndCount(length) {
+      grow.call(this, length);
+      const size = sizes.get(this);
+      if (!size) return;
+      add(this.byteLength - size.bytes);
+      size.bytes = this.byteLength;
+    };
+  }
+  prototype.constructor = counting;
+  globalThis.SharedArrayBuffer = counting;
+}
+
+/**
+ * Tells the bytes that a thread holds outside its JavaScript heap: Buffers, other ArrayBuffers, WebAssembly's memory; not
+ * what a native library takes, nor SharedArrayBuffers, which the thread counts itself. The thread may be in the middle of an endless loop: V8 interrupts it
+ * to ask. Inside a native call it answers when that returns. Never settles for a thread that has ended.
+ */
+type MemoryProbe = (worker: Worker) => Promise<number>;
+
+/** Node 22.16 and later; `@types/node` is that of the oldest Node that is supported. */
+interface MeasurableWorker {
+  getHeapStatistics(): Promise<{ external_memory: number }>;
+}
+
+/** The probe that this Node has. */
+function createMemoryProbe(): MemoryProbe {
+  let inspect: MemoryProbe | undefined;
+  return function probe(worker) {
+    if ('getHeapStatistics' in worker) {
+      return (worker as unknown as MeasurableWorker)
+        .getHeapStatistics()
+        .then(({ external_memory }) => external_memory, never);
+    }
+    inspect ??= createInspectorProbe();
+    return inspect(worker);
+  };
+}
+
+interface AttachedThread {
+  session: string;
+  answers: Map<number, (bytes: number) => void>;
+}
+
+/** Before that, the inspector's protocol is the one way to interrupt a thread. It opens no port. */
+function createInspectorProbe(): MemoryProbe {
+  const session = new Session();
+  const threads = new Map<number, AttachedThread>();
+  let asked = 0;
+
+  session.on('NodeWorker.attachedToWorker', ({ params: { sessionId, workerInfo } }) => {
+    const thread = Number(/^\[worker (\d+)\]/.exec(workerInfo.title)?.[1]);
+    threads.set(thread, { session: sessionId, answers: new Map() });
+  });
+  session.on('NodeWorker.detachedFromWorker', ({ params }) => {
+    for (const [thread, { session }] of threads) if (session === params.sessionId) threads.delete(thread);
+  });
+  session.on('NodeWorker.receivedMessageFromWorker', ({ params }) => {
+    const { id, result } = JSON.parse(params.message) as {
+      id: number;
+      result?: { result?: { value?: unknown } };
+    };
+    const bytes = result?.result?.value;
+    for (const { session, answers } of threads.values()) {
+      if (session !== params.sessionId) continue;
+      if (typeof bytes === 'number') answers.get(id)?.(bytes);
+      answers.delete(id);
+    }
+  });
+  session.connect();
+  session.post('NodeWorker.enable', { waitForDebuggerOnStart: false });
+
+  return function inspect({ threadId }) {
+    const attached = threads.get(threadId);
+    if (!attached) return never();
+    asked += 1;
+    const id = asked;
+    const params = { expression: 'process.memoryUsage().external', returnByValue: true };
+    const message = JSON.stringify({ id, method: 'Runtime.evaluate', params });
+    session.post('NodeWorker.sendMessageToWorker', { sessionId: attached.session, message });
+    return new Promise((resolve) => attached.answers.set(id, resolve));
+  };
+}
+
+function never(): Promise<never> {
+  return new Promise(() => undefined);
+}
+
+const probeIntervalMs = 50;
+/** How long an answer is waited for, in milliseconds, before the thread is asked again. */
+const probeTimeoutMs = 1_000;
+const probe = createMemoryProbe();
+
+/** Bytes outside the heap, by pixel of the largest picture: sharp decodes in memory of its own, Jimp in several Buffers. */
+const perPixel = { sharp: 16, jimp: 40 };
+
+/**
+ * Bytes outside the JavaScript heap past which a thread is ended: half a GB, which V8 may leave uncollected, and room for the
+ * largest picture. Measured at 40 M pixels: 0.55 GB with sharp from a JPEG, at most 1.4 GB with Jimp over its formats.
+ */
+export function memoryBound(engine: WorkerReport['engine'], { maxPixels }: ImageLimits): number {
+  return 512 * 2 ** 20 + maxPixels * perPixel[engine];
+}
+
+export interface MemoryWatch {
+  /** Looks in a moment, and again as long as `busy`. */
+  begin(): void;
+  stop(): void;
+}
+
+interface MemoryWatchOptions {
+  bound: number;
+  busy: () => boolean;
+  onOver: () => void;
+  /** What the thread counts itself. */
+  shared: SharedBytes;
+}
+
+/**
+ * Watches a thread for memory that no limit of V8's holds. It looks every 50 ms, which a thread can outrun by what it
+ * fills in that time, about a hundred megabytes; it looks once more after a task, for what tasks leave behind.
+ */
+export function watchMemory(
+  worker: Worker,
+  { bound, busy, onOver, shared }: MemoryWatchOptions,
+): MemoryWatch {
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+
+  function begin(): void {
+    timer ??= setTimeout(look, probeIntervalMs).unref();
+  }
+
+  async function look(): Promise<void> {
+    const late = sleep(probeTimeoutMs, undefined, { ref: false });
+    const bytes = await Promise.race([probe(worker), late]);
+    timer = undefined;
+    if (stopped) return;
+    // Some questions are never answered, such as one to a thread that is just starting: without another the watch would be over.
+    if (bytes === undefined) begin();
+    else if (bytes + (shared[0] ?? 0) > bound) onOver();
+    else if (busy()) begin();
+  }
+
+  function stop(): void {
+    stopped = true;
+    clearTimeout(timer);
+  }
+
+  return { begin, stop };
+}

@@ -1,0 +1,189 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { fileURLToPath } from 'node:url';
+import type { Redactor } from './context/call-scope.js';
+import type { HelperParts } from './context/handler-context.js';
+import { codedError, describeThrown, readThrown, type Thrown } from './errors.js';
+
+interface GuardOptions {
+  /** Whose work it is, for whoever reads of its faults. */
+  name: string;
+  /** Milliseconds after which the work has failed, if it has not settled by then. It cannot be stopped. */
+  timeoutMs?: number;
+  /** Takes out of what is told on stderr what nobody may read. */
+  hide?: ((text: string) => string) | undefined;
+  /** Asked when the time is up: whether nothing is to fail for it, because somebody steps through the code. */
+  isPaused?: () => boolean;
+  /** Called when the work has failed for its time, which may still be told to end. */
+  onTime?: () => void;
+  /** Told of a fault that comes when the work has ended already; stderr where nobody wants to know. */
+  onLate?: (error: unknown) => void;
+}
+
+interface Guarded extends GuardOptions {
+  /** Undefined once the work has ended. */
+  fail: ((error: unknown) => void) | undefined;
+}
+
+const guardStorage = new AsyncLocalStorage<Guarded>();
+let listening = false;
+
+/**
+ * Runs work and fails it for whatever it lets escape from a callback or a promise that nobody waits for, and for settling
+ * too late (`helper_timeout`). Each fault is given to the work that it came from, told by its asynchronous context; one
+ * that comes after its work has ended is told and costs nobody anything. A fault of nobody's ends the thread as ever.
+ */
+export function guard<T>(options: GuardOptions, work: () => Promise<T>): Promise<T> {
+  listen();
+  return new Promise((resolve, reject) => {
+    const { name, timeoutMs } = options;
+    const guarded: Guarded = { ...options, fail: end };
+    const timer = timeoutMs === undefined ? undefined : setTimeout(expire, timeoutMs).unref();
+
+    function end(error: unknown): void {
+      guarded.fail = undefined;
+      clearTimeout(timer);
+      reject(error);
+    }
+    function expire(): void {
+      if (options.isPaused?.()) return;
+      end(codedError('helper_timeout', `${name} did not settle within ${timeoutMs} ms`));
+      options.onTime?.();
+    }
+    function finish(value: T): void {
+      guarded.fail = undefined;
+      clearTimeout(timer);
+      resolve(value);
+    }
+    guardStorage.run(guarded, () => work().then(finish, end));
+  });
+}
+
+/** Once a thread: a second listener would take the first one's faults for nobody's. */
+function listen(): void {
+  if (listening) return;
+  listening = true;
+  process.on('uncaughtException', (error) => {
+    const guarded = guardStorage.getStore();
+    if (guarded) reportFault(guarded, error);
+    // Others who listen judge what is theirs; without any, it ends the thread.
+    else if (process.listenerCount('uncaughtException') === 1) throw error;
+  });
+  guardMicrotasks();
+}
+
+function reportFault({ name, fail, onLate, hide = (text) => text }: Guarded, error: unknown): void {
+  if (fail) fail(error);
+  else if (onLate) onLate(error);
+  else {
+    const text = hide(describeThrown(readThrown(error)));
+    console.error(`helper-gateway: ${name} failed in what it had left running: ${text}`);
+  }
+}
+
+/** Node 20 has left the asynchronous context of a microtask when it tells of what that one threw. */
+function guardMicrotasks(): void {
+  const queue = globalThis.queueMicrotask;
+  globalThis.queueMicrotask = function queueMicrotask(callback) {
+    const guarded = guardStorage.getStore();
+    if (!guarded || typeof callback !== 'function') return queue(callback);
+    queue(() => {
+      try {
+        callback();
+      } catch (error) {
+        reportFault(guarded, error);
+      }
+    });
+  };
+}
+
+/** A plugin as a worker finds it. */
+export interface PluginModule {
+  /** The helper's id, by which its faults are told. */
+  service: string;
+  url: string;
+  /** Whether it comes with the package: its code is known, and need not be guarded against. */
+  shipped?: boolean | undefined;
+  /** Values of its configuration by their names. */
+  config?: Readonly<Record<string, string>> | undefined;
+  /** Those of them that are never told. */
+  secrets?: readonly string[] | undefined;
+  /** Whether it has a `setup`, to be run before its first call. */
+  setup?: boolean | undefined;
+}
+
+/** A plugin's default export, as far as a worker goes by it. */
+export interface Plugin {
+  source?: unknown;
+  files?: unknown;
+  handler: (input: unknown, context: object) => unknown;
+  dryrun?: unknown;
+  setup?: unknown;
+}
+
+/** A plugin that a thread has imported. */
+export interface LoadedPlugin {
+  service: string;
+  plugin: Plugin;
+  shipped: boolean;
+  /** What its calls get beside their input. */
+  parts: HelperParts;
+}
+
+/** Milliseconds that a plugin may take to load. A connection that it waits for fits in; one that never comes is named. */
+export const importTimeoutMs = 30_000;
+
+/**
+ * Imports a plugin's module and gives its default export, undefined where it has none. CommonJS counts too, also as
+ * TypeScript compiles it. What the module lets escape while it loads fails the import; later it is told to `onLate`. For the
+ * package's own there is no guard: in Node before 24 one makes every promise of the thread cost more from then on.
+ */
+export async function importPlugin(
+  { service, url, shipped }: PluginModule,
+  options: { timeoutMs?: number; onLate?: (error: unknown) => void } = {},
+): Promise<unknown> {
+  const { timeoutMs = importTimeoutMs } = options;
+  const load = async () => (await import(url)) as object;
+  const module = await (shipped ? load() : guard({ ...options, timeoutMs, name: service }, load));
+  const exported = 'default' in module ? module.default : undefined;
+  const compiled = typeof exported === 'object' && exported !== null && '__esModule' in exported;
+  return compiled && 'default' in exported ? exported.default : exported;
+}
+
+/** A plugin's `setup` that failed. `message` is for the operator, and holds no secret. */
+class SetupError extends Error {}
+
+interface SetupOptions {
+  /** The helper's id, by which its faults are told. */
+  service: string;
+  /** Whether it comes with the package, and need not be guarded against. */
+  shipped: boolean;
+  redactor: Redactor | undefined;
+}
+
+/**
+ * Runs a plugin's `setup` and gives what it makes, however long that takes. What it lets escape fails it; later that is told as of
+ * any call. Throws a `SetupError`.
+ */
+export async function setUp(
+  setup: () => unknown,
+  { service, shipped, redactor }: SetupOptions,
+): Promise<unknown> {
+  const work = async () => setup();
+  try {
+    return await (shipped ? work() : guard({ name: service, hide: redactor?.text }, work));
+  } catch (error) {
+    const reason = describeReason(readThrown(error));
+    throw new SetupError(`setup failed: ${redactor ? redactor.text(reason) : reason}`);
+  }
+}
+
+/** Where the plugin of this module lies, for whoever is to mend it. */
+export function fileOf(url: string): string {
+  return fileURLToPath(url);
+}
+
+/** Without stacks: it is read in a start's last line. */
+function describeReason({ name, message, causes = [] }: Thrown): string {
+  const own = name === undefined ? `it threw ${message}` : `${name}: ${message}`;
+  return [own, ...causes.map((cause) => `caused by ${describeReason(cause)}`)].join('\n');
+}

@@ -1,0 +1,459 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TaskCall } from './context/messages.js';
+import { PoolError } from './errors.js';
+import { createLoadFaults, LoadError } from './load-faults.js';
+import type { PluginModule } from './plugin.js';
+import type { Task, TaskOutcome, WorkerReport, WorkerSettings } from './task.js';
+import { createThread, type LoadOptions, type Thread } from './thread.js';
+
+/** The threads of a group that can run tasks. */
+interface ReadyThreads {
+  add(thread: Thread): void;
+  /** Takes a thread out, which is closed when it has no task. */
+  dismiss(thread: Thread): void;
+  /** Says that a task of this thread has ended. */
+  free(thread: Thread): void;
+  /** Takes a thread out; false where it was not one of these. */
+  remove(thread: Thread): boolean;
+  all(): readonly Thread[];
+  /** Busy ones included. */
+  size(): number;
+  idle(): number;
+  /** Whether any can run the task, be it busy. */
+  knows(task: Task): boolean;
+  /** Whether one that is idle can. */
+  isFree(task: Task): boolean;
+  /** Takes one that is idle and can. */
+  take(task: Task): Thread | undefined;
+  /** One that is idle, and could run it once it has loaded the plugin. */
+  couldLoad(task: Task): Thread | undefined;
+}
+
+/** `close` ends a thread that was dismissed. */
+function createReadyThreads(close: (thread: Thread) => Promise<void>): ReadyThreads {
+  const working = new Set<Thread>();
+  const idle: Thread[] = [];
+  const leaving = new Set<Thread>();
+
+  function dropIdle(thread: Thread): boolean {
+    const at = idle.indexOf(thread);
+    if (at !== -1) idle.splice(at, 1);
+    return at !== -1;
+  }
+
+  return {
+    add(thread) {
+      working.add(thread);
+      idle.push(thread);
+    },
+    dismiss(thread) {
+      if (!working.delete(thread)) return;
+      if (dropIdle(thread)) void close(thread);
+      else leaving.add(thread);
+    },
+    free(thread) {
+      if (leaving.delete(thread)) void close(thread);
+      else if (working.has(thread)) idle.push(thread);
+    },
+    remove(thread) {
+      leaving.delete(thread);
+      dropIdle(thread);
+      return working.delete(thread);
+    },
+    all: () => [...working],
+    size: () => working.size,
+    idle: () => idle.length,
+    knows: (task) => [...working].some((thread) => canRun(thread, task)),
+    isFree: (task) => idle.some((thread) => canRun(thread, task)),
+    take(task) {
+      const last = idle.at(-1);
+      if (last && canRun(last, task)) return idle.pop();
+      const other = idle.find((thread) => canRun(thread, task));
+      if (other) dropIdle(other);
+      return other;
+    },
+    couldLoad: (task) => idle.find(({ unloaded }) => task.kind === 'call' && unloaded.has(task.plugin)),
+  };
+}
+
+function canRun({ lacking, unloaded }: Thread, task: Task): boolean {
+  return task.kind !== 'call' || !(lacking.has(task.plugin) || unloaded.has(task.plugin));
+}
+
+export interface WorkersOptions {
+  /** At least one. */
+  count: number;
+  settings: WorkerSettings;
+  /** Threads that are kept ready beside these, so that one that ends is replaced by one that has loaded everything; by default none. */
+  spares?: number | undefined;
+  /** Tries that a thread has at the start; by default enough for what passes, such as too many open files. */
+  attempts?: number;
+  /** Called whenever a thread has become ready, and when a task that waits may be one of those that are refused now. */
+  onChange: () => void;
+  /** Told of a fault that belongs to no task. */
+  onFault: (error: Error) => void;
+  /** Milliseconds that a `setup` may take in a thread that replaces another, by the longest that a thread has loaded for so far. */
+  setupLimit?: (longestLoadMs: number) => number;
+}
+
+/** Worker threads without a queue: whoever runs tasks on them sees to it that a thread is free. */
+export interface Workers {
+  /**
+   * Waits until so many threads, by default all, have loaded engine and plugins, and gives their report. Throws where one cannot.
+   * The others are started by `warm`.
+   */
+  start(needed?: number): Promise<WorkerReport>;
+  /** The engine that they were told to use, or have found; undefined before the first has. */
+  engine(): WorkerReport['engine'] | undefined;
+  /** Threads that can run a task, busy ones included; one that is being replaced does not count. */
+  ready(): number;
+  /** Whether no thread is being replaced. */
+  isFull(): boolean;
+  /** Of those that are ready, how many have no task. */
+  idle(): number;
+  /** Threads beside these that have loaded everything. */
+  spare(): number;
+  /** Whether a thread that has no task can run this one: not each has loaded each plugin. */
+  isFree(task: Task): boolean;
+  /** Has a thread that has no task load the plugin of this one, where none has done so that is free. Calls `onChange` when it has. */
+  prepare(task: Task): void;
+  /** Why a task that no thread can run is not to wait for one; undefined where it can be run, now or soon. */
+  refusal(task: Task): PoolError | undefined;
+  /** Helpers that threads could not load; none once each has loaded all. */
+  missing(): readonly string[];
+  /** Threads that are started from now on load these of the plugins alone, by their urls. */
+  retain(urls: ReadonlySet<string>): void;
+  /** Runs a task on a free thread. Throws a `PoolError`: `helper_timeout`, or `internal` where the thread died. */
+  run(task: Task, call?: TaskCall): Promise<TaskOutcome>;
+  /**
+   * Has each thread load what first tasks need and a start does not, so that neither waits for it; then the threads that the start
+   * did not wait for are started one after another. Resolves before these have. Never rejects.
+   */
+  warm(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Tries that a thread has at the start: what passes (too many open files) has passed by then, a fault of a plugin has not. */
+const startAttempts = 4;
+/** What was slow once may be slower again, but not without end. */
+const patientLimit = (longestLoadMs: number) => Math.max(60_000, 10 * longestLoadMs);
+/** The pause before another thread is tried after one has ended of itself, or could not load; each further one doubles it. */
+const firstPauseMs = 250;
+const longestPauseMs = 30_000;
+/** What has failed so often in a row is no passing want of files or memory. */
+const doubtfulFrom = 3;
+/** After so long without trouble the pauses begin again with the shortest. */
+const soundAfterMs = 60_000;
+/** A thread that loads a plugin for a task is missed after this time: another one takes its place. */
+const slowLoadMs = 250;
+/** Spare threads are started so long after the first task: the calls that come with it go first. */
+const spareAfterMs = 1_000;
+
+/**
+ * Keeps `count` worker threads on a roster, and `spares` beside it. One that ends is replaced by a spare one. Where there is none, a bare
+ * thread serves at once and loads each plugin with its first task; threads that load everything beside it then take its place.
+ */
+export function createWorkers(options: WorkersOptions): Workers {
+  const { count, spares = 0, attempts = startAttempts, onChange, onFault } = options;
+  const { setupLimit = patientLimit } = options;
+  const opened = new Set<Thread>();
+  const roster = createReadyThreads(close);
+  /** Spare threads, which wait to be put on the roster. */
+  const reserve: Thread[] = [];
+  const faults = createLoadFaults();
+  const closing = new AbortController();
+  /** Plugins that are being loaded for a task, by their urls. */
+  const wanted = new Set<string>();
+  /** Bare threads on their way to the roster. */
+  let opening = 0;
+  let replenishing = false;
+  /** Threads that the start did not wait for. */
+  let later = 0;
+  let hasRun = false;
+  /** Spare threads that are wanted now: none before the first task. */
+  let reserved = 0;
+  /** Threads that ended of themselves or could not load, lately. */
+  let failures = 0;
+  let failedAt = 0;
+  /** Whether the next thread is to be tried after a pause alone. */
+  let mustRest = false;
+  /** What the last of the threads could not load that were to load everything. */
+  let lastLacking: Thread['lacking'] | undefined;
+  let report: WorkerReport | undefined;
+  let settings = options.settings;
+  let longestLoadMs = 0;
+  /** When it became known what is to be loaded: a thread may be started long before. */
+  let knownSince = 0;
+  settings.plugins?.then(
+    () => {
+      knownSince = Date.now();
+    },
+    // Judged by each thread that awaits it; a rejection must not end the process before that.
+    () => undefined,
+  );
+
+  /** Starts a thread and has it load; `error` is why it is of no use, and it is closed then. Throws where no thread ever could. */
+  async function open({ isStart = false, ...how }: LoadOptions & { isStart?: boolean } = {}): Promise<{
+    thread: Thread;
+    error?: LoadError;
+  }> {
+    closing.signal.throwIfAborted();
+    // A start waits, and says for what. Later nobody watches: what never settles would cost the thread's place for good.
+    const setupLimitMs = isStart ? undefined : setupLimit(longestLoadMs);
+    const began = Date.now();
+    const thread: Thread = createThread({
+      settings,
+      setupLimitMs,
+      onFree: () => roster.free(thread),
+      onEnd: (ofItself) => lost(thread, ofItself),
+      onFault,
+    });
+    opened.add(thread);
+    try {
+      const found = await thread.load(how);
+      report ??= found;
+      // The engine may have been out of reach for a moment: a picture must not depend on the thread that it meets.
+      if (found.engine !== report.engine) throw new LoadError(`a worker thread found only ${found.engine}`);
+    } catch (error) {
+      await close(thread);
+      // Any other: which plugins there are is not known, and never will be.
+      if (!(error instanceof LoadError) || closing.signal.aborted) throw error;
+      return { thread, error };
+    }
+    if (!how.bare) longestLoadMs = Math.max(longestLoadMs, Date.now() - Math.max(began, knownSince));
+    return { thread };
+  }
+
+  async function close(thread: Thread): Promise<void> {
+    await thread.close();
+    opened.delete(thread);
+  }
+
+  /** Has the first threads load everything, in so many tries. Throws a `LoadError` where that cannot be. */
+  async function startOne(): Promise<void> {
+    for (let tried = 1; ; tried += 1) {
+      const { thread, error } = await open({ isStart: true });
+      if (!error) return put(thread);
+      note(thread.lacking);
+      // A start tells of a setup at once: it does not pass, and a second try would run it twice.
+      if (tried >= attempts || error.inSetup) throw error;
+      onFault(error);
+      await sleep(firstPauseMs * 2 ** (tried - 1), undefined, { signal: closing.signal });
+    }
+  }
+
+  /** A thread has ended. */
+  function lost(thread: Thread, ofItself: boolean): void {
+    opened.delete(thread);
+    const wasSpare = removeFrom(reserve, thread);
+    // Of one that is loading, whether for a task or before it serves, that is found by what waits for it.
+    if (!roster.remove(thread) && !wasSpare) return;
+    if (ofItself) onFault(new Error('a worker thread ended while it had no task'));
+    if (ofItself || wasSpare) fail();
+    fill();
+    // A bare thread, for which calls wait, comes first.
+    if (opening === 0) void replenish();
+  }
+
+  /** Fills the roster, at once where there is a spare thread. */
+  function fill(): void {
+    while (roster.size() + opening < count && !closing.signal.aborted) {
+      const spare = reserve.pop();
+      if (spare) {
+        roster.add(spare);
+        onChange();
+      } else {
+        opening += 1;
+        void openBare();
+      }
+    }
+  }
+
+  async function openBare(): Promise<void> {
+    try {
+      for (;;) {
+        const { thread, error } = await open({ bare: true });
+        if (!error) {
+          opening -= 1;
+          put(thread);
+          void replenish();
+          return;
+        }
+        onFault(error);
+        fail();
+        note(undefined);
+        await rest();
+      }
+    } catch (error) {
+      // What it would serve is not known any more, or the end has come.
+      opening -= 1;
+      if (!closing.signal.aborted) onFault(error as Error);
+    }
+  }
+
+  /** Starts threads that load everything, one after another, until each on the roster has, and there are spare ones. */
+  async function replenish(): Promise<void> {
+    if (replenishing) return;
+    replenishing = true;
+    try {
+      while (wholeOnRoster() < count || reserve.length < reserved) {
+        if (mustRest) await rest();
+        // No call is affected by what a spare thread lacks while each thread on the roster has all.
+        const isMissed = wholeOnRoster() < count;
+        const lacked = isMissed ? lastLacking : undefined;
+        const { thread, error } = await open({
+          lacksBelow: lacked?.size ?? Number.POSITIVE_INFINITY,
+          ...(lacked ? { first: lacked } : {}),
+        });
+        if (!error && later > 0) {
+          later -= 1;
+          await thread.warm();
+        }
+        if (!error && opened.has(thread)) put(thread);
+        lastLacking = thread.lacking.size > 0 ? thread.lacking : undefined;
+        if (!error && !lastLacking) continue;
+        for (const each of error ? [error] : thread.lacking.values()) onFault(each);
+        fail();
+        if (isMissed) note(thread.lacking, error?.endsThread);
+      }
+    } catch (error) {
+      if (!closing.signal.aborted) onFault(error as Error);
+    } finally {
+      replenishing = false;
+    }
+  }
+
+  /** Starts the spare threads after a first task: nothing but a task costs a thread, and many a process never runs one. */
+  function reserveSoon(): void {
+    hasRun = true;
+    if (spares === 0) return;
+    const reserveAll = () => {
+      reserved = spares;
+      void replenish();
+    };
+    setTimeout(reserveAll, spareAfterMs).unref();
+  }
+
+  function wholeOnRoster(): number {
+    return roster.all().filter(isWhole).length;
+  }
+
+  /** Puts a thread to work: where one is missing, in the place of one that has loaded less, or among the spare ones. */
+  function put(thread: Thread): void {
+    const least = [...roster.all()].sort((a, b) => unfit(b) - unfit(a))[0];
+    if (roster.size() < count) roster.add(thread);
+    else if (least && unfit(least) > unfit(thread)) {
+      roster.add(thread);
+      roster.dismiss(least);
+    } else if (reserve.length < spares && thread.unloaded.size === 0) {
+      reserve.push(thread);
+      void thread.warm();
+    } else void close(thread);
+    if (isWhole(thread)) faults.clear();
+    onChange();
+  }
+
+  function fail(): void {
+    if (Date.now() - failedAt > soundAfterMs) failures = 0;
+    failures += 1;
+    failedAt = Date.now();
+    mustRest = true;
+  }
+
+  /** Has calls refused that would wait for long. */
+  function note(lacking: Thread['lacking'] | undefined, isGrave = false): void {
+    const isDoubtful = isGrave || failures >= doubtfulFrom;
+    faults.note(lacking?.size ? lacking : undefined, { at: Date.now() + pauseMs(), isDoubtful });
+    onChange();
+  }
+
+  function pauseMs(): number {
+    return Math.min(longestPauseMs, firstPauseMs * 2 ** Math.max(0, failures - 1));
+  }
+
+  /** Throws once the end has come. */
+  async function rest(): Promise<void> {
+    mustRest = false;
+    await sleep(pauseMs(), undefined, { ref: false, signal: closing.signal });
+  }
+
+  function prepare(task: Task): void {
+    if (task.kind !== 'call' || wanted.has(task.plugin) || faults.has(task.plugin)) return;
+    const { plugin: url } = task;
+    const thread = roster.couldLoad(task);
+    if (!thread) return;
+    wanted.add(url);
+    roster.remove(thread);
+    const isMissed = setTimeout(fill, slowLoadMs).unref();
+    thread
+      .prepare(url)
+      .catch((error: LoadError) => {
+        onFault(error);
+        fail();
+        note(new Map([[url, error]]), error.endsThread);
+        return error.endsThread;
+      })
+      .then((hasEnded) => {
+        clearTimeout(isMissed);
+        wanted.delete(url);
+        if (hasEnded) void close(thread);
+        else put(thread);
+        fill();
+        onChange();
+        void replenish();
+      });
+  }
+
+  return {
+    async start(needed = count) {
+      later = count - needed;
+      await Promise.all(Array.from({ length: needed }, startOne));
+      if (!report) throw new Error('threads were started that have told nothing');
+      return report;
+    },
+    ready: () => Math.min(count, roster.size() + wanted.size),
+    isFull: () => roster.size() >= count,
+    idle: roster.idle,
+    spare: () => reserve.length,
+    isFree: roster.isFree,
+    prepare,
+    refusal: (task) => (faults.isEmpty() || roster.knows(task) ? undefined : faults.refusal(task)),
+    missing: faults.services,
+    retain(urls) {
+      const isKept = ({ url }: PluginModule) => urls.has(url);
+      const { plugins } = settings;
+      if (plugins) settings = { ...settings, plugins: plugins.then((all) => all.filter(isKept)) };
+    },
+    engine: () => (settings.engine === 'auto' ? report?.engine : settings.engine),
+    run(task, call) {
+      if (!hasRun) reserveSoon();
+      const thread = roster.take(task);
+      if (thread) return thread.run(task, call);
+      return Promise.reject(new PoolError('internal', 'a task was run where no thread was free'));
+    },
+    async warm() {
+      if (settings.lean) return;
+      await Promise.all([...opened].map((thread) => thread.warm()));
+      void replenish();
+    },
+    async close() {
+      closing.abort();
+      await Promise.all([...opened].map((thread) => thread.close()));
+    },
+  };
+}
+
+/** Plugins of which it can run no task now. */
+function unfit({ lacking, unloaded }: Thread): number {
+  return lacking.size + unloaded.size;
+}
+
+function isWhole(thread: Thread): boolean {
+  return unfit(thread) === 0;
+}
+
+function removeFrom<T>(list: T[], item: T): boolean {
+  const at = list.indexOf(item);
+  if (at !== -1) list.splice(at, 1);
+  return at !== -1;
+}

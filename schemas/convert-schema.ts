@@ -1,0 +1,306 @@
+import {
+  alternativeKeywords,
+  asSchema,
+  findTag,
+  isObject,
+  type JsonSchema,
+  mapSubschemas,
+  subschemas,
+  unescapePointer,
+} from './json-schema.js';
+import { isMeasure, type MeasureSetting } from './keywords/measure.js';
+import { tryUrl } from './try-url.js';
+
+/** The schemas of a document that others refer to. */
+export interface Components {
+  /** The `$ref` to a component, under this name or one like it, which is set later. */
+  reserve(name: string): { ref: string; set(schema: JsonSchema): void };
+  readonly schemas: Readonly<Record<string, JsonSchema>>;
+}
+
+/** Schemas of a document's own, none yet; they stand at `place` in it, a JSON pointer with its `#`. */
+export function createComponents(place: string): Components {
+  const schemas: Record<string, JsonSchema> = {};
+  return {
+    schemas,
+    reserve(wanted) {
+      // What OpenAPI allows in a component's name.
+      const plain = wanted.replace(/[^A-Za-z0-9._-]+/g, '_');
+      let name = plain;
+      for (let at = 2; Object.hasOwn(schemas, name); at += 1) name = `${plain}_${at}`;
+      schemas[name] = {};
+      return {
+        ref: `${place}/${name}`,
+        set(schema) {
+          schemas[name] = schema;
+        },
+      };
+    },
+  };
+}
+
+/**
+ * Makes 2020-12 in plain JSON Schema, for a document, of `root`, a draft-07 schema of a plugin, and of the schemas inside of it. What
+ * is referred to, and alternatives that a property tells apart, become components of the document, called `prefix` and a
+ * name of their own.
+ */
+export function createConverter(
+  root: JsonSchema,
+  prefix: string,
+  components: Components,
+): (schema: JsonSchema) => JsonSchema {
+  const targetOf = createReferences(root);
+  const placed = new Map<unknown, string>();
+  return convert;
+
+  function convert(schema: JsonSchema): JsonSchema {
+    const inner = mapSubschemas(schema, (found) => convert(found.schema));
+    return referring(schema, draft2020Keywords(standardKeywords(alternatives(schema, inner))));
+  }
+
+  function referring(schema: JsonSchema, converted: JsonSchema): JsonSchema {
+    const target = targetOf(schema);
+    if (target === undefined) return converted;
+    const { $ref: _, ...others } = converted;
+    if (!isObject(target.schema)) return target.schema === false ? { ...others, not: {} } : others;
+    return { ...others, $ref: place(target.schema, target.name) };
+  }
+
+  function place(schema: JsonSchema, name: string): string {
+    const known = placed.get(schema);
+    if (known !== undefined) return known;
+    // It has its place before it is made, for it may refer to itself.
+    const { ref, set } = components.reserve(`${prefix}.${name}`);
+    placed.set(schema, ref);
+    set(convert(schema));
+    return ref;
+  }
+
+  /** OpenAPI tells alternatives apart only where each is a component. */
+  function alternatives(schema: JsonSchema, inner: JsonSchema): JsonSchema {
+    return discriminated(schema, inner, root, (branch, name) =>
+      branch.$ref === undefined ? place(branch, name) : (targetRef(branch) ?? undefined),
+    );
+  }
+
+  function targetRef(branch: JsonSchema): string | undefined {
+    const target = targetOf(branch);
+    return target && isObject(target.schema) ? place(target.schema, target.name) : undefined;
+  }
+}
+
+/**
+ * `inner`, with OpenAPI's `discriminator` where its alternatives are told apart by a property with one text each, and `place` makes a
+ * component of each. `schema` is the same before its inside was converted. A discriminator demands nothing that the
+ * alternatives do not.
+ */
+function discriminated(
+  schema: JsonSchema,
+  inner: JsonSchema,
+  root: JsonSchema,
+  place: (branch: JsonSchema, name: string) => string | undefined,
+): JsonSchema {
+  const { discriminator: _, ...plain } = inner;
+  const keyword = alternativeKeywords.find((each) => Array.isArray(schema[each]));
+  if (keyword === undefined) return plain;
+  const branches = (schema[keyword] as unknown[]).map(asSchema);
+  const tag = findTag(branches, schema, root);
+  if (tag === undefined || !tag.values.flat().every((value) => typeof value === 'string')) return plain;
+  const names = tag.values.map((values) => String(values[0]));
+  const refs = branches.map((branch, at) => place(branch, `${tag.name}.${names[at]}`));
+  if (refs.some((ref) => ref === undefined)) return plain;
+  const mapping = tag.values.flatMap((values, at) => values.map((value) => [String(value), refs[at]]));
+  return {
+    ...plain,
+    [keyword]: refs.map(($ref) => ({ $ref })),
+    discriminator: { propertyName: tag.name, mapping: Object.fromEntries(mapping) },
+  };
+}
+
+/** What names or holds schemas for others to refer to: they are kept among the document's own. */
+const droppedKeywords = ['$id', 'id', '$schema', 'definitions', '$defs'];
+
+/**
+ * The keywords of a draft-07 schema as those of 2020-12 that say the same: tuples, and what depends on a property. The schemas
+ * inside of it are left as they are.
+ */
+function draft2020Keywords(schema: JsonSchema): JsonSchema {
+  const { items, additionalItems, dependencies, ...rest } = schema;
+  for (const keyword of droppedKeywords) delete rest[keyword];
+  return { ...rest, ...itemsOf(items, additionalItems), ...dependenciesOf(dependencies, rest) };
+}
+
+/** Beside one schema for all items, or none, draft-07 does not look at `additionalItems`. */
+function itemsOf(items: unknown, additionalItems: unknown): JsonSchema {
+  if (!Array.isArray(items)) return items === undefined ? {} : { items };
+  return { prefixItems: items, ...(additionalItems === undefined ? {} : { items: additionalItems }) };
+}
+
+function dependenciesOf(
+  dependencies: unknown,
+  { dependentRequired, dependentSchemas }: JsonSchema,
+): JsonSchema {
+  if (!isObject(dependencies)) return {};
+  const all = Object.entries(dependencies);
+  const names = all.filter(([, each]) => Array.isArray(each));
+  const schemas = all.filter(([, each]) => !Array.isArray(each));
+  return {
+    ...(names.length > 0 && {
+      dependentRequired: { ...asRecord(dependentRequired), ...Object.fromEntries(names) },
+    }),
+    ...(schemas.length > 0 && {
+      dependentSchemas: { ...asRecord(dependentSchemas), ...Object.fromEntries(schemas) },
+    }),
+  };
+}
+
+function asRecord(value: unknown): JsonSchema {
+  return isObject(value) ? value : {};
+}
+
+/** What a `$ref` leads to, and a name for it. */
+interface Target {
+  schema: unknown;
+  name: string;
+}
+
+/** Against it relative addresses are resolved, where a schema has none; it is never fetched. */
+const baseAddress = 'https://schema.invalid/';
+
+/**
+ * Finds what the references inside of `root` lead to, as draft-07 says: by pointers, by `$id`, and by an `$id` that is a
+ * fragment. The returned function takes the schema in which a `$ref` stands, one of `root`'s own objects.
+ */
+function createReferences(root: JsonSchema): (schema: JsonSchema) => Target | undefined {
+  const bases = new Map<JsonSchema, string>();
+  const named = new Map<string, JsonSchema>([[baseAddress, root]]);
+  visit(root, baseAddress);
+
+  function visit(schema: JsonSchema, around: string): void {
+    const { $id } = schema;
+    const own = typeof $id === 'string' && schema !== root ? resolveReference($id, around) : undefined;
+    if (own !== undefined) named.set(own.replace(/#$/, ''), schema);
+    const base = own === undefined || own.includes('#') ? around : own;
+    bases.set(schema, base);
+    for (const { schema: inner } of subschemas(schema)) visit(inner, base);
+  }
+
+  return function targetOf(schema) {
+    if (typeof schema.$ref !== 'string') return undefined;
+    const full = resolveReference(schema.$ref, bases.get(schema) ?? baseAddress);
+    if (full === undefined) return undefined;
+    const [address = '', fragment = ''] = full.split('#');
+    const whole = named.get(address);
+    if (fragment === '') return whole && { schema: whole, name: lastSegmentOf(address) };
+    if (!fragment.startsWith('/')) {
+      const found = named.get(full);
+      return found && { schema: found, name: fragment };
+    }
+    const tokens = fragment
+      .slice(1)
+      .split('/')
+      .map((token) => unescapePointer(decodeURIComponent(token)));
+    return whole && { schema: followPointer(whole, tokens), name: targetName(tokens) };
+  };
+}
+
+function resolveReference(reference: string, base: string): string | undefined {
+  return tryUrl(reference, base)?.href;
+}
+
+function followPointer(schema: JsonSchema, tokens: readonly string[]): unknown {
+  return tokens.reduce<unknown>((found, token) => {
+    if (Array.isArray(found)) return found[Number(token)];
+    return isObject(found) && Object.hasOwn(found, token) ? found[token] : undefined;
+  }, schema);
+}
+
+/** A definition is called by its name, another part by its way there. */
+function targetName(tokens: readonly string[]): string {
+  const [first, name] = tokens;
+  return tokens.length === 2 && (first === 'definitions' || first === '$defs')
+    ? String(name)
+    : tokens.join('.');
+}
+
+function lastSegmentOf(address: string): string {
+  return address.slice(address.lastIndexOf('/') + 1) || 'schema';
+}
+
+/**
+ * The schema without the keywords of the plugins' own vocabulary, in whose place plain JSON Schema stands: it takes all that
+ * they take, and refuses what it has words for. The schemas inside of it are left as they are.
+ */
+function standardKeywords(schema: JsonSchema): JsonSchema {
+  const { color, choice, fraction, measure, nullable, ...others } = schema;
+  const { drawable: _d, encodable: _e, onlyWith: _o, ...plain } = others;
+  if (nullable === true && plain.type !== undefined) {
+    plain.type = [...new Set([plain.type, 'null'].flat())];
+  }
+  const { type, ...untyped } = plain;
+  let standard = plain;
+  if (color !== undefined) standard = withMore(standard, { pattern: colorPattern });
+  if (isObject(choice)) {
+    const of = choiceOf(choice as Record<string, string[]>);
+    standard =
+      type === 'string'
+        ? withMore(untyped, { anyOf: of.map((each) => ({ type, ...each })) })
+        : withMore(standard, { anyOf: of });
+  }
+  if (fraction === true) standard = withMore(untyped, { anyOf: fractionOf([type].flat()) });
+  if (isMeasure(measure)) standard = withMore(untyped, { anyOf: measureOf([type].flat(), measure) });
+  return standard;
+}
+
+/** Alpha, which `color` refuses, needs a fourth part or a slash. Phrases hold none of these characters. */
+const colorPattern =
+  '^\\s*(?:#?(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})|(?:[Rr][Gg][Bb]|[Hh][Ss][Ll])[Aa]?\\([^/]*\\)|[^#/()]+)\\s*$';
+
+/** By its names, for whoever picks one; in any case, for whoever types one. */
+function choiceOf(choices: Record<string, string[]>): JsonSchema[] {
+  const spellings = Object.entries(choices).flat(2);
+  return [{ enum: spellings }, { pattern: `^(?:${spellings.map(anyCase).join('|')})$` }];
+}
+
+function anyCase(spelling: string): string {
+  return Array.from(spelling, (character) => {
+    const [lower, upper] = [character.toLowerCase(), character.toUpperCase()];
+    if (lower !== upper && [...lower].length + [...upper].length === 2) return `[${lower}${upper}]`;
+    return character.replace(/[$()*+./?[\\\]^{|}]/, '\\$&');
+  }).join('');
+}
+
+/** Between 1 and 2 nobody can tell a fraction from per cent. */
+function fractionOf(types: readonly unknown[]): JsonSchema[] {
+  return types.flatMap((type): JsonSchema[] => {
+    if (type === 'string') return [{ type, pattern: '^0*(?:100|\\d{1,2})(?:\\.\\d{1,20})?%?$' }];
+    if (type !== 'number' && type !== 'integer') return [{ type }];
+    return [
+      { type, minimum: 0, maximum: 1 },
+      { type, minimum: 2, maximum: 100 },
+    ];
+  });
+}
+
+/** Texts are judged by their form alone: how large the number in one is, a pattern cannot say. */
+function measureOf(types: readonly unknown[], setting: MeasureSetting): JsonSchema[] {
+  const { minimum, maximum, percent, auto } = setting;
+  const texts = [
+    '\\d{1,15}',
+    ...(percent ? ['0{0,6}(?:100(?:\\.0{1,6})?|\\d{1,2}(?:\\.\\d{1,6})?)%'] : []),
+    ...(auto ? [anyCase('auto')] : []),
+  ];
+  return types.flatMap((type): JsonSchema[] => {
+    if (type === 'integer' || type === 'number') return [{ type: 'integer', minimum, maximum }];
+    if (type !== 'string') return [{ type }];
+    const text = { type, pattern: `^(?:${texts.join('|')})$` };
+    return auto ? [{ type, const: 'auto' }, text] : [text];
+  });
+}
+
+/** What the schema says already holds as well. */
+function withMore(schema: JsonSchema, more: JsonSchema): JsonSchema {
+  const isFree = Object.keys(more).every((keyword) => schema[keyword] === undefined);
+  if (isFree) return { ...schema, ...more };
+  return { ...schema, allOf: [...(Array.isArray(schema.allOf) ? schema.allOf : []), more] };
+}

@@ -1,0 +1,139 @@
+import { asSchema, findTag, followReference, isObject, type JsonSchema, typesOf } from './json-schema.js';
+import { type Choices, choiceNames } from './keywords/choice.js';
+import { colorFormOf } from './keywords/color.js';
+import { dayForm } from './keywords/day.js';
+import { fractionForm } from './keywords/fraction.js';
+import { futureForm } from './keywords/future.js';
+import { lineForm } from './keywords/line.js';
+import { isMeasure, measureForm } from './keywords/measure.js';
+import { briefly, everything, type Listing, list, quote } from './quote.js';
+
+/** What is said of a schema that says nothing that could be put in words. */
+export const anything = 'a value that its schema allows';
+
+/**
+ * What a schema allows, as a noun for messages and documentation: `an integer from 0 to 5000`, `one of png, jpg, webp`,
+ * `true or false`, `a list of at most 100 items, each a string`.
+ */
+export function describeProperty(described: JsonSchema, root: JsonSchema = {}): string {
+  return describe(described, root, { around: [], listing: everything });
+}
+
+/** The same for a message: of many values only some. */
+export function describeBriefly(described: JsonSchema, root: JsonSchema = {}): string {
+  return describe(described, root, { around: [], listing: briefly });
+}
+
+interface Place {
+  /** The schemas that this one stands in: one that holds itself is described once. */
+  around: readonly JsonSchema[];
+  listing: Listing;
+}
+
+function describe(described: JsonSchema, root: JsonSchema, { around, listing }: Place): string {
+  const schema = followReference(described, root);
+  const inside = { around: [...around, schema], listing };
+  if (typeof schema.form === 'string') return schema.form;
+  const color = colorFormOf(schema.color);
+  if (color !== undefined) return color;
+  if (isMeasure(schema.measure)) return measureForm(schema.measure);
+  if (schema.fraction === true) return fractionForm(schema);
+  if (schema.future === true) return futureForm;
+  if (schema.day === true) return dayForm;
+  if (typeof schema.line === 'number') return lineForm(schema.line);
+  if (isObject(schema.choice)) return `one of ${list(choiceNames(schema.choice as Choices), ', ', listing)}`;
+  if ('const' in schema) return literal(schema.const);
+  if (Array.isArray(schema.enum)) return `one of ${list(schema.enum.map(literal), ', ', listing)}`;
+  const branches = [schema.anyOf, schema.oneOf].find((each) => Array.isArray(each));
+  const types = typesOf({ type: schema.type });
+  const areObjects = types.every((type) => type === 'object');
+  const tag = branches && areObjects ? findTag(branches, schema, root) : undefined;
+  if (tag !== undefined)
+    return `an object with ${tag.name} ${list(tag.values.flat().map(literal), ' or ', listing)}`;
+  if (types.length > 0) return alternatives(types.map((type) => describeType(type, schema, root, inside)));
+  if (branches === undefined) return anything;
+  return alternatives(branches.map((each) => describeAlternative(asSchema(each), root, inside)));
+}
+
+/** Objects, beside each other, differ in what they must have. */
+function describeAlternative(alternative: JsonSchema, root: JsonSchema, place: Place): string {
+  const schema = followReference(alternative, root);
+  const form = describe(schema, root, place);
+  const names = Array.isArray(schema.required) ? schema.required : Object.keys(asSchema(schema.properties));
+  return form === 'an object' && names.length > 0 ? `an object with ${names.join(' and ')}` : form;
+}
+
+function describeType(type: string, schema: JsonSchema, root: JsonSchema, place: Place): string {
+  switch (type) {
+    case 'integer':
+      return `an integer${range(schema)}`;
+    case 'number':
+      return `a number${range(schema)}`;
+    case 'boolean':
+      return 'true or false';
+    case 'string':
+      return describeString(schema);
+    case 'array':
+      return describeList(schema, root, place);
+    case 'object':
+      return 'an object';
+    default:
+      return type;
+  }
+}
+
+function describeString(schema: JsonSchema): string {
+  const parts = ['a string', size(schema.minLength, schema.maxLength, 'character')];
+  if (typeof schema.format === 'string') parts.push(` of the format ${schema.format}`);
+  if (typeof schema.pattern === 'string') parts.push(describePattern(schema));
+  if (schema.drawable !== undefined) parts.push(' that the fonts here can draw');
+  return parts.join('');
+}
+
+/** A regular expression says little to most people; where the schema has words for it, they stand in its place. */
+function describePattern({ pattern, description }: JsonSchema): string {
+  return typeof description === 'string'
+    ? ` (${description.replace(/\.$/, '')})`
+    : ` that matches ${pattern}`;
+}
+
+function describeList(schema: JsonSchema, root: JsonSchema, place: Place): string {
+  const unique = schema.uniqueItems === true ? ', all different' : '';
+  const isKnown = isObject(schema.items) && !place.around.includes(followReference(schema.items, root));
+  const items = isKnown ? `, each ${describe(asSchema(schema.items), root, place)}` : '';
+  return `a list${size(schema.minItems, schema.maxItems, 'item')}${unique}${items}`;
+}
+
+function size(min: unknown, max: unknown, noun: string): string {
+  const least = typeof min === 'number' && min > 0 ? min : undefined;
+  const most = typeof max === 'number' ? max : undefined;
+  const unit = (most ?? least) === 1 ? noun : `${noun}s`;
+  if (least !== undefined && most !== undefined) {
+    return least === most ? ` of ${most} ${unit}` : ` of ${least} to ${most} ${unit}`;
+  }
+  if (most !== undefined) return ` of at most ${most} ${unit}`;
+  return least === undefined ? '' : ` of at least ${least} ${unit}`;
+}
+
+function range(schema: JsonSchema): string {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
+  const step = typeof multipleOf === 'number' ? ` in steps of ${multipleOf}` : '';
+  if (typeof minimum === 'number' && typeof maximum === 'number')
+    return ` from ${minimum} to ${maximum}${step}`;
+  const bounds = [
+    typeof minimum === 'number' ? ` of at least ${minimum}` : '',
+    typeof exclusiveMinimum === 'number' ? ` above ${exclusiveMinimum}` : '',
+    typeof maximum === 'number' ? ` of at most ${maximum}` : '',
+    typeof exclusiveMaximum === 'number' ? ` below ${exclusiveMaximum}` : '',
+  ].filter((bound) => bound !== '');
+  return bounds.join(' and') + step;
+}
+
+function alternatives(forms: string[]): string {
+  return [...new Set(forms)].join(' or ');
+}
+
+function literal(value: unknown): string {
+  if (typeof value !== 'string') return JSON.stringify(value) ?? String(value);
+  return /^[\w.-]+$/.test(value) ? value : quote(value);
+}

@@ -1,0 +1,140 @@
+import { boundProblems, type FieldProblem } from '../field-problem.js';
+import { fieldName } from '../quote.js';
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** The text of a body or a field, or the problem where its bytes are not UTF-8. */
+export function readUtf8(
+  bytes: Uint8Array,
+  field = 'body',
+): { value: string } | { problems: FieldProblem[] } {
+  try {
+    return { value: decoder.decode(bytes) };
+  } catch {
+    return { problems: [{ field, problem: 'must be UTF-8 text' }] };
+  }
+}
+
+/** What JSON text holds, as far as its brackets and quotes tell. */
+interface JsonScan {
+  /** Names in all, at any depth. */
+  names: number;
+  /** Objects, lists and other values at any depth; never fewer than there are. */
+  values: number;
+  /** Where the names of the outermost object stand in the text, with their quotes: beginning and end by turns. */
+  outer: number[];
+}
+
+/** More names than any input has; more of them are not worth what it costs to make an object of them. */
+export const mostNames = 1000;
+/**
+ * Characters of a name. V8 hashes strings of more than 16,383 characters by their length alone, so that a thousand long names
+ * of one length take seconds to become an object, a map or a set.
+ */
+export const mostNameCharacters = 8_192;
+/** Levels of objects and lists in each other. */
+export const mostLevels = 32;
+
+/** The problem of what holds a name that is too long. */
+export const longName = `must not have names of more than ${mostNameCharacters} characters`;
+
+const quoteByte = 0x22;
+const backslash = 0x5c;
+
+/**
+ * Reads over JSON text before anything is made of it: counts names and levels, and stops with the reason where there are too
+ * many or a name is too long. An object of 100,000 names takes a hundred times as long to make as to send, and names whose hashes collide (V8
+ * takes decimal integers as they are) longer than that by far. One pass, linear whatever the text holds; what is not
+ * JSON is left for `JSON.parse` to say, which counts nothing itself.
+ */
+export function scanJson(text: string): JsonScan | { problem: string } {
+  const scan: JsonScan = { names: 0, values: 1, outer: [] };
+  let depth = 0;
+  let from = 0;
+  let to = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    switch (text.charCodeAt(at)) {
+      case quoteByte:
+        from = at;
+        at = endOfString(text, at);
+        to = at + 1;
+        break;
+      case 0x3a: // :
+        scan.names += 1;
+        if (scan.names > mostNames) return { problem: `must not hold more than ${mostNames} names` };
+        if (to - from > mostNameCharacters) return { problem: longName };
+        if (depth === 1) scan.outer.push(from, to);
+        break;
+      case 0x2c: // ,
+        scan.values += 1;
+        break;
+      case 0x7b: // {
+      case 0x5b: // [
+        scan.values += 1;
+        depth += 1;
+        if (depth > mostLevels) return { problem: `must not be nested more than ${mostLevels} levels deep` };
+        break;
+      case 0x7d: // }
+      case 0x5d: // ]
+        depth -= 1;
+        break;
+    }
+  }
+  return scan;
+}
+
+/** Whether a text begins as only JSON does, whether or not it goes on so. */
+export function looksLikeJson(text: string): boolean {
+  return /^\s{0,100}(?:\{\s{0,100}["}]|\[\s{0,100}["[{\]])/.test(text);
+}
+
+/** The place of the quote that ends the string begun at `start`; the text's end where there is none. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let escapes = 0;
+    while (text.charCodeAt(end - 1 - escapes) === backslash) escapes += 1;
+    if (escapes % 2 === 0) return end;
+  }
+  return text.length;
+}
+
+/** What a text held, or why it is refused. */
+export type ReadResult<T> = { value: T } | { problems: FieldProblem[] };
+
+/** Reads JSON text of an object of at most 1000 names, none of them too long, and 32 levels; says what it is instead, or which name came twice. */
+export function readJsonObject(text: string): ReadResult<Record<string, unknown>> {
+  const scan = scanJson(text);
+  if ('problem' in scan) return bodyProblem(scan.problem);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return bodyProblem(`must be JSON: ${(error as Error).message.slice(0, 200)}`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    const is = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;
+    return bodyProblem(`must be a JSON object, but is ${is}`);
+  }
+  const twice = repeatedNames(text, scan);
+  if (twice.length > 0) {
+    const problem = 'must be given once, but is given more than once';
+    return { problems: boundProblems(twice.map((name) => ({ field: fieldName(name), problem }))) };
+  }
+  return { value: value as Record<string, unknown> };
+}
+
+/** Names that stand more than once in the outermost object: `JSON.parse` keeps the last and says nothing. */
+function repeatedNames(text: string, { outer: places }: Pick<JsonScan, 'outer'>): string[] {
+  const seen = new Set<string>();
+  const twice = new Set<string>();
+  for (let at = 0; at < places.length; at += 2) {
+    const name = JSON.parse(text.slice(places[at], places[at + 1])) as string;
+    if (seen.has(name)) twice.add(name);
+    seen.add(name);
+  }
+  return [...twice];
+}
+
+function bodyProblem(problem: string): { problems: FieldProblem[] } {
+  return { problems: [{ field: 'body', problem }] };
+}

@@ -1,0 +1,233 @@
+import type { FuncKeywordDefinition } from 'ajv';
+import { joinField } from '../explain-errors.js';
+import type { FieldProblem } from '../field-problem.js';
+import { asSchema, escapePointer, isObject, type JsonSchema, subschemas, typesOf } from '../json-schema.js';
+import { didYouMean } from '../nearest.js';
+import { quote } from '../quote.js';
+import type { CheckValues } from './keyword.js';
+
+/** The values of another parameter beside which one makes sense, in their normal form. */
+export interface Condition {
+  parameter: string;
+  values: readonly unknown[];
+}
+
+/**
+ * `onlyWith: { quality: { format: ['jpg', 'webp'] } }` at the top of an input: a parameter that is to be sent beside these values of
+ * another alone. It is no keyword that ajv judges by: what matters is what was sent, and ajv has filled in the defaults by then.
+ */
+export const onlyWithKeyword: FuncKeywordDefinition = {
+  keyword: 'onlyWith',
+  type: 'object',
+  metaSchema: {
+    type: 'object',
+    additionalProperties: {
+      type: 'object',
+      minProperties: 1,
+      additionalProperties: {
+        type: 'array',
+        minItems: 1,
+        items: { type: ['string', 'number', 'boolean'] },
+      },
+    },
+    examples: [{ quality: { format: ['jpg', 'webp'] } }],
+  },
+  validate: () => true,
+  errors: false,
+};
+
+/** The conditions of each parameter that has any, of an input's schema; all of them must hold. What is no list of values is left out. */
+export function onlyWithOf({ onlyWith }: JsonSchema): ReadonlyMap<string, readonly Condition[]> {
+  const rules = Object.entries(asSchema(onlyWith)).map(([name, conditions]) => {
+    const each = Object.entries(asSchema(conditions)).flatMap(([parameter, values]) =>
+      Array.isArray(values) ? [{ parameter, values }] : [],
+    );
+    return [name, each] as const;
+  });
+  return new Map(rules.filter(([, each]) => each.length > 0));
+}
+
+/** `the formats jpg, webp and avif`, `wrap true`: beside what a parameter makes sense. */
+function conditionForm({ parameter, values }: Condition): string {
+  if (!values.every((value) => typeof value === 'string')) {
+    return `${parameter} ${joinValues(values, 'or')}`;
+  }
+  return values.length === 1
+    ? `the ${parameter} ${joinValues(values, 'and')}`
+    : `the ${parameter}s ${joinValues(values, 'and')}`;
+}
+
+/** A value of the condition's parameter, as it stands after "with": `png`, `wrap false`. */
+function givenForm({ parameter }: Condition, value: unknown): string {
+  if (value === undefined) return `without ${parameter}`;
+  return typeof value === 'string' ? `with ${wordOf(value)}` : `with ${parameter} ${wordOf(value)}`;
+}
+
+function joinValues(values: readonly unknown[], word: string): string {
+  return values
+    .map(wordOf)
+    .join(', ')
+    .replace(/, ([^,]*)$/, ` ${word} $1`);
+}
+
+function wordOf(value: unknown): string {
+  if (typeof value !== 'string') return JSON.stringify(value);
+  return /^[\w.-]+$/.test(value) ? value : quote(value);
+}
+
+/** What a call brought, once it has been judged. */
+interface Sent {
+  /** Whether a parameter was sent: one that a default stands in for says nothing. */
+  has: (name: string) => boolean;
+  /** With defaults, in normal form. */
+  values: Readonly<Record<string, unknown>>;
+  /** Problems that there are already. */
+  problems: readonly FieldProblem[];
+}
+
+/** The parameters that were sent beside what they make no sense with, one problem each. */
+export function createOnlyWith(schema: JsonSchema): (sent: Sent) => FieldProblem[] {
+  const rules = [...onlyWithOf(schema)];
+
+  return function onlyWithProblems({ has, values, problems }) {
+    const isWrong = (name: string) => problems.some(({ field }) => isFieldOf(field, name));
+    return rules.flatMap(([field, conditions]) => {
+      if (!has(field) || isWrong(field)) return [];
+      // Of a value that is wrong nobody knows what it was meant to be.
+      const broken = conditions.filter((each) => !isWrong(each.parameter) && !isMet(each, values));
+      return broken.length > 0
+        ? [{ field, problem: broken.map((each) => brokenProblem(each, values)).join('; ') }]
+        : [];
+    });
+  };
+}
+
+/** Whether what a parameter stands beside is as its condition wants it. */
+function isMet({ parameter, values: wanted }: Condition, values: Sent['values']): boolean {
+  return Object.hasOwn(values, parameter) && wanted.includes(values[parameter]);
+}
+
+function brokenProblem(condition: Condition, values: Sent['values']): string {
+  const value = Object.hasOwn(values, condition.parameter) ? values[condition.parameter] : undefined;
+  return `is for ${conditionForm(condition)}; ${givenForm(condition, value)} it means nothing`;
+}
+
+/** Whether a problem's field is a parameter, or what is in it. */
+export function isFieldOf(field: string, name: string): boolean {
+  return field === name || field.startsWith(`${name}.`) || field.startsWith(`${name}[`);
+}
+
+/** The properties of an input, each with what it goes with in its description: so that it is told wherever the parameter is. */
+export function withConditions(input: JsonSchema): JsonSchema {
+  const properties = asSchema(input.properties);
+  const told = [...onlyWithOf(input)].flatMap(([name, conditions]) => {
+    const property = properties[name];
+    if (!isObject(property)) return [];
+    const { description } = property;
+    const note = `Only for ${conditions.map(conditionForm).join(', and for ')}.`;
+    return [
+      [name, { ...property, description: description === undefined ? note : `${description} ${note}` }],
+    ];
+  });
+  return { ...properties, ...Object.fromEntries(told) };
+}
+
+/**
+ * What is wrong with the `onlyWith` of an input besides its form, each with its place: names that there are not, values that their
+ * parameter never has, and one that stands elsewhere than at the top. `judge` judges values as those of a dry run; without it,
+ * where there is none yet, values are left out.
+ */
+export function onlyWithFaults(input: JsonSchema, judge?: CheckValues): string[] {
+  const names = Object.keys(asSchema(input.properties));
+  const faults = misplaced(input);
+  for (const [name, conditions] of onlyWithOf(input)) {
+    const unknown = (each: string, place: string) =>
+      `input.${place.replaceAll('/', '.')} is no parameter${didYouMean(each, names)} (#/${place})`;
+    const at = `onlyWith/${escapePointer(name)}`;
+    if (!names.includes(name)) faults.push(unknown(name, at));
+    for (const { parameter, values } of conditions) {
+      const place = `${at}/${escapePointer(parameter)}`;
+      if (!names.includes(parameter)) faults.push(unknown(parameter, place));
+      else if (parameter === name) faults.push(`input.onlyWith.${name} is about itself (#/${place})`);
+      else if (judge) faults.push(...values.flatMap((value) => neverHad(parameter, value, place, judge)));
+    }
+  }
+  return faults;
+}
+
+function neverHad(parameter: string, value: unknown, place: string, judge: CheckValues): string[] {
+  const values = { [parameter]: value };
+  const wrong = judge(values, { anyEngine: true }).find(({ field }) => isFieldOf(field, parameter));
+  const where = `input.${place.replaceAll('/', '.')}`;
+  const shown = typeof value === 'string' ? quote(value) : JSON.stringify(value);
+  if (wrong) return [`${where} has ${shown}, which ${parameter} never is: it ${wrong.problem} (#/${place})`];
+  const normal = values[parameter];
+  if (normal === value) return [];
+  return [`${where} has ${shown}, which becomes ${JSON.stringify(normal)}; write that (#/${place})`];
+}
+
+function misplaced(input: JsonSchema): string[] {
+  const waiting = partsInside(input, 'input', '#');
+  for (const { schema, path, pointer } of waiting) {
+    if ('onlyWith' in schema) {
+      return [`${path}.onlyWith stands at the top of the input alone (${pointer}/onlyWith)`];
+    }
+    waiting.push(...partsInside(schema, path, pointer));
+  }
+  return [];
+}
+
+function partsInside(schema: JsonSchema, path: string, pointer: string) {
+  return subschemas(schema).map(({ keyword, key, schema: inner }) => {
+    const keys = key === undefined ? [keyword] : [keyword, String(key)];
+    return {
+      schema: inner,
+      path: keys.reduce(joinField, path),
+      pointer: [pointer, ...keys.map(escapePointer)].join('/'),
+    };
+  });
+}
+
+/**
+ * The schema of an input with its `onlyWith` as draft-07's `dependencies`: where a parameter is given, another has one of the values
+ * that it goes with, and is given too where its default is none of these.
+ */
+export function withDependencies(schema: JsonSchema): JsonSchema {
+  const { onlyWith: _, ...plain } = schema;
+  const rules = onlyWithOf(schema);
+  if (rules.size === 0) return plain;
+  const properties = asSchema(plain.properties);
+  const more = Object.fromEntries(
+    [...rules].map(([name, conditions]) => [name, demand(conditions, properties)]),
+  );
+  if (plain.dependencies === undefined) return { ...plain, dependencies: more };
+  const others = Array.isArray(plain.allOf) ? plain.allOf : [];
+  return { ...plain, allOf: [...others, { dependencies: more }] };
+}
+
+function demand(conditions: readonly Condition[], properties: JsonSchema): JsonSchema {
+  const missing = conditions.filter(
+    ({ parameter, values }) => !values.includes(asSchema(properties[parameter]).default),
+  );
+  const values = conditions.map((each) => [
+    each.parameter,
+    oneOfValues(each, asSchema(properties[each.parameter])),
+  ]);
+  return {
+    properties: Object.fromEntries(values),
+    ...(missing.length > 0 ? { required: missing.map(({ parameter }) => parameter) } : {}),
+  };
+}
+
+/** One of these values in whatever spelling; of what has other normal forms, such as a colour, nothing can be said. */
+function oneOfValues(
+  { values }: Condition,
+  { choice, color, measure, fraction, ...plain }: JsonSchema,
+): JsonSchema {
+  if (isObject(choice)) {
+    const chosen = Object.entries(choice).filter(([name]) => values.includes(name));
+    return { choice: Object.fromEntries(chosen) };
+  }
+  if (color !== undefined || measure !== undefined || fraction !== undefined) return {};
+  return typesOf(plain).length === 0 ? {} : { enum: values };
+}

@@ -1,0 +1,200 @@
+import type { Ajv } from 'ajv';
+import type { FileField } from '../declared-helper.js';
+import { describeProperty } from '../describe.js';
+import { boundProblems, type FieldProblem } from '../field-problem.js';
+import { asSchema, followReference, type JsonSchema, typesOf } from '../json-schema.js';
+import type { CheckValues } from '../keywords/keyword.js';
+import { createOnlyWith, isFieldOf } from '../keywords/only-with.js';
+import { didYouMean } from '../nearest.js';
+import { quote } from '../quote.js';
+import { type Coerce, createCoerce } from './coerce.js';
+import { type CompiledSchema, compileSchema } from './compile-schema.js';
+import { pointlessProblems, sourceProblems } from './gateway-parameters.js';
+import { checkNamed, copyParameter } from './named-values.js';
+
+/** What of a plugin's declaration says which parameters it takes. */
+export interface ParameterDeclaration {
+  input: unknown;
+  files?: readonly FileField[] | undefined;
+  examples?: readonly { summary?: string; input: Record<string, unknown> }[] | undefined;
+}
+
+/** One parameter, for documentation and the command line. */
+export interface ParameterProperty {
+  name: string;
+  schema: JsonSchema;
+  required: boolean;
+  /** What is allowed, as a noun: `an integer from 0 to 5000`. */
+  allowed: string;
+}
+
+export interface CheckOptions {
+  dryrun: boolean;
+  /** Multipart fields in which a file was uploaded; none by default. */
+  uploaded?: readonly string[];
+  /** Whether one came that could not be taken, which has its problem already. */
+  hasLostFile?: boolean;
+  /** Takes what any image engine writes: for what an author wrote, whose plugin is to load with each of them. */
+  anyEngine?: boolean;
+}
+
+export interface CheckedInput {
+  /** A fresh object in normal form, with defaults and without `dryrun`; to be used only where there is no problem. */
+  input: Record<string, unknown>;
+  /** Every problem at once, at most 51. */
+  problems: FieldProblem[];
+}
+
+export interface ParameterChecker {
+  /** In the order of the documentation: those of files, the helper's own, `dryrun`. */
+  properties: readonly ParameterProperty[];
+  /** The files that it takes beside them. */
+  files: readonly FileField[];
+  /** The text of a query or form value as the type that the parameter declares; unknown names and misfits stay text. */
+  coerce(name: string, text: string): unknown;
+  /** Judges JSON values, without any coercion. Neither throws nor changes what it is given. */
+  check(input: Record<string, unknown>, options: CheckOptions): CheckedInput;
+  /** Compiles what the first check would have to wait for. */
+  prepare(): void;
+}
+
+/**
+ * Compiles a helper's parameters, once at the start. Throws an `Error` with the reason where the schema is not valid in
+ * ajv's strict mode, or refuses one of its own defaults or examples. Where all that has been `checked` before, by another thread or
+ * by the package's tests, the schema is compiled by `prepare` or the first check.
+ */
+export function compileParameters(
+  ajv: Ajv,
+  declaration: ParameterDeclaration,
+  { checked = false }: { checked?: boolean } = {},
+): ParameterChecker {
+  const { files = [] } = declaration;
+  const schema = compileSchema(ajv, declaration, checked);
+  const checker = createChecker(schema, files);
+  if (checked) return checker;
+  checkDefaults(schema.judgeDryrun, checker.properties);
+  const refused = (declaration.examples ?? []).flatMap((example, index) => {
+    const isDryrun = example.input.dryrun === true;
+    const { problems } = checker.check(example.input, {
+      dryrun: isDryrun,
+      uploaded: isDryrun ? [] : uploadsOf(files, example.input),
+      anyEngine: true,
+    });
+    const name = `example ${index + 1}${example.summary === undefined ? '' : ` (${quote(example.summary)})`}`;
+    return problems.length > 0 ? [`${name} is refused by its own schema: ${list(problems)}`] : [];
+  });
+  if (refused.length > 0) throw new Error(refused.join('\n'));
+  return checker;
+}
+
+function createChecker(
+  { declared, closed, judge, judgeDryrun, fitsAt }: CompiledSchema,
+  files: readonly FileField[],
+): ParameterChecker {
+  const required = new Set(Array.isArray(declared.required) ? declared.required : []);
+  const properties = Object.entries(asSchema(declared.properties)).map(([name, value]): ParameterProperty => {
+    const schema = asSchema(value);
+    return { name, schema, required: required.has(name), allowed: describeProperty(schema, declared) };
+  });
+  const known = new Map(properties.map(({ name, schema }) => [name, schema]));
+  const described = new Map(properties.map(({ name, allowed }) => [name, allowed]));
+  const names = [...known.keys()];
+  const wholes = names.filter((name) => holdsOthers(followReference(asSchema(known.get(name)), declared)));
+  const closedProperties = asSchema(closed.properties);
+  const coercers = new Map<string, Coerce>(
+    names.map((name) => [
+      name,
+      createCoerce(asSchema(closedProperties[name]), closed, fitsAt, `/properties/${name}`),
+    ]),
+  );
+  const onlyWithProblems = createOnlyWith(declared);
+
+  function check(
+    input: Record<string, unknown>,
+    { dryrun, uploaded = [], hasLostFile = false, anyEngine = false }: CheckOptions,
+  ): CheckedInput {
+    const { values, judged, unknown, unknownCount } = checkNamed(input, {
+      schemas: known,
+      take: (schema, value) => copyParameter(schema, value, declared),
+      unknown: (name) => unknownParameter(name, { names, wholes, files }),
+      judge: (named) => (dryrun ? judgeDryrun : judge)(named, { anyEngine }),
+    });
+    const has = (name: string) => Object.hasOwn(input, name) && input[name] !== undefined;
+    const hasLost = hasLostFile || isTextForFile(input, files);
+    const allowed = (name: string) => described.get(name) ?? '';
+    const given = { has, uploaded, hasLost, dryrun, allowed };
+    // Whatever else is wrong with a parameter that means nothing here, to mend it would not help.
+    const pointless = pointlessProblems(files, given);
+    const told = judged.filter((each) => !pointless.some(({ field }) => isFieldOf(each.field, field)));
+    told.push(...pointless);
+    told.push(...onlyWithProblems({ has, values, problems: told }), ...sourceProblems(files, given));
+    delete values.dryrun;
+    const problems = boundProblems([...told, ...unknown], told.length + unknownCount);
+    return { input: values, problems };
+  }
+
+  return {
+    properties,
+    files,
+    coerce: (name, text) => coercers.get(name)?.(text) ?? text,
+    check,
+    prepare() {
+      judge.prepare();
+      judgeDryrun.prepare();
+    },
+  };
+}
+
+function checkDefaults(judge: CheckValues, properties: readonly ParameterProperty[]): void {
+  const defaulted = properties.filter(({ schema }) => 'default' in schema).map(({ name }) => name);
+  if (defaulted.length === 0) return;
+  const refused = judge({}, { anyEngine: true }).filter(({ field }) =>
+    defaulted.some((name) => field === name || field.startsWith(`${name}.`) || field.startsWith(`${name}[`)),
+  );
+  if (refused.length > 0) throw new Error(`a default is refused by its own schema: ${list(refused)}`);
+}
+
+/**
+ * The files that come with an example of a call, which tells of none: each that it requires and does not name, by its url or by the
+ * parameter whose place it takes.
+ */
+export function uploadsOf(files: readonly FileField[], input: Record<string, unknown>): string[] {
+  const wanted = files.filter(({ parameter, required, insteadOf }) => {
+    const isAsked = required || (insteadOf !== undefined && !Object.hasOwn(input, insteadOf));
+    return isAsked && !Object.hasOwn(input, parameter);
+  });
+  return wanted.map(({ field }) => field);
+}
+
+function isTextForFile(input: Record<string, unknown>, files: readonly FileField[]): boolean {
+  return files.some(({ field, parameter }) => field !== parameter && Object.hasOwn(input, field));
+}
+
+/** Whether values of this schema are lists or objects, as far as it says. */
+function holdsOthers(schema: JsonSchema): boolean {
+  const types = typesOf(schema);
+  return types.length === 0 || types.includes('object') || types.includes('array');
+}
+
+function unknownParameter(
+  name: string,
+  {
+    names,
+    wholes,
+    files,
+  }: { names: readonly string[]; wholes: readonly string[]; files: readonly FileField[] },
+): string {
+  if (files.some(({ field }) => field === name)) {
+    return `must be uploaded as a file, in a multipart/form-data body (curl: -F ${name}=@photo.jpg)`;
+  }
+  const whole = wholes.find((each) => name.startsWith(`${each}.`) || name.startsWith(`${each}[`));
+  if (whole !== undefined) {
+    return `is not a parameter of this helper; what is inside "${whole}" is sent within it, as one JSON value`;
+  }
+  const hint = didYouMean(name, names);
+  return `is not a parameter of this helper${hint === '' ? `; it takes ${names.join(', ')}` : hint}`;
+}
+
+function list(problems: readonly FieldProblem[]): string {
+  return problems.map(({ field, problem }) => `${field} ${problem}`).join('; ');
+}

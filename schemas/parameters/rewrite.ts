@@ -1,0 +1,279 @@
+import {
+  alternativeKeywords,
+  asSchema,
+  escapePointer,
+  findTag,
+  followReference,
+  isObject,
+  type JsonSchema,
+  localDefinition,
+  mapSubschemas,
+  typesOf,
+} from '../json-schema.js';
+
+/** Keywords that ask about a value, or demand something of it on a condition: what they hold stays as it is. */
+const conditionKeywords = [
+  'not',
+  'if',
+  'then',
+  'else',
+  'contains',
+  'propertyNames',
+  'dependencies',
+  'dependentSchemas',
+];
+const annotations = ['$ref', '$comment', 'title', 'description', 'default', 'examples'];
+
+/**
+ * The schema with its nested objects closed as the parameters themselves are: where an object's `properties` are declared and
+ * nothing is said of others (`additionalProperties`, `patternProperties`), a name that is not declared is refused. What
+ * `allOf`, a `$ref` and `if` declare of the same object counts as declared; `anyOf` and `oneOf` are closed each alternative for
+ * itself. draft-07 has no `unevaluatedProperties`, so each `properties` learns the names that are declared beside it.
+ */
+export function closeNested(root: JsonSchema): JsonSchema {
+  const definitions = createDefinitions(root);
+  return definitions.addTo(closeObject(root, new Set()));
+
+  /** Closes a schema for an object of which `others` are declared elsewhere. */
+  function closeObject(schema: JsonSchema, others: Names): JsonSchema {
+    // A definition is closed where it stands.
+    if (others.size === 0 && isReference(schema)) return schema;
+    const leavesOpen = declaredNames(schema, root, () => false) === undefined;
+    return closePart(
+      schema,
+      unite(
+        others,
+        declaredNames(schema, root, () => true),
+      ),
+    );
+
+    /** `names` are all that the object may have; undefined where the schema itself says so, or leaves it to an alternative. */
+    function closePart(part: JsonSchema, names: Names | undefined): JsonSchema {
+      const closed = mapSubschemas(part, ({ keyword, schema: inner }) => {
+        if (conditionKeywords.includes(keyword)) return definitions.asWritten(inner);
+        if (keyword === 'allOf') return closePart(inner, names);
+        return alternativeKeywords.includes(keyword)
+          ? closeAlternative(inner, part[keyword])
+          : closeObject(inner, new Set());
+      });
+      return closeReference(closeHere(closed, names), names);
+    }
+
+    function closeAlternative(branch: JsonSchema, alternatives: unknown): JsonSchema {
+      const beside = unite(
+        others,
+        declaredNames(schema, root, (each) => each !== alternatives),
+      );
+      return leavesOpen || beside === undefined ? closePart(branch, undefined) : closeObject(branch, beside);
+    }
+
+    function closeReference(part: JsonSchema, names: Names | undefined): JsonSchema {
+      const to = localDefinition(part);
+      if (to === undefined) return part;
+      const key = names === undefined ? 'open' : JSON.stringify([...names].sort());
+      return { ...part, $ref: definitions.variant(to, key, (definition) => closePart(definition, names)) };
+    }
+  }
+}
+
+function isReference(schema: JsonSchema): boolean {
+  return schema.$ref !== undefined && Object.keys(schema).every((key) => annotations.includes(key));
+}
+
+function unite(names: Names, more: Names | undefined): Names | undefined {
+  return more && new Set([...names, ...more]);
+}
+
+function closeHere(schema: JsonSchema, names: Names | undefined): JsonSchema {
+  if (names === undefined || !isObject(schema.properties)) return schema;
+  const known = Object.fromEntries([...names].map((name) => [name, true]));
+  return { ...schema, properties: { ...known, ...asSchema(schema.properties) }, additionalProperties: false };
+}
+
+/** By these a schema says itself what else an object may have. */
+const deciding = ['additionalProperties', 'patternProperties', 'unevaluatedProperties'];
+const listKeywords = ['allOf'];
+const singleKeywords = ['if', 'then', 'else'];
+const namedKeywords = ['dependencies', 'dependentSchemas'];
+const deepest = 32;
+
+type Names = ReadonlySet<string>;
+
+/**
+ * The names of the properties that a schema declares for the object it judges, wherever it does: itself, in `allOf`, `if`,
+ * `dependencies`, behind a `$ref`, and in the alternatives that `takes` lets through. Undefined where one of these
+ * says itself which others there may be, or cannot be followed.
+ */
+function declaredNames(
+  schema: JsonSchema,
+  root: JsonSchema,
+  takes: (alternatives: unknown[]) => boolean,
+): Names | undefined {
+  const names = new Set<string>();
+  return gather(schema, 0) ? names : undefined;
+
+  function gather(part: JsonSchema, depth: number): boolean {
+    if (depth > deepest || deciding.some((keyword) => part[keyword] !== undefined)) return false;
+    for (const name of Object.keys(asSchema(part.properties))) names.add(name);
+    if (part.$ref !== undefined) {
+      const to = localDefinition(part);
+      if (to === undefined || !gather(asSchema(asSchema(root[to.keyword])[to.name]), depth + 1)) return false;
+    }
+    return partsOf(part).every((each) => gather(each, depth + 1));
+  }
+
+  function partsOf(part: JsonSchema): JsonSchema[] {
+    const taken = alternativeKeywords.filter((keyword) => {
+      const alternatives = part[keyword];
+      return Array.isArray(alternatives) && takes(alternatives);
+    });
+    const parts: unknown[] = [...listKeywords, ...taken].flatMap((keyword) => part[keyword] ?? []);
+    parts.push(...singleKeywords.map((keyword) => part[keyword]));
+    parts.push(...namedKeywords.flatMap((keyword) => Object.values(asSchema(part[keyword]))));
+    return parts.filter(isObject);
+  }
+}
+
+type Place = { keyword: string; name: string };
+
+/** A schema's definitions, of which variants are wanted where they are referred to. */
+interface Definitions {
+  /** The `$ref` to a variant of a definition; it is made once for each key. */
+  variant(of: Place, key: string, make: (definition: JsonSchema) => JsonSchema): string;
+  /** The schema with references to the definitions as they were written. */
+  asWritten(schema: JsonSchema): JsonSchema;
+  /** The schema with all variants among its definitions. */
+  addTo(schema: JsonSchema): JsonSchema;
+}
+
+/** The definitions of `root`, to be kept apart from their variants. */
+function createDefinitions(root: JsonSchema): Definitions {
+  const variants = new Map<string, { place: Place; schema: JsonSchema }>();
+
+  function variant(of: Place, key: string, make: (definition: JsonSchema) => JsonSchema): string {
+    const id = JSON.stringify([of.keyword, of.name, key]);
+    let made = variants.get(id);
+    if (made === undefined) {
+      made = { place: { keyword: of.keyword, name: freeName(of) }, schema: {} };
+      // It stands there before it is made, for it may refer to itself.
+      variants.set(id, made);
+      const { $id: _, ...definition } = asSchema(asSchema(root[of.keyword])[of.name]);
+      made.schema = make(definition);
+    }
+    return referenceTo(made.place);
+  }
+
+  function freeName({ keyword, name }: Place): string {
+    let free = `${name} (${variants.size + 1})`;
+    while (Object.hasOwn(asSchema(root[keyword]), free)) free += '+';
+    return free;
+  }
+
+  function asWritten(schema: JsonSchema): JsonSchema {
+    const copy = mapSubschemas(schema, (found) => asWritten(found.schema));
+    const to = localDefinition(schema);
+    return to === undefined ? copy : { ...copy, $ref: variant(to, 'as written', asWritten) };
+  }
+
+  return {
+    variant,
+    asWritten,
+    addTo(schema) {
+      const whole = { ...schema };
+      for (const { place, schema: made } of variants.values()) {
+        whole[place.keyword] = { ...asSchema(whole[place.keyword]), [place.name]: made };
+      }
+      return whole;
+    },
+  };
+}
+
+function referenceTo({ keyword, name }: Place): string {
+  return `#/${keyword}/${encodeURIComponent(escapePointer(name))}`;
+}
+
+const demandKeywords = ['required', 'minProperties', 'dependentRequired', 'dependencies'];
+
+/**
+ * The schema of a parameter object with `required` lifted, for dry runs: nothing has to be there, whether said at the
+ * top or in an alternative, and what is there is judged as ever. `if` and `not` stay, for there a `required` asks
+ * whether something is given and does not demand it.
+ */
+export function liftRequired(schema: JsonSchema): JsonSchema {
+  const lifted: JsonSchema = { ...schema };
+  for (const keyword of demandKeywords) delete lifted[keyword];
+  for (const keyword of ['allOf', 'anyOf']) {
+    if (!Array.isArray(lifted[keyword])) continue;
+    const branches = liftEach(lifted[keyword]);
+    if (branches) lifted[keyword] = branches;
+    else delete lifted[keyword];
+  }
+  for (const keyword of ['then', 'else']) {
+    if (isObject(lifted[keyword])) lifted[keyword] = liftRequired(lifted[keyword]);
+  }
+  if (Array.isArray(lifted.oneOf)) {
+    // Alternatives that differ in what they require are all right once nothing is required, so "exactly one" must go.
+    const branches = liftEach(lifted.oneOf);
+    const others = Array.isArray(lifted.allOf) ? lifted.allOf : [];
+    if (branches) lifted.allOf = [...others, { anyOf: branches }];
+    delete lifted.oneOf;
+  }
+  return lifted;
+}
+
+/**
+ * Undefined where they did nothing but demand: they say nothing any more, and tools take alternatives of which each is right for
+ * anything for a slip.
+ */
+function liftEach(schemas: readonly unknown[]): JsonSchema[] | undefined {
+  const lifted = schemas.map((each) => liftRequired(asSchema(each)));
+  return lifted.some((each) => Object.keys(each).length > 0) ? lifted : undefined;
+}
+
+/**
+ * The schema with ajv's `discriminator` wherever alternatives are told apart by a property of another text each: only the
+ * alternative that is meant is judged then, so that no other complains, or writes its own normal form into the value. Nothing
+ * else is taken or refused than before.
+ */
+export function tagAlternatives(root: JsonSchema): JsonSchema {
+  const tagAll = (schema: JsonSchema): JsonSchema =>
+    tagged(
+      mapSubschemas(schema, (found) => tagAll(found.schema)),
+      root,
+    );
+  return tagAll(root);
+}
+
+function tagged(schema: JsonSchema, root: JsonSchema): JsonSchema {
+  if (schema.discriminator !== undefined || (schema.oneOf !== undefined && schema.anyOf !== undefined)) {
+    return schema;
+  }
+  const { anyOf, oneOf = anyOf, ...rest } = schema;
+  if (!Array.isArray(oneOf) || !oneOf.every((each) => isReachable(asSchema(each), root))) return schema;
+  const isObjects = (each: unknown) => typesOf(followReference(asSchema(each), root)).join() === 'object';
+  if (schema.type !== 'object' && !(schema.type === undefined && oneOf.every(isObjects))) return schema;
+  const tag = findTag(oneOf, schema, root);
+  const values = tag?.values.flat() ?? [];
+  if (tag === undefined || !values.every(isText)) return schema;
+  const demand = { required: [tag.name], properties: { [tag.name]: { enum: values } } };
+  return {
+    ...rest,
+    type: 'object',
+    oneOf,
+    discriminator: { propertyName: tag.name },
+    allOf: [...(Array.isArray(rest.allOf) ? rest.allOf : []), demand],
+  };
+}
+
+/** Whether `value` is one that ajv takes for a tag: it keeps them as keys of an object. */
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== '' && !(value in Object.prototype);
+}
+
+/** Whether ajv finds the tag where it looks for it: in the alternative itself, or one reference away. */
+function isReachable(branch: JsonSchema, root: JsonSchema): boolean {
+  if (branch.$ref === undefined) return true;
+  const to = localDefinition(branch);
+  if (to === undefined || Object.keys(branch).length > 1) return false;
+  return asSchema(asSchema(root[to.keyword])[to.name]).$ref === undefined;
+}

@@ -1,0 +1,298 @@
+import type { Ajv } from 'ajv';
+import { fieldOf, joinField, mismatch, toProblems } from '../explain-errors.js';
+import {
+  asSchema,
+  escapePointer,
+  isObject,
+  type JsonSchema,
+  mapSubschemas,
+  subschemas,
+  typesOf,
+  unescapePointer,
+} from '../json-schema.js';
+import { didYouMean } from '../nearest.js';
+import { quote } from '../quote.js';
+
+/** A place in the schema: as a person writes it, and as a JSON pointer, which editors find. */
+interface Place {
+  path: string;
+  pointer: string;
+}
+
+/** A schema inside of another: where it stands, and the types that are said of its value there. */
+interface Part {
+  schema: JsonSchema;
+  place: Place;
+  types: string[];
+}
+
+const knownTypes = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
+/**
+ * Every fault of a schema called `name`, each with its place: `input.properties.width.minimum must be a number, …`. ajv itself
+ * tells all that breaks the meta-schema, but of what its strict mode refuses only the first, and mostly without a place: so each
+ * keyword is compiled alone here. That is slow: it is meant for a schema of which ajv has said that something is wrong with it.
+ */
+export function schemaFaults(ajv: Ajv, schema: JsonSchema, name: string): string[] {
+  const faults = new Map<string, string>();
+  const tell = ({ path, pointer }: Place, problem: string) => {
+    if (!faults.has(path)) faults.set(path, `${path} ${problem} (#${pointer})`);
+  };
+  const parts = partsOf({ schema, place: { path: name, pointer: '' }, types: [] });
+  for (const { schema: part, place } of parts) {
+    for (const keyword of Object.keys(part)) {
+      if (!Object.hasOwn(ajv.RULES.keywords, keyword))
+        tell(below(place, keyword), unknownKeyword(ajv, part, keyword, place));
+    }
+    const { type } = part;
+    if (typeof type === 'string' && !knownTypes.includes(type)) {
+      const meant = didYouMean(type, knownTypes);
+      tell(below(place, 'type'), `must be one of ${knownTypes.join(', ')}, but is ${quote(type)}${meant}`);
+    }
+    const lost = referenceFault(part, schema);
+    if (lost !== undefined) tell(below(place, '$ref'), lost);
+  }
+  addMetaFaults(ajv, schema, (field, pointer, problem) => {
+    tell({ path: `${name}.${field}`, pointer }, problem);
+  });
+  for (const { schema: part, place, types: inForce } of parts) {
+    if (!inForce.every((type) => knownTypes.includes(type))) continue;
+    for (const { keyword, problem } of strictFaults(ajv, part, inForce)) tell(below(place, keyword), problem);
+  }
+  return [...faults.values()];
+}
+
+/** Whether a `$ref` of the schema leads back to itself: ajv compiles that, and then judges without end. */
+export function hasEndlessReference(schema: JsonSchema): boolean {
+  return partsOf({ schema, place: { path: '', pointer: '' }, types: [] }).some(({ schema: part }) =>
+    isEndlessReference(part, schema),
+  );
+}
+
+function partsOf(whole: Part): Part[] {
+  const parts = [whole];
+  for (const { schema, place, types: around } of parts) {
+    const inForce = 'type' in schema ? typesOf({ type: schema.type }) : around;
+    for (const { keyword, key, schema: inner } of subschemas(schema)) {
+      const at = below(place, keyword);
+      parts.push({
+        schema: inner,
+        place: key === undefined ? at : below(at, String(key)),
+        // Of the same value the type around holds too.
+        types: sameValueKeywords.has(keyword) ? inForce : [],
+      });
+    }
+  }
+  return parts;
+}
+
+function below({ path, pointer }: Place, key: string): Place {
+  return {
+    path: joinField(path, key),
+    pointer: `${pointer}/${escapePointer(key)}`,
+  };
+}
+
+function addMetaFaults(
+  ajv: Ajv,
+  schema: JsonSchema,
+  tell: (field: string, pointer: string, problem: string) => void,
+): void {
+  if (ajv.validateSchema(schema)) return;
+  const errors = ajv.errors ?? [];
+  const pointers = new Map(errors.map((error) => [fieldOf(error), error.instancePath]));
+  const meta = asSchema(ajv.getSchema('http://json-schema.org/draft-07/schema')?.schema);
+  for (const { field, problem } of toProblems(errors, meta)) tell(field, pointers.get(field) ?? '', problem);
+}
+
+function unknownKeyword(ajv: Ajv, schema: JsonSchema, keyword: string, { path }: Place): string {
+  const near = didYouMean(keyword, Object.keys(ajv.RULES.keywords));
+  // The commonest slip of all: a property's schema where the keywords stand.
+  const isProperty = near === '' && isObject(schema[keyword]) && schema.properties === undefined;
+  const meant = isProperty ? `; did you mean ${joinField(path, 'properties')}.${keyword}?` : near;
+  return `is an unknown keyword: ${quote(keyword)}${meant}`;
+}
+
+/** Keywords that make sense together only; each other one is looked at alone. */
+const keywordGroups = [
+  ['if', 'then', 'else'],
+  ['items', 'additionalItems', 'minItems', 'maxItems'],
+  ['properties', 'patternProperties', 'additionalProperties'],
+  ['type', 'nullable'],
+  ['discriminator', 'oneOf'],
+];
+const skippedKeywords = new Set(['$ref', '$comment', 'id']);
+
+/**
+ * What ajv's strict mode, or a keyword of the house, has against the keywords of one schema; `around` are the types that hold
+ * for it from outside. The schemas inside of it, and what breaks the meta-schema, are left out.
+ */
+function strictFaults(
+  ajv: Ajv,
+  schema: JsonSchema,
+  around: string[],
+): { keyword: string; problem: string }[] {
+  const shallow = mapSubschemas(schema, () => true);
+  const type = schema.type ?? (around.length > 0 ? around : undefined);
+  const found: { keyword: string; problem: string }[] = [];
+  for (const group of groupsOf(schema, ajv)) {
+    const [keyword = ''] = group;
+    const alone = Object.fromEntries(group.map((each) => [each, shallow[each]]));
+    try {
+      ajv.compile(type === undefined ? alone : { type, ...alone });
+    } catch (error) {
+      const problem = problemOf(ajv, keyword, schema[keyword], String((error as Error).message));
+      if (problem !== undefined) found.push({ keyword, problem });
+    }
+  }
+  return found;
+}
+
+function groupsOf(schema: JsonSchema, ajv: Ajv): string[][] {
+  const present = Object.keys(schema).filter(
+    (keyword) => keyword in ajv.RULES.all && !skippedKeywords.has(keyword),
+  );
+  const together = keywordGroups.map((group) => group.filter((keyword) => present.includes(keyword)));
+  const grouped = new Set(together.flat());
+  const alone = present.filter((keyword) => !grouped.has(keyword)).map((keyword) => [keyword]);
+  return [...together.filter((group) => group.length > 0), ...alone];
+}
+
+function problemOf(ajv: Ajv, keyword: string, value: unknown, message: string): string | undefined {
+  if (message.startsWith('schema is invalid')) return undefined;
+  const type = /missing type "([\w,]+)"/.exec(message)?.[1];
+  if (type !== undefined) return `needs "type": ${quote(type)} beside it`;
+  if (keyword === 'format' && typeof value === 'string') {
+    return `is an unknown format: ${quote(value)}; none is known, write a pattern`;
+  }
+  const definition = ajv.getKeyword(keyword);
+  const { metaSchema } = typeof definition === 'object' ? definition : {};
+  if (isObject(metaSchema) && /value is invalid/.test(message)) return settingFault(ajv, metaSchema, value);
+  return `is refused: ${plainMessage(message)}`;
+}
+
+/** What is wrong with the value of a keyword of the house: with what is in it, where it is the right kind of value. */
+function settingFault(ajv: Ajv, metaSchema: JsonSchema, value: unknown): string {
+  const validate = ajv.compile(metaSchema);
+  validate(value);
+  const inside = toProblems(validate.errors ?? [], metaSchema).filter(({ field }) => field !== '*');
+  if (inside.length > 0) {
+    return `is no setting of it: ${inside.map(({ field, problem }) => `${field} ${problem}`).join('; ')}`;
+  }
+  const [example] = Array.isArray(metaSchema.examples) ? metaSchema.examples : [];
+  const hint = example === undefined ? '' : `; write ${JSON.stringify(example)}`;
+  return mismatch(metaSchema, value) + hint;
+}
+
+/** ajv's words without where it thinks it is: a part that was compiled alone. */
+function plainMessage(message: string): string {
+  return message
+    .replace(/^strict mode: /, '')
+    .replace(/ (?:in schema )?at (?:path )?"#[^"]*"/, '')
+    .replace(/ \(strict\w+\)$/, '');
+}
+
+/** What stands under these judges the same value. */
+const sameValueKeywords: ReadonlySet<string> = new Set([
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'not',
+  'if',
+  'then',
+  'else',
+]);
+
+/** What is wrong with the `$ref` of `part`, a schema inside of `root`; undefined where it leads somewhere, or nowhere that is known here. */
+function referenceFault(part: JsonSchema, root: JsonSchema): string | undefined {
+  const { $ref } = part;
+  if (typeof $ref !== 'string') return undefined;
+  if ($ref === '#' || $ref === '#/') {
+    return 'points to the whole input, which cannot hold itself; point to a part under "definitions"';
+  }
+  if (isEndlessReference(part, root)) return 'leads back to itself, so that judging would never end';
+  const to = pointerTarget($ref, root);
+  return isObject(to) || typeof to === 'boolean' || isIdentified($ref, root)
+    ? undefined
+    : `points to nothing: ${quote($ref)}; only what is under "definitions" or "$defs" of the same input can be found`;
+}
+
+/** What a pointer into `root` leads to, of its own properties. */
+function pointerTarget(reference: string, root: JsonSchema): unknown {
+  if (!reference.startsWith('#/')) return undefined;
+  let found: unknown = root;
+  for (const token of reference.slice(2).split('/')) {
+    const key = nameOf(token);
+    if (key === undefined || typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) {
+      return undefined;
+    }
+    found = (found as Record<string, unknown>)[key];
+  }
+  return found;
+}
+
+function nameOf(token: string): string | undefined {
+  try {
+    return unescapePointer(decodeURIComponent(token));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a part has an `$id` that may be meant; ajv knows how these are resolved. */
+function isIdentified(reference: string, root: JsonSchema): boolean {
+  return subschemas(root).some(
+    ({ schema }) =>
+      (typeof schema.$id === 'string' && isMeant(schema.$id, reference)) || isIdentified(reference, schema),
+  );
+}
+
+function isMeant($id: string, reference: string): boolean {
+  const [address = ''] = reference.split('#');
+  return $id === reference || $id.endsWith(address === '' ? reference : address);
+}
+
+/** Whether a value that is judged where `part` has its `$ref` to would be judged by `part` again, and so on for ever. */
+function isEndlessReference(part: JsonSchema, root: JsonSchema): boolean {
+  const seen = new Set<JsonSchema>();
+  const waiting = targets(part, root);
+  for (let schema = waiting.pop(); schema; schema = waiting.pop()) {
+    if (schema === part) return true;
+    if (seen.has(schema)) continue;
+    seen.add(schema);
+    for (const { keyword, schema: inner } of subschemas(schema)) {
+      if (sameValueKeywords.has(keyword)) waiting.push(inner);
+    }
+    waiting.push(...targets(schema, root));
+  }
+  return false;
+}
+
+function targets({ $ref }: JsonSchema, root: JsonSchema): JsonSchema[] {
+  const to = typeof $ref === 'string' ? pointerTarget($ref, root) : undefined;
+  return isObject(to) ? [to] : [];
+}
+
+/**
+ * What in a value called `name` is no JSON, each with its place: an object that holds itself, and functions and the like. A schema
+ * is read by going through all of it, and it is sent to the worker threads.
+ */
+export function jsonFaults(value: unknown, name: string): string[] {
+  const faults: string[] = [];
+  const around = new Set<object>();
+  visit(value, name);
+  return faults;
+
+  function visit(each: unknown, path: string): void {
+    if (['function', 'symbol', 'bigint'].includes(typeof each)) {
+      faults.push(`${path} is a ${typeof each}; a schema is plain JSON`);
+    }
+    if (typeof each !== 'object' || each === null) return;
+    if (around.has(each)) {
+      faults.push(`${path} holds itself; write it once under "definitions", and a "$ref" to it here`);
+      return;
+    }
+    around.add(each);
+    for (const [key, inner] of Object.entries(each)) visit(inner, joinField(path, key));
+    around.delete(each);
+  }
+}

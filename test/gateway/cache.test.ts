@@ -1,0 +1,186 @@
+import { expect } from 'chai';
+import { createByteCache, createCache, createInFlight } from '../../gateway/cache.js';
+import { rejection } from './download/raw-server.js';
+
+const entry = (bytes: number) => ({ bytes });
+
+describe('byte cache', () => {
+  it('keeps each tenant’s entries apart', () => {
+    const cache = createByteCache<object>(1e6);
+    const value = entry(10);
+    cache.set('a', 'key', value, 10);
+    expect(cache.get('a', 'key')).to.equal(value);
+    expect(cache.get('b', 'key')).to.equal(undefined);
+  });
+
+  it('holds its bound, and what a tenant asks for displaces its own', () => {
+    const cache = createByteCache<object>(100_000);
+    for (let i = 0; i < 5; i++) cache.set('quiet', `q${i}`, entry(5_000), 5_000);
+    for (let i = 0; i < 1_000; i++) {
+      cache.set('noisy', `n${i}`, entry(5_000), 5_000);
+      expect(cache.stats().bytes).to.be.at.most(100_000);
+    }
+    for (let i = 0; i < 5; i++) expect(cache.get('quiet', `q${i}`), `q${i}`).to.not.equal(undefined);
+    expect(cache.get('noisy', 'n999')).to.not.equal(undefined);
+    expect(cache.get('noisy', 'n0')).to.equal(undefined);
+  });
+
+  it('gives up what was used the longest ago', () => {
+    const cache = createByteCache<object>(30_000);
+    for (const key of ['1', '2', '3', '4', '5']) cache.set('a', key, entry(5_000), 5_000);
+    cache.get('a', '1');
+    cache.set('a', '6', entry(5_000), 5_000);
+    expect(cache.get('a', '1')).to.not.equal(undefined);
+    expect(cache.get('a', '2')).to.equal(undefined);
+  });
+
+  it('takes nothing that is larger than a quarter of it, and nothing at all where it is off', () => {
+    const cache = createByteCache<object>(100_000);
+    cache.set('a', 'large', entry(25_000), 25_000);
+    expect(cache.get('a', 'large')).to.equal(undefined);
+    const off = createByteCache<object>(0);
+    off.set('a', 'small', entry(0), 0);
+    expect(off.get('a', 'small')).to.equal(undefined);
+    expect(off.stats()).to.deep.equal({ bytes: 0, entries: 0 });
+  });
+
+  it('forgets, and counts what is left', () => {
+    const cache = createByteCache<object>(100_000);
+    cache.set('a', 'one', entry(1_000), 1_000);
+    cache.set('a', 'one', entry(2_000), 2_000);
+    cache.set('b', 'two', entry(1_000), 1_000);
+    expect(cache.stats().entries).to.equal(2);
+    cache.delete('a', 'one');
+    cache.delete('a', 'none');
+    cache.delete('b', 'two');
+    expect(cache.stats()).to.deep.equal({ bytes: 0, entries: 0 });
+  });
+});
+
+describe('createCache', () => {
+  it('keeps shelves apart in one memory', () => {
+    const cache = createCache(10_000);
+    const results = cache.shelf<{ n: number }>('result');
+    const sources = cache.shelf<{ n: number }>('source');
+    expect(results.set('a', 'key', { n: 1 }, 100)).to.equal(true);
+    expect(sources.get('a', 'key')).to.equal(undefined);
+    sources.set('a', 'key', { n: 2 }, 100);
+    expect([results.get('a', 'key'), sources.get('a', 'key')]).to.deep.equal([{ n: 1 }, { n: 2 }]);
+    results.delete('a', 'key');
+    expect([results.get('a', 'key'), sources.get('a', 'key')]).to.deep.equal([undefined, { n: 2 }]);
+    expect(cache.stats().entries).to.equal(1);
+  });
+
+  it('says what it does not keep', () => {
+    expect(createCache(10_000).shelf('result').set('a', 'key', {}, 9_000)).to.equal(false);
+    expect(createCache(0).shelf('source').set('a', 'key', {}, 0)).to.equal(false);
+  });
+
+  it('counts how things were come by', () => {
+    const cache = createCache(0);
+    cache.shelf('source').count('hit');
+    cache.shelf('source').count('hit');
+    cache.shelf('result').count('miss');
+    const counted = cache.stats().uses.filter(({ number }) => number > 0);
+    expect(counted).to.deep.equal([
+      { cache: 'result', outcome: 'miss', number: 1 },
+      { cache: 'source', outcome: 'hit', number: 2 },
+    ]);
+  });
+});
+
+describe('createFlights', () => {
+  const stay = new AbortController().signal;
+
+  /** Work that ends when the test says so. */
+  function held() {
+    const seen: AbortSignal[] = [];
+    let resolve = (_: string) => {};
+    let reject = (_: unknown) => {};
+    const outcome = new Promise<string>((yes, no) => {
+      resolve = yes;
+      reject = no;
+    });
+    const work = (signal: AbortSignal) => {
+      seen.push(signal);
+      return outcome;
+    };
+    return { seen, work, resolve, reject };
+  }
+
+  it('does work once for all who ask meanwhile, and anew for who asks later', async () => {
+    const flights = createInFlight<string>();
+    const { seen, work, resolve } = held();
+    const all = Array.from({ length: 50 }, () => flights.join('a', new AbortController().signal, work));
+    await Promise.resolve();
+    resolve('done');
+    const landed = await Promise.all(all);
+    expect(seen).to.have.length(1);
+    expect(landed.map(({ joined }) => joined)).to.deep.equal([false, ...Array(49).fill(true)]);
+    expect(landed.every(({ value, shared }) => value === 'done' && shared)).to.equal(true);
+    expect(await flights.join('a', stay, work)).to.deep.equal({
+      value: 'done',
+      joined: false,
+      shared: false,
+    });
+    expect(seen).to.have.length(2);
+  });
+
+  it('does not mix keys', async () => {
+    const flights = createInFlight<string>();
+    const [a, b] = await Promise.all([
+      flights.join('a', stay, async () => 'of a'),
+      flights.join('b', stay, async () => 'of b'),
+    ]);
+    expect([a, b]).to.deep.equal([
+      { value: 'of a', joined: false, shared: false },
+      { value: 'of b', joined: false, shared: false },
+    ]);
+  });
+
+  it('tells each what went wrong', async () => {
+    const flights = createInFlight<string>();
+    const fail = async () => {
+      throw new Error('broken');
+    };
+    const all = [flights.join('a', stay, fail), flights.join('a', stay, fail)];
+    for (const each of all) expect((await rejection(each)).message).to.equal('broken');
+    expect((await flights.join('a', stay, async () => 'well')).value).to.equal('well');
+  });
+
+  it('lets who began it leave at once, while others wait on', async () => {
+    const flights = createInFlight<string>();
+    const { seen, work, resolve } = held();
+    const leader = new AbortController();
+    const first = flights.join('a', leader.signal, work);
+    const second = flights.join('a', stay, work);
+    await Promise.resolve();
+    leader.abort(new Error('gone'));
+    expect((await rejection(first)).message).to.equal('gone');
+    expect(seen[0]?.aborted).to.equal(false);
+    resolve('done');
+    expect(await second).to.deep.equal({ value: 'done', joined: true, shared: false });
+  });
+
+  it('ends with the last who waits, and begins anew for who comes then', async () => {
+    const flights = createInFlight<string>();
+    const { seen, work } = held();
+    const [one, two] = [new AbortController(), new AbortController()];
+    const waiting = [flights.join('a', one.signal, work), flights.join('a', two.signal, work)];
+    await Promise.resolve();
+    one.abort(new Error('one'));
+    expect(seen[0]?.aborted).to.equal(false);
+    two.abort(new Error('two'));
+    for (const each of waiting) await rejection(each);
+    expect(seen[0]?.reason).to.have.property('message', 'two');
+    expect((await flights.join('a', stay, async () => 'anew')).value).to.equal('anew');
+  });
+
+  it('begins nothing for who has gone', async () => {
+    const flights = createInFlight<string>();
+    const { seen, work } = held();
+    const error = await rejection(flights.join('a', AbortSignal.abort(new Error('gone')), work));
+    expect(error.message).to.equal('gone');
+    expect(seen).to.have.length(0);
+  });
+});

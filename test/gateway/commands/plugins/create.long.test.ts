@@ -1,0 +1,85 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect } from 'chai';
+import { createPlugin } from '../../../../gateway/commands/plugins/create.js';
+import { runCommand } from '../../harness.js';
+
+const compiler = join(
+  dirname(createRequire(import.meta.url).resolve('typescript/package.json')),
+  'bin',
+  'tsc',
+);
+
+/** What an editor would say of a folder. */
+function compile(folder: string): Promise<string> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [compiler, '-p', folder, '--pretty', 'false'], (_, stdout) => resolve(stdout));
+  });
+}
+
+describe('plugins new', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'new-'));
+  const file = (name: string) => join(folder, name);
+  after(() => rmSync(folder, { recursive: true }));
+
+  before(async () => {
+    await createPlugin(file('text/shout'), {}, {});
+    await createPlugin(file('text/loud'), { ts: true }, {});
+  });
+
+  it('writes plugins and tests that pass, with nothing installed', async () => {
+    const { code, stdout, stderr } = await runCommand(['plugins', 'test', folder, '--runs', '5'], {});
+    expect(stdout).to.match(
+      /✓ \/text\/loud {2}1 example, 5 inputs\n✓ \/text\/shout .*\nnothing failed, own tests passed/,
+    );
+    expect(stderr).to.match(/pass 4/);
+    expect(code).to.equal(0);
+  });
+
+  it('says what a package.json that is there lacks for TypeScript', async () => {
+    const own = mkdtempSync(join(tmpdir(), 'new-own-'));
+    writeFileSync(join(own, 'package.json'), '{ "dependencies": {} }');
+    const { notes } = await createPlugin(join(own, 'text/loud'), { ts: true, dir: own }, {});
+    expect(notes).to.deep.equal([`For editors ${join(own, 'package.json')} lacks "type": "module".`]);
+    writeFileSync(join(own, 'package.json'), '{ "type": "module" }');
+    expect((await createPlugin(join(own, 'text/b'), { ts: true, dir: own }, {})).notes).to.deep.equal([]);
+    rmSync(own, { recursive: true });
+  });
+
+  it('has an editor know the types, and point at a misspelt keyword', async () => {
+    expect(await compile(folder)).to.equal('');
+    for (const name of ['text/shout.mjs', 'text/loud.ts']) {
+      writeFileSync(file(name), readFileSync(file(name), 'utf8').replace('minLength', 'minLenght'));
+    }
+    const said = await compile(folder);
+    expect(said).to.match(/shout\.mjs\(\d+,\d+\): error .*Did you mean to write 'minLength'/);
+    expect(said).to.match(/loud\.ts\(\d+,\d+\): error .*Did you mean to write 'minLength'/);
+  });
+
+  it('touches nothing that is there', async () => {
+    const before = readFileSync(file('text/shout.mjs'), 'utf8');
+    for (const options of [{}, { ts: true }]) {
+      const again = await createPlugin(file('text/shout'), options, {}).catch((error) => error);
+      expect(again.code).to.equal('exists');
+      expect(again.message).to.include('text/shout.mjs');
+    }
+    expect(readFileSync(file('text/shout.mjs'), 'utf8')).to.equal(before);
+  });
+
+  it('says why its folder cannot be made', async () => {
+    symlinkSync(join(folder, 'nowhere', 'below'), file('link'));
+    const error = await createPlugin(file('link/shout'), { dir: file('link') }, {}).catch((reason) => reason);
+    const problem = `cannot be written to: ${file('link')} is no folder`;
+    expect(error.details).to.deep.equal([{ field: 'dir/route', problem }]);
+  });
+
+  it('says that a route is the package’s, before anything is written', async () => {
+    const { code, stdout } = await runCommand(['plugins', 'new', file('media/add-border'), '--json'], {});
+    expect(code).to.equal(1);
+    expect(JSON.parse(stdout).error).to.deep.include({ code: 'exists' });
+    expect(() => readFileSync(file('media/add-border.mjs'))).to.throw('ENOENT');
+  });
+});

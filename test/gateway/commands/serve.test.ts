@@ -1,0 +1,132 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { expect } from 'chai';
+import { gatewayGreeting } from '../../../gateway/commands/serve.js';
+import type { Gateway } from '../../../gateway/gateway.js';
+import { type GatewayProcess, startGatewayProcess } from '../harness.js';
+import { answering } from '../plugins/reload-world.js';
+
+function started(parts: Partial<Gateway>): Gateway {
+  return {
+    url: 'http://127.0.0.1:8080',
+    connectUrl: 'http://127.0.0.1:8081',
+    registry: new Map([['text/x', { id: 'text/x', declaration: { summary: 'X.' } }]]),
+    engine: { engine: 'sharp' },
+    firstKey: undefined,
+    demoTenant: undefined,
+    firstOperator: undefined,
+    ...parts,
+  } as Gateway;
+}
+
+const first = {
+  firstKey: { tenant: 'demo', id: 'key_1', key: 'hg_abc' },
+  demoTenant: 'demo',
+  firstOperator: { email: 'operator@gateway.local', password: 'pass-word' },
+};
+const embedded = { dataDir: '.data' };
+
+describe('the greeting', () => {
+  it('shows the first key and sign-in, and says nothing of new ones', () => {
+    expect(gatewayGreeting(started(first), embedded))
+      .to.include('hg_abc')
+      .and.include('pass-word')
+      .and.not.match(/keys issue|operator reset/);
+  });
+
+  it('says on a later start how to get a key and into the site', () => {
+    expect(gatewayGreeting(started({ demoTenant: 'demo' }), embedded))
+      .to.match(/npx helper-gateway keys issue demo\n/)
+      .and.match(/npx helper-gateway operator reset\n/);
+  });
+
+  it('lets no plugin control the terminal', () => {
+    const declaration = { summary: '\u001b]0;title\u0007\u009b31m' };
+    const registry = new Map([['text/x', { id: 'text/x', declaration }]]) as unknown as Gateway['registry'];
+    expect(gatewayGreeting(started({ registry }), embedded)).to.include('\\u{1b}]0;title\\u{7}\\u{9b}31m');
+  });
+
+  it('names no tenant that is not there', () => {
+    expect(gatewayGreeting(started({}), embedded)).to.match(/npx helper-gateway keys issue TENANT\n/);
+  });
+
+  it('says where the database lies, and never its address', () => {
+    expect(gatewayGreeting(started(first), embedded)).to.include(` ${resolve('.data')}.\n`);
+    const databaseUrl = 'postgres://user:secret@db.example/gateway';
+    expect(gatewayGreeting(started(first), { ...embedded, databaseUrl }))
+      .to.include('PostgreSQL')
+      .and.not.include('secret');
+  });
+});
+
+describe('serve at SIGHUP', function () {
+  // A reload imports every plugin on a new thread.
+  this.timeout(60_000);
+  let folder: string;
+  let gateway: GatewayProcess;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'hangup-'));
+    await writeFile(join(folder, 'say.mjs'), answering(1));
+    await writeFile(join(folder, 'here.mjs'), answering(1, "runs: 'inline'"));
+    gateway = await startGatewayProcess({
+      HELPER_PLUGINS: folder,
+      HELPER_DATA_DIR: join(folder, '.data'),
+      LOG_LEVEL: 'info',
+    });
+  });
+
+  after(async () => {
+    if (gateway?.child.exitCode === null) await gateway.stop('SIGKILL');
+    await rm(folder, { recursive: true });
+  });
+
+  /** Sends the signal and waits for the line that says that the reload is done. */
+  async function reload(): Promise<Record<string, unknown>> {
+    const before = gateway.written().length;
+    gateway.child.kill('SIGHUP');
+    const lines = () => gateway.written().slice(before).split('\n').slice(0, -1);
+    return JSON.parse(await gateway.until(() => lines().find((line) => line.includes('"plugins reloaded"'))));
+  }
+
+  async function call(id: string): Promise<unknown> {
+    const response = await fetch(`${gateway.url}/${id}?ak=${gateway.first_key?.key}`);
+    const { data } = (await response.json()) as { data?: { value: unknown } };
+    return data?.value ?? response.status;
+  }
+
+  it('loads every helper anew, inline ones too, logs what changed, and answers calls all the while', async () => {
+    expect([await call('say'), await call('here')]).to.deep.equal([1, 1]);
+    await writeFile(join(folder, 'say.mjs'), answering(2));
+    await writeFile(join(folder, 'here.mjs'), answering(2, "runs: 'inline'"));
+    await writeFile(join(folder, 'new.mjs'), answering('new'));
+    const reloading = reload();
+    const calls = Array.from({ length: 40 }, async () => {
+      const text = 'the word '.repeat(2_000);
+      const body = JSON.stringify({ text });
+      const headers = { 'content-type': 'application/json' };
+      const url = `${gateway.url}/text/remove-stopwords?ak=${gateway.first_key?.key}`;
+      return (await fetch(url, { method: 'POST', headers, body })).status;
+    });
+    expect(new Set(await Promise.all(calls))).to.deep.equal(new Set([200]));
+    expect(await reloading).to.deep.include({ added: ['new'], reloaded: ['here', 'say'], failed: 0 });
+    expect([await call('say'), await call('here'), await call('new')]).to.deep.equal([2, 2, 'new']);
+  });
+
+  it('goes on with what it has where a file is broken, names it, and removes what is gone', async () => {
+    await writeFile(join(folder, 'say.mjs'), 'export default 7;');
+    await rm(join(folder, 'new.mjs'));
+    expect(await reload()).to.deep.include({ failed: 1, removed: ['new'] });
+    expect(gateway.written()).to.include(join(folder, 'say.mjs')).and.include('must be a helper declaration');
+    expect([await call('say'), await call('new')]).to.deep.equal([2, 404]);
+  });
+
+  it('and logs every call, and the end, before it ends at SIGTERM', async () => {
+    const calls = Array.from({ length: 20 }, () => fetch(`${gateway.url}/healthz`));
+    for (const call of calls) await (await call).arrayBuffer();
+    expect(await gateway.stop()).to.equal(0);
+    expect(gateway.written().match(/"path":"\/healthz"/g)).to.have.length(20);
+    expect(gateway.written()).to.include('"msg":"shutting down"');
+  });
+});

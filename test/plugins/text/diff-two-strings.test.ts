@@ -1,0 +1,321 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { isShort, numberLines, splitLines } from '../../../plugins/text/diff-two-strings/diff.js';
+import plugin from '../../../plugins/text/diff-two-strings/index.js';
+import { createMiddleFinder, type FindMiddle } from '../../../plugins/text/diff-two-strings/middle.js';
+import { markShortest } from '../../../plugins/text/diff-two-strings/search.js';
+import { ownCpuMs } from '../../bench/measure.js';
+import { applyHunks, countEdits, diff } from './diff.js';
+
+const numbered = (count: number) => Array.from({ length: count }, (_, index) => `${index + 1}\n`).join('');
+
+describe('text/diff-two-strings', () => {
+  it('shows a changed line with its context', () => {
+    expect(diff('one\ntwo\nthree\n', 'one\n2\nthree\n')).to.equal('@@ -1,3 +1,3 @@\n one\n-two\n+2\n three');
+  });
+
+  it('answers equal texts with an empty string', () => {
+    expect(diff('', '')).to.equal('');
+    expect(diff('same\n', 'same\n')).to.equal('');
+    expect(diff('same', 'same', { patch: true })).to.equal('');
+  });
+
+  it('shows three lines of context by default', () => {
+    expect(diff(numbered(9), numbered(9).replace('5\n', 'five\n'))).to.equal(
+      '@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8',
+    );
+  });
+
+  it('takes the context that is asked for, up to the whole text', () => {
+    const changed = numbered(9).replace('5\n', 'five\n');
+    expect(diff(numbered(9), changed, { context: 0 })).to.equal('@@ -5 +5 @@\n-5\n+five');
+    expect(diff(numbered(9), changed, { context: 1 })).to.equal('@@ -4,3 +4,3 @@\n 4\n-5\n+five\n 6');
+    expect(diff(numbered(9), changed, { context: 1000 })).to.match(/^@@ -1,9 \+1,9 @@\n 1\n/);
+  });
+
+  it('leaves a count of one out', () => {
+    expect(diff('a\n', 'b\n')).to.equal('@@ -1 +1 @@\n-a\n+b');
+  });
+
+  it('names the line before an empty range', () => {
+    expect(diff('a\nb\n', 'a\nx\nb\n', { context: 0 })).to.equal('@@ -1,0 +2 @@\n+x');
+    expect(diff('a\nx\nb\n', 'a\nb\n', { context: 0 })).to.equal('@@ -2 +1,0 @@\n-x');
+  });
+
+  it('counts from 0 where one text is empty', () => {
+    expect(diff('', 'a\nb\n')).to.equal('@@ -0,0 +1,2 @@\n+a\n+b');
+    expect(diff('a\n', '')).to.equal('@@ -1 +0,0 @@\n-a');
+    expect(diff('', '\n')).to.equal('@@ -0,0 +1 @@\n+');
+  });
+
+  it('splits hunks at more than twice the context of unchanged lines', () => {
+    const ends = (count: number) => [`a\n${numbered(count)}b`, `A\n${numbered(count)}B`] as const;
+    const hunks = (text: string) => text.match(/^@@/gm)?.length;
+    expect(hunks(diff(...ends(6)))).to.equal(1);
+    expect(hunks(diff(...ends(7)))).to.equal(2);
+    expect(hunks(diff('a\n1\nb', 'A\n1\nB', { context: 0 }))).to.equal(2);
+    expect(hunks(diff('a\nb', 'A\nB', { context: 0 }))).to.equal(1);
+  });
+
+  it('compares lines by content where neither text ends in a newline', () => {
+    expect(diff('one', 'one\ntwo')).to.equal('@@ -1 +1,2 @@\n one\n+two');
+    expect(diff('', 'one')).to.equal('@@ -0,0 +1 @@\n+one');
+  });
+
+  it('marks a missing final newline where only the other text has one', () => {
+    expect(diff('one\n', 'one')).to.equal('@@ -1 +1 @@\n-one\n+one\n\\ No newline at end of file');
+    expect(diff('one', 'one\ntwo\n')).to.equal(
+      '@@ -1 +1,2 @@\n-one\n\\ No newline at end of file\n+one\n+two',
+    );
+  });
+
+  it('has no marker for a text without lines', () => {
+    expect(diff('', 'one\n')).to.equal('@@ -0,0 +1 @@\n+one');
+    expect(diff('one', '')).to.equal('@@ -1 +0,0 @@\n-one');
+  });
+
+  it('ends lines at \\n only', () => {
+    expect(diff('a\r\n', 'a\n')).to.equal('@@ -1 +1 @@\n-a\r\n+a');
+    expect(diff('a\rb\u2028c\u0085d', 'x')).to.equal('@@ -1 +1 @@\n-a\rb\u2028c\u0085d\n+x');
+  });
+
+  it('keeps NUL characters, lone surrogates and lines that look like a diff', () => {
+    expect(diff('\0\n', '\ud800\n')).to.equal('@@ -1 +1 @@\n-\0\n+\ud800');
+    expect(diff('--- a\n@@ -1 +1 @@\n', '+++ b\n@@ -1 +1 @@\n')).to.equal(
+      '@@ -1,2 +1,2 @@\n---- a\n++++ b\n @@ -1 +1 @@',
+    );
+  });
+
+  it('tells lines apart that are names of object properties', () => {
+    expect(diff('__proto__\nconstructor\n', 'constructor\n__proto__\n').split('\n')).to.have.length(4);
+  });
+
+  it('adds headers, every marker and a final newline for a patch', () => {
+    expect(diff('one', 'one\ntwo', { patch: true })).to.equal(
+      '--- a/text\n+++ b/text\n@@ -1 +1,2 @@\n-one\n\\ No newline at end of file\n+one\n+two\n\\ No newline at end of file\n',
+    );
+    expect(diff('one\ntwo', '1\ntwo', { patch: true })).to.equal(
+      '--- a/text\n+++ b/text\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n\\ No newline at end of file\n',
+    );
+  });
+
+  it('puts an added block together where the text repeats', () => {
+    expect(diff('x\np\nn\n', 'n\nx\nx\np\n', { context: 0 })).to.equal(
+      '@@ -0,0 +1,2 @@\n+n\n+x\n@@ -3 +4,0 @@\n-n',
+    );
+    const block = (name: string) => `${name} {\n  body\n}\n\n`;
+    expect(
+      diff(`0\n${block('a')}${block('c')}0\n`, `1\n${block('a')}${block('b')}${block('c')}1\n`, {
+        context: 0,
+      }),
+    ).to.contain('\n+b {\n+  body\n+}\n+\n@@');
+  });
+
+  it('leaves the main thread and gives the diff in a dry run', () => {
+    expect(plugin.runs).not.to.equal('inline');
+    expect(plugin.dryrun).to.equal('run');
+  });
+});
+
+describe('text/diff-two-strings, hunks applied', () => {
+  const line = fc.oneof(
+    fc.constantFrom('', 'a', 'b', 'c', '\r', '+', '-', '@@'),
+    fc.string({ maxLength: 3 }),
+  );
+  const lines = fc.array(
+    line.map((text) => text.replaceAll('\n', '')),
+    { maxLength: 30 },
+  );
+  // Both texts end in a newline, so that no marker is in the way; those are the peers' to judge.
+  const text = (content: string[]) => content.map((one) => `${one}\n`).join('');
+
+  it('give the new text with any context', () => {
+    fc.assert(
+      fc.property(lines, lines, fc.integer({ min: 0, max: 5 }), (a, b, context) => {
+        expect(applyHunks(a, diff(text(a), text(b), { context }))).to.deep.equal(b);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('give the new text for a few edits of a long one', () => {
+    const edits = fc.array(fc.tuple(fc.nat(199), fc.nat(3), lines), { maxLength: 6 });
+    const long = fc.array(fc.constantFrom<string[]>('a', 'b', 'c', 'd', 'e'), {
+      minLength: 200,
+      maxLength: 200,
+    });
+    fc.assert(
+      fc.property(long, edits, fc.integer({ min: 0, max: 5 }), (a, changes, context) => {
+        const b = a.slice();
+        for (const [at, count, inserted] of changes) b.splice(at, count, ...inserted);
+        expect(applyHunks(a, diff(text(a), text(b), { context }))).to.deep.equal(b);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('text/diff-two-strings, on the main thread', () => {
+  /**
+   * Work that the search for a diff on the main thread may take, counted within a factor of two. A unit was measured at 1 to 2.5 ns,
+   * so that this is at most 0.4 ms; numbering 8,000 lines and writing them out takes as much again.
+   */
+  const mostWork = 160_000;
+
+  /** What the search takes on two texts: for each call the least allowance, doubled until it suffices. */
+  function workOf(a: string, b: string): number {
+    const { left, right } = numberLines(splitLines(a), splitLines(b));
+    const find = createMiddleFinder(left.length + right.length);
+    let work = 0;
+    const counting: FindMiddle = (one, other, range) => {
+      for (let allowance = 64; ; allowance *= 2) {
+        const middle = find(one, other, range, allowance);
+        if (!middle) continue;
+        work += allowance;
+        return middle;
+      }
+    };
+    const sides = [left, right].map((lines) => ({ lines, changed: new Uint8Array(lines.length) }));
+    const range = { aStart: 0, aEnd: left.length, bStart: 0, bEnd: right.length };
+    markShortest(sides[0] as (typeof sides)[0], sides[1] as (typeof sides)[0], range, counting, 64);
+    return work;
+  }
+
+  const lines = (vocabulary: string[], count: number) =>
+    fc
+      .array(fc.constantFrom(...vocabulary), { minLength: count, maxLength: count })
+      .map((content) => content.map((line) => `${line}\n`).join(''));
+  /** As many lines as the rule lets through, in every proportion, of few different ones or of many. */
+  const shape = fc
+    .tuple(fc.integer({ min: 1, max: 4000 }), fc.integer({ min: 1, max: 100 }))
+    .chain(([count, vocabulary]) => {
+      const names = Array.from({ length: vocabulary }, (_, at) => String.fromCodePoint(0x4e00 + at));
+      const others = Math.max(0, Math.min(4000 - count, Math.floor(10_000 / (count + 1)) - 1));
+      const one = lines(names, count);
+      const other = lines(names, others);
+      return fc.boolean().chain((swapped) => (swapped ? fc.tuple(other, one) : fc.tuple(one, other)));
+    });
+
+  it('takes little work for what it takes on', () => {
+    fc.assert(
+      fc.property(shape, ([a, b]) => {
+        fc.pre(isShort({ a, b }));
+        expect(workOf(a, b)).to.be.at.most(mostWork);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('takes little work for the shapes that cost most', () => {
+    const many = (count: number, line: (at: number) => string) =>
+      Array.from({ length: count }, (_, at) => `${line(at)}\n`).join('');
+    const hostile: [string, string][] = [
+      [many(99, (at) => `${at}`), many(99, (at) => `${98 - at}`)],
+      [many(99, (at) => `${at}`), many(99, (at) => `${(at * 37) % 99}`)],
+      [many(99, (at) => 'ab'[at % 2] as string), many(99, (at) => 'ab'[(at >> 1) % 2] as string)],
+      [many(1900, (at) => 'ab'[at % 2] as string), 'a\nb\nb\na\n'],
+      [many(1900, () => 'a'), 'b\na\nb\na\n'],
+      ['\n'.repeat(7_998), 'x'],
+      ['\n'.repeat(8_000), ''],
+      ['😀'.repeat(2_000), '\ud83d'.repeat(4_000)],
+    ];
+    for (const [a, b] of hostile) {
+      expect(isShort({ a, b })).to.equal(true);
+      expect(workOf(a, b)).to.be.at.most(mostWork);
+      expect(workOf(b, a)).to.be.at.most(mostWork);
+    }
+  });
+
+  it('leaves long texts and many short lines to a worker', () => {
+    expect(isShort({ a: 'x'.repeat(4_000), b: 'y'.repeat(4_000) })).to.equal(true);
+    expect(isShort({ a: 'x'.repeat(4_001), b: 'y'.repeat(4_000) })).to.equal(false);
+    expect(isShort({ a: 'x\n'.repeat(99), b: 'y\n'.repeat(99) })).to.equal(true);
+    expect(isShort({ a: 'x\n'.repeat(166), b: 'y\n'.repeat(166) })).to.equal(false);
+  });
+
+  it('counts lines as the diff does, the one after the last newline too', () => {
+    expect(isShort({ a: 'x\r\u2028'.repeat(1000), b: 'y\r\u2029'.repeat(1000) })).to.equal(true);
+    expect(isShort({ a: 'x\r\n'.repeat(100), b: 'y\r\n'.repeat(100) })).to.equal(false);
+  });
+});
+
+describe('text/diff-two-strings, past the bound of its search', () => {
+  /** Lines from a fixed sequence (a linear congruential generator), so that a failure can be repeated. */
+  function randomLines(count: number, vocabulary: number, seed: number): string[] {
+    let state = seed;
+    return Array.from({ length: count }, () => {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      return `${(state >>> 8) % vocabulary}`;
+    });
+  }
+
+  const text = (lines: string[]) => lines.map((line) => `${line}\n`).join('');
+
+  function expectApplies(a: string[], b: string[]): number {
+    const result = diff(text(a), text(b));
+    expect(applyHunks(a, result).join('\n') === b.join('\n')).to.equal(true);
+    return countEdits(result);
+  }
+
+  let began: number;
+
+  beforeEach(() => {
+    began = ownCpuMs();
+  });
+
+  // A search without a bound would take minutes on most of these.
+  afterEach(() => expect(ownCpuMs() - began).to.be.below(20_000));
+
+  it('stays right on texts without a common line', () => {
+    const a = Array.from({ length: 5000 }, (_, index) => `a${index}`);
+    const b = Array.from({ length: 5000 }, (_, index) => `b${index}`);
+    expect(expectApplies(a, b)).to.equal(10_000);
+  });
+
+  it('stays right and short on long texts of ten different lines', () => {
+    expect(expectApplies(randomLines(10_000, 10, 1), randomLines(10_000, 10, 2))).to.be.below(13_000);
+  });
+
+  it('stays right on hundreds of thousands of lines', () => {
+    expectApplies(randomLines(200_000, 2, 3), randomLines(200_000, 2, 4));
+  });
+
+  it('stays right on a megabyte of newlines', () => {
+    expectApplies(Array(500_000).fill(''), Array(250_000).fill('a'));
+  });
+
+  it('stays in step with scattered edits', () => {
+    const a = randomLines(20_000, 10, 5);
+    const b = a.map((line, index) => (index % 10 === 3 ? 'edited' : line));
+    b.splice(7000, 40);
+    b.splice(12_000, 0, ...randomLines(60, 10, 6));
+    expect(expectApplies(a, b)).to.be.below(4500);
+  });
+
+  it('finds its way by lines that both texts have once', () => {
+    const part = (index: number, seed: number) => [`part ${index}`, ...randomLines(60, 5, seed)];
+    const a = Array.from({ length: 150 }, (_, index) => part(index, 7 + index));
+    const b = a.map((lines, index) => (index % 3 === 0 ? part(index, 1000 + index) : lines));
+    const edits = expectApplies(a.flat(), [...part(999, 6), ...b.flat()]);
+    expect(edits).to.be.below(5000);
+  });
+
+  it('stays right where every path has long common stretches', () => {
+    const noise = (seed: number) => randomLines(600, 3, seed);
+    const same = Array(100_000).fill('x');
+    expectApplies([...noise(8), ...same, ...noise(9)], [...noise(10), ...same, ...noise(11)]);
+  });
+
+  it('stays shortest where one text is short beside the other', () => {
+    const few = ['a', 'b', 'b', 'a'];
+    const many = Array.from({ length: 40_000 }, (_, index) => 'abc'[index % 3] as string);
+    expect(expectApplies(many, few)).to.equal(39_996);
+    expect(expectApplies(few, many)).to.equal(39_996);
+  });
+
+  it('gives the same diff every time', () => {
+    const a = text(randomLines(5000, 10, 12));
+    const b = text(randomLines(5000, 10, 13));
+    expect(diff(a, b)).to.equal(diff(a, b));
+  });
+});

@@ -1,0 +1,323 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { eng } from 'stopword';
+import plugin from '../../../plugins/text/remove-stopwords/index.js';
+import { isShort, languages, stopwordsOf } from '../../../plugins/text/remove-stopwords/remove.js';
+import { anyCharacter } from '../../examples.js';
+import { callContext } from '../call-context.js';
+
+/** Calls the helper as the gateway does, defaults filled in. */
+function remove(text: string, options: { language?: string; keep?: string[]; also?: string[] } = {}): string {
+  const input = { text, language: 'eng', keep: [], also: [], ...options };
+  const result = plugin.handler(input, callContext('text/remove-stopwords'));
+  return (result as { text: string }).text;
+}
+
+describe('text/remove-stopwords', () => {
+  it('removes stopwords and leaves every space', () => {
+    expect(remove('The quick brown fox jumps over the lazy dog.')).to.equal(
+      ' quick brown fox jumps   lazy dog.',
+    );
+    expect(remove('\tto\r\n be  or\u00a0not')).to.equal('\t\r\n   \u00a0');
+  });
+
+  it('leaves punctuation', () => {
+    expect(remove('Yes, the (very) "end" of it!')).to.equal('Yes,  () "end"  !');
+  });
+
+  it('takes any case for the same word', () => {
+    expect(remove('THE The tHe the')).to.equal('   ');
+  });
+
+  it('takes a contraction for one word, with any apostrophe', () => {
+    expect(remove("don't don’t donʼt DON'T")).to.equal('   ');
+    expect(remove("it's shan't who'd could've")).to.equal('   ');
+  });
+
+  it('does not take a possessive for its noun', () => {
+    expect(remove("John's", { also: ['john'] })).to.equal("John's");
+    expect(remove("John's", { also: ["john's"] })).to.equal('');
+  });
+
+  it('takes the parts of a hyphenated word for words', () => {
+    expect(remove('state-of-the-art')).to.equal('state---art');
+  });
+
+  it('does not take an outer apostrophe into the word', () => {
+    expect(remove("'the' ’the’ ʼtheʼ")).to.equal("'' ’’ ʼʼ");
+    expect(remove("the''the")).to.equal("''");
+  });
+
+  it('does not find stopwords inside words', () => {
+    const text = 'theory _the the_ the2 2the isn the\u0301 théa';
+    expect(remove(text)).to.equal(text);
+  });
+
+  it('takes composed and decomposed letters for the same', () => {
+    expect(remove('été e\u0301te\u0301', { language: 'fra' })).to.equal(' ');
+  });
+
+  it('answers a text without words as it is', () => {
+    expect(remove('')).to.equal('');
+    expect(remove(' …\n\0 \ud800 😀')).to.equal(' …\n\0 \ud800 😀');
+  });
+
+  it('keeps what keep names, also against also', () => {
+    expect(remove("This is NOT the end, don't", { keep: [' not', 'Don’t'] })).to.equal("  NOT  end, don't");
+    expect(remove('fox', { keep: ['FOX'], also: ['fox'] })).to.equal('fox');
+  });
+
+  it('removes what also names', () => {
+    expect(remove('The Quick fox', { also: ['quick '] })).to.equal('  fox');
+  });
+
+  it('is not led astray by names of object properties', () => {
+    expect(remove('constructor __proto__ toString')).to.equal('constructor __proto__ toString');
+  });
+
+  it('leaves the main thread', () => {
+    expect(plugin.runs).not.to.equal('inline');
+  });
+});
+
+describe('text/remove-stopwords, its lists', () => {
+  it('has every list of the stopword package as a language', () => {
+    expect(languages).to.include.members(['eng', 'deu', 'fra', 'spa', 'porBr', 'zho', '_123']);
+    expect(languages).not.to.include('removeStopwords');
+    expect(plugin.input.properties.language.enum).to.equal(languages);
+  });
+
+  it('has words in every list', () => {
+    for (const language of languages) expect(stopwordsOf(language).size, language).to.be.above(20);
+  });
+
+  it('removes every word of every list', () => {
+    for (const language of languages) {
+      const text = [...stopwordsOf(language)].join('\n');
+      expect(remove(text, { language }).trim(), language).to.equal('');
+    }
+  });
+
+  it('completes the English list of the package', () => {
+    expect([...stopwordsOf('eng')]).to.include.members(eng);
+    const missing = "she not no so its when will us just off down why because shan't you're who's";
+    expect([...stopwordsOf('eng')]).to.include.members(missing.split(' '));
+  });
+
+  it('has the English completion for English only', () => {
+    expect(remove('she is not here', { language: 'deu' })).to.equal('she is not here');
+  });
+
+  it('removes words of other scripts', () => {
+    expect(remove('Я не знаю', { language: 'rus' })).to.equal('  знаю');
+    expect(remove('Das ist EIN Test', { language: 'deu' })).to.equal('   Test');
+    expect(remove('هذا كتاب', { language: 'ara' })).to.equal(' كتاب');
+  });
+
+  it('finds words in scripts without spaces', () => {
+    expect(remove('我们的研究，方法是有效的', { language: 'zho' })).to.equal('我们研究，方法有效');
+    expect(remove('これは私の本', { language: 'jpn' })).to.equal('私本');
+  });
+
+  it('leaves other scripts whole in such a language', () => {
+    expect(remove("don't 😀 x_y", { language: 'zho' })).to.equal("don't 😀 x_y");
+  });
+});
+
+describe('text/remove-stopwords, on the main thread', () => {
+  /**
+   * Units that a call on the main thread may take: a word that is normalized counts 1 and 1/50 for each character, a piece that a
+   * dictionary finds counts 4. A unit was measured at 0.1 to 0.35 µs.
+   */
+  const mostWork = 2_700;
+
+  /** What a call takes, counted where it normalizes and where it asks the dictionary. */
+  function workOf(text: string, options: { language: string; keep: string[]; also: string[] }): number {
+    const { normalize } = String.prototype;
+    const { segment } = Intl.Segmenter.prototype;
+    let work = 0;
+    String.prototype.normalize = function count(this: string, ...form) {
+      work += 1 + this.length / 50;
+      return normalize.apply(this, form);
+    };
+    Intl.Segmenter.prototype.segment = function count(this: Intl.Segmenter, input) {
+      const found = segment.call(this, input);
+      work += 4 * [...found].length;
+      return found;
+    };
+    try {
+      remove(text, options);
+    } finally {
+      String.prototype.normalize = normalize;
+      Intl.Segmenter.prototype.segment = segment;
+    }
+    return work;
+  }
+
+  const languages = ['eng', 'deu', 'kor', 'zho', 'jpn', 'tha', 'mya'];
+  const piece = fc.constantFrom(
+    'a',
+    'the',
+    ' ',
+    "don't",
+    'İ',
+    'ΰ',
+    '\u0301',
+    '\u0323',
+    '가',
+    '你',
+    '研究',
+    'は',
+    'ア',
+    'ก',
+    'ภาษา',
+    'က',
+    '𠀀',
+    '\ud840',
+    '😀',
+    "'",
+  );
+  const call = fc.record({
+    unit: fc.array(piece, { minLength: 1, maxLength: 8 }).map((pieces) => pieces.join('')),
+    language: fc.constantFrom(...languages),
+    keep: fc.array(fc.constantFrom('fox', `b${'\u0301\u0323'.repeat(30)}`), { maxLength: 60, size: 'max' }),
+  });
+
+  before(() => {
+    // The list of a language is prepared once.
+    for (const language of languages) remove('', { language });
+  });
+
+  it('takes little work for what it takes on', () => {
+    fc.assert(
+      fc.property(call, fc.constantFrom(500, 4_000), ({ unit, language, keep }, length) => {
+        const text = unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
+        fc.pre(isShort({ text, language, keep, also: [] }));
+        expect(workOf(text, { language, keep, also: [] })).to.be.at.most(mostWork);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('would take more for what it leaves to a worker', () => {
+    expect(workOf('a '.repeat(4_000), { language: 'eng', keep: [], also: [] })).to.be.above(mostWork);
+    expect(workOf('あ '.repeat(1_000), { language: 'jpn', keep: [], also: [] })).to.be.above(mostWork);
+  });
+
+  it('leaves long texts, long lists and half-long texts without spaces to a worker', () => {
+    const short = { text: 'x'.repeat(4_000), language: 'eng', keep: [], also: [] };
+    expect(isShort(short)).to.equal(true);
+    expect(isShort({ ...short, text: 'x'.repeat(4_001) })).to.equal(false);
+    expect(isShort({ ...short, keep: Array(25).fill('x'), also: Array(26).fill('x') })).to.equal(false);
+    for (const language of ['zho', 'jpn', 'tha', 'mya']) {
+      expect(isShort({ ...short, language, text: 'x'.repeat(500) })).to.equal(true);
+      expect(isShort({ ...short, language, text: 'x'.repeat(501) })).to.equal(false);
+    }
+  });
+});
+
+{
+  const list = stopwordsOf('eng');
+  const isApostrophe = (character: string | undefined) =>
+    character !== undefined && "'’ʼ".includes(character);
+  const isLetter = (character: string | undefined) =>
+    character !== undefined && !isApostrophe(character) && /[\p{L}\p{M}\p{N}_]/u.test(character);
+
+  /** The rule once more, character by character, as the documentation words it. */
+  function oracle(text: string): { text: string; between: string[] } {
+    const characters = [...text];
+    const between: string[] = [];
+    let gap = '';
+    let result = '';
+    for (let at = 0; at < characters.length; ) {
+      let end = at;
+      while (
+        isLetter(characters[end]) ||
+        (end > at && isApostrophe(characters[end]) && isLetter(characters[end + 1]))
+      )
+        end++;
+      if (end === at) {
+        gap += characters[at];
+        result += characters[at++];
+        continue;
+      }
+      const word = characters.slice(at, end).join('');
+      const form = [...word.toLowerCase()].map((one) => (isApostrophe(one) ? "'" : one)).join('');
+      if (!list.has(form)) result += word;
+      between.push(gap);
+      gap = '';
+      at = end;
+    }
+    return { text: result, between: [...between, gap] };
+  }
+
+  const piece = fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.constantFrom('the', 'The', 'OF', "don't", 'don’t', 'I', 'a', 'fox', "John's", 'it'),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.constantFrom(' ', '  ', '\n', "'", '’', 'ʼ', '-', '_', '.', '\u0301', '7', 'é', '\ud800'),
+    },
+    { weight: 1, arbitrary: fc.string({ unit: anyCharacter, maxLength: 3 }) },
+  );
+  const text = fc.array(piece, { maxLength: 20 }).map((pieces) => pieces.join(''));
+
+  describe('text/remove-stopwords, as a property', () => {
+    it('does what the rule says and nothing else', () => {
+      fc.assert(
+        fc.property(text, (input) => {
+          expect(remove(input)).to.equal(oracle(input).text);
+        }),
+        { numRuns: 1000 },
+      );
+    });
+
+    it('leaves what lies between words, in its order', () => {
+      fc.assert(
+        fc.property(text, (input) => {
+          let from = 0;
+          const output = remove(input);
+          for (const part of oracle(input).between) {
+            const found = output.indexOf(part, from);
+            expect(found).to.be.at.least(from);
+            from = found + part.length;
+          }
+        }),
+        { numRuns: 300 },
+      );
+    });
+
+    it('changes nothing more the second time', () => {
+      fc.assert(
+        fc.property(text, (input) => {
+          const once = remove(input);
+          expect(remove(once)).to.equal(once);
+        }),
+        { numRuns: 300 },
+      );
+    });
+  });
+
+  describe('text/remove-stopwords, on hostile text', () => {
+    const hostile = {
+      'a megabyte of apostrophes': "'".repeat(1_000_000),
+      'a megabyte of joined letters': "b'".repeat(500_000),
+      'a megabyte of modifier letters': 'ʼ'.repeat(1_000_000),
+      'one word of a megabyte': 'b'.repeat(1_000_000),
+      'a letter under a megabyte of marks': `b${'\u0301\u0323'.repeat(500_000)}`,
+    };
+    for (const [name, input] of Object.entries(hostile)) {
+      it(`answers ${name}`, () => {
+        expect(remove(input) === input).to.equal(true);
+        expect(remove(input, { language: 'jpn' }) === input).to.equal(true);
+      });
+    }
+
+    it('answers a megabyte without spaces in a script that has none', () => {
+      const clause = '研究结果表明';
+      expect(remove(clause.repeat(20_000), { language: 'zho' })).to.have.length.above(100_000);
+    });
+  });
+}

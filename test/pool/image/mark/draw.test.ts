@@ -1,3 +1,0 @@
-import { drawingTests } from './drawing.js';
-
-drawingTests(60);

@@ -1,0 +1,351 @@
+import { Ajv } from 'ajv';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { pictureOutput, pictureOutputRules } from '../../gateway/helper.js';
+import { createComponents, createConverter } from '../../schemas/convert-schema.js';
+import type { JsonSchema } from '../../schemas/json-schema.js';
+import { withDependencies } from '../../schemas/keywords/only-with.js';
+import { compileParameters } from '../../schemas/parameters/parameters.js';
+import { createVocabulary } from '../../schemas/vocabulary.js';
+
+/** A schema and what it refers to, as a document would hold them. */
+function converted(root: JsonSchema): JsonSchema {
+  const components = createComponents('#/components/schemas');
+  const schema = createConverter(root, 'it', components)(root);
+  return { ...schema, components: { schemas: components.schemas } };
+}
+
+const ajv = new Ajv2020({ strict: false, ownProperties: true, addUsedSchema: false });
+
+/** A judge by the converted schema, as 2020-12 says, with no keyword of the house. */
+function validateBy(root: JsonSchema): ValidateFunction {
+  return ajv.compile(converted(root));
+}
+
+describe('docs/openapi: a schema of draft-07 as one of 2020-12', () => {
+  it('has tuples as prefixItems', () => {
+    const { components: _, ...schema } = converted({
+      type: 'array',
+      items: [{ type: 'number' }, { type: 'string' }],
+      additionalItems: false,
+      minItems: 2,
+    });
+    expect(schema).to.deep.equal({
+      type: 'array',
+      prefixItems: [{ type: 'number' }, { type: 'string' }],
+      items: false,
+      minItems: 2,
+    });
+  });
+
+  it('says nothing of additionalItems beside one schema for all items', () => {
+    expect(validateBy({ type: 'array', items: { type: 'number' }, additionalItems: false })([1, 2])).to.equal(
+      true,
+    );
+  });
+
+  it('keeps apart what depends on names and on schemas', () => {
+    const schema = converted({
+      type: 'object',
+      dependencies: { a: ['b'], c: { required: ['d'] }, e: false },
+    });
+    expect(schema).to.deep.include({
+      dependentRequired: { a: ['b'] },
+      dependentSchemas: { c: { required: ['d'] }, e: false },
+    });
+    expect(schema).not.to.have.property('dependencies');
+  });
+
+  it('takes null where ajv’s nullable does', () => {
+    expect(validateBy({ type: 'string', nullable: true })(null)).to.equal(true);
+  });
+
+  it('puts what is referred to among the components, what holds itself too', () => {
+    const tree: JsonSchema = {
+      $id: 'https://a.example/tree',
+      definitions: {
+        'a/node': {
+          type: 'object',
+          properties: { value: { type: 'number' }, next: { $ref: '#/definitions/a~1node' } },
+          additionalProperties: false,
+        },
+      },
+      type: 'object',
+      properties: { root: { $ref: '#/definitions/a~1node' } },
+    };
+    const schema = converted(tree);
+    expect(schema).to.have.nested.property('properties.root.$ref', '#/components/schemas/it.a_node');
+    expect(JSON.stringify(schema)).not.to.match(/definitions|\$id/);
+    const judge = validateBy(tree);
+    expect(judge({ root: { value: 1, next: { next: { value: 2 } } } })).to.equal(true);
+    expect(judge({ root: { next: { next: { value: 'x' } } } })).to.equal(false);
+  });
+
+  it('finds parts by any pointer, by an $id, and by one that is a fragment', () => {
+    const judge = validateBy({
+      type: 'object',
+      properties: {
+        size: { type: 'object', properties: { 'a%b': { type: 'integer' } } },
+        same: { $ref: '#/properties/size/properties/a%25b' },
+        named: { $ref: 'part.json#/definitions/inner' },
+        marked: { $ref: '#mark' },
+      },
+      definitions: {
+        part: {
+          $id: 'part.json',
+          definitions: { inner: { $ref: '#/definitions/text' }, text: { type: 'string' } },
+        },
+        marked: { $id: '#mark', type: 'boolean' },
+      },
+    });
+    expect(judge({ same: 1, named: 'x', marked: true })).to.equal(true);
+    for (const wrong of [{ same: 'x' }, { named: 1 }, { marked: 1 }]) {
+      expect(judge(wrong), JSON.stringify(wrong)).to.equal(false);
+    }
+  });
+
+  it('leaves data alone that looks like a schema', () => {
+    const value = { items: [{ type: 'x' }], nullable: true, $ref: '#/x' };
+    expect(converted({ type: 'object', default: value, const: value })).to.deep.include({
+      default: value,
+      const: value,
+    });
+  });
+
+  it('tells alternatives apart as OpenAPI does, each a component', () => {
+    const shape = (kind: string, size: string) => ({
+      type: 'object',
+      properties: { kind: { const: kind }, [size]: { type: 'number' } },
+      required: ['kind', size],
+      additionalProperties: false,
+    });
+    const schema = { type: 'object', oneOf: [shape('circle', 'r'), shape('square', 'side')] };
+    const { components: _, ...whole } = converted(schema);
+    const circle = '#/components/schemas/it.kind.circle';
+    const square = '#/components/schemas/it.kind.square';
+    expect(whole).to.deep.equal({
+      type: 'object',
+      oneOf: [{ $ref: circle }, { $ref: square }],
+      discriminator: { propertyName: 'kind', mapping: { circle, square } },
+    });
+    expect(validateBy(schema)({ kind: 'square', side: 1 })).to.equal(true);
+    expect(validateBy(schema)({ kind: 'square', r: 1 })).to.equal(false);
+  });
+});
+
+const cases: { schema: JsonSchema; right: unknown[]; wrong: unknown[] }[] = [
+  {
+    schema: { type: 'string', color: true, maxLength: 100 },
+    right: [
+      '#FFF',
+      'abc123',
+      ' RGB(1, 2, 3) ',
+      'hsl(10deg 20% 30%)',
+      'Dark Sea Green',
+      'Crème brûlée',
+      'Baker’s chocolate',
+    ],
+    wrong: ['#ffff', '#12345678', 'rgb(1 2 3 / 50%)', '', 7],
+  },
+  {
+    schema: { type: 'string', choice: { png: [], jpg: ['jpeg'], 'a.b': [] } },
+    right: ['png', 'PNG', 'Jpeg', 'A.B'],
+    wrong: ['gif', 'pngs', 'axb', 1],
+  },
+  {
+    schema: { type: ['string', 'integer'], choice: { png: [] }, maximum: 5 },
+    right: ['png', 'PNG', 3],
+    wrong: ['gif', 9, true],
+  },
+  {
+    schema: { type: ['number', 'string'], fraction: true },
+    right: [0, 0.5, 1, 2, 100, '50%', '0.25', '100%', '007', '99.5'],
+    wrong: [1.5, -1, 101, '150%', 'half', true],
+  },
+  {
+    schema: { type: ['integer', 'null'], fraction: true },
+    right: [0, 50, null],
+    wrong: [0.5, '1', 101],
+  },
+  { schema: { type: 'string', drawable: true }, right: ['é'], wrong: [1] },
+  {
+    schema: { type: 'string', color: { auto: true } },
+    right: ['auto', 'Auto', '#FFF', 'dark red'],
+    wrong: ['#ffff', 'rgb(1 2 3 / 50%)', 7],
+  },
+  {
+    schema: {
+      type: ['integer', 'string'],
+      measure: { minimum: 4, maximum: 90, percent: true, auto: true },
+      default: 'auto',
+    },
+    right: [4, 90, '20', '0020', '0%', '5.5%', '007%', '100.0%', 'auto', 'AUTO'],
+    wrong: [3, 91, 4.5, '-5', '100.1%', '5 %', '5.1234567%', 'automatic', '20px', '', true],
+  },
+  {
+    schema: { type: ['integer', 'string'], measure: { minimum: 0, maximum: 9 } },
+    right: [0, 9, '9'],
+    wrong: [10, '5%', 'auto', '1.5'],
+  },
+  {
+    schema: { type: 'string', choice: { png: [], avif: [] }, encodable: true },
+    right: ['png', 'AVIF'],
+    wrong: ['gif'],
+  },
+];
+
+describe('docs/openapi: the plugins’ own keywords in plain JSON Schema', () => {
+  const ajv = createVocabulary();
+
+  for (const { schema, right, wrong } of cases) {
+    const inside = { type: 'object', properties: { value: schema } };
+    it(`take and refuse the same: ${JSON.stringify(schema)}`, () => {
+      const [own, plain] = [ajv.compile(inside), validateBy(inside)];
+      for (const value of [...right, ...wrong]) {
+        const expected = right.includes(value);
+        expect(own({ value }), `here ${value}`).to.equal(expected);
+        expect(plain({ value }), `there ${value}`).to.equal(expected);
+      }
+    });
+  }
+
+  it('hold beside what is said already', () => {
+    const judge = validateBy({ type: 'string', color: true, pattern: '^#' });
+    expect(judge('#abc')).to.equal(true);
+    expect(judge('red')).to.equal(false);
+    expect(judge('#abcde')).to.equal(false);
+  });
+});
+
+const input: JsonSchema = {
+  type: 'object',
+  properties: {
+    ...pictureOutput,
+    wrap: { type: 'boolean', default: true },
+    lines: { type: 'integer' },
+    kind: { enum: ['a', 'b'] },
+    border: { type: 'string', color: { auto: true } },
+    depth: { type: 'integer' },
+  },
+  onlyWith: { ...pictureOutputRules, lines: { wrap: [true], kind: ['a'] }, depth: { border: ['auto'] } },
+};
+
+const calls = [
+  { quality: 5 },
+  { quality: 5, format: 'png' },
+  { quality: 5, format: 'PNG' },
+  { quality: 5, format: 'jpg' },
+  { quality: 5, format: 'JPEG' },
+  { quality: 5, format: 'same' },
+  { format: 'png' },
+  { lines: 1 },
+  { lines: 1, kind: 'a' },
+  { lines: 1, kind: 'b' },
+  { lines: 1, kind: 'a', wrap: true },
+  { lines: 1, kind: 'a', wrap: false },
+  { depth: 1 },
+  { depth: 1, border: 'Auto' },
+  {},
+];
+
+describe('docs/openapi: what goes with what', () => {
+  for (const [what, schema] of Object.entries({
+    alone: input,
+    'beside dependencies of its own': { ...input, dependencies: { depth: ['border'] }, allOf: [{}] },
+  })) {
+    it(`is taken and refused as here, ${what}`, () => {
+      const { check } = compileParameters(createVocabulary(), { input: schema });
+      const judge = validateBy(withDependencies(schema));
+      for (const call of calls) {
+        const { problems } = check(call, { dryrun: false });
+        expect(judge({ ...call }), JSON.stringify(call)).to.equal(problems.length === 0);
+      }
+    });
+  }
+
+  it('leaves out what it has no words for', () => {
+    const judge = validateBy(withDependencies(input));
+    expect(judge({ depth: 1, border: 'red' })).to.equal(true);
+    expect(withDependencies({ type: 'object', onlyWith: {} })).to.deep.equal({ type: 'object' });
+  });
+});
+
+const names = ['a', 'b', 'c'];
+const name = fc.constantFrom(...names);
+const small = fc.integer({ min: 0, max: 3 });
+
+/** Schemas of draft-07, small enough that values are often right. */
+const { schema } = fc.letrec<{ schema: JsonSchema; part: JsonSchema | boolean }>((tie) => {
+  const part = tie('part') as fc.Arbitrary<JsonSchema | boolean>;
+  const parts = fc.dictionary(name, part, { maxKeys: 3 });
+  const lists = fc.array(part, { minLength: 1, maxLength: 2 });
+  return {
+    part: fc.oneof({ depthSize: 'small' }, fc.boolean(), tie('schema')),
+    schema: fc.oneof(
+      { depthSize: 'small', withCrossShrink: true },
+      fc.constantFrom<JsonSchema>({}, { type: 'integer' }, { type: 'string' }, { type: ['null', 'boolean'] }),
+      fc.record({ const: fc.constantFrom<unknown>(1, 'a', null, ['a']) }),
+      fc.record({ type: fc.constant('integer'), minimum: small, exclusiveMaximum: small }),
+      fc.record({ type: fc.constant('string'), nullable: fc.constant(true) }),
+      fc.record({ items: lists, additionalItems: part }, { requiredKeys: ['items'] }),
+      fc.record({ items: part, additionalItems: part, minItems: small }),
+      fc.record({ contains: part }),
+      fc.record({ properties: parts, additionalProperties: part }, { requiredKeys: ['properties'] }),
+      fc.record({
+        patternProperties: fc.record({ '^[ab]': part }),
+        propertyNames: fc.constant({ maxLength: 1 }),
+      }),
+      fc.record({
+        dependencies: fc.dictionary(name, fc.oneof(fc.uniqueArray(name, { maxLength: 2 }), part), {
+          maxKeys: 2,
+        }),
+      }),
+      fc.record({ required: fc.uniqueArray(name, { maxLength: 2 }) }),
+      fc.record({ anyOf: lists }),
+      fc.record({ oneOf: lists }),
+      fc.record({ allOf: lists }),
+      fc.record({ not: part }),
+      // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema
+      fc.record({ if: part, then: part, else: part }),
+      fc.record({ $ref: fc.constantFrom('#/definitions/list', '#/definitions/d') }),
+    ),
+  };
+});
+
+/** A list of such lists refers to itself; the other one is any schema that refers to nothing. */
+const whole = fc.tuple(schema, schema).map(([top, d]) => ({
+  ...top,
+  definitions: {
+    list: { type: 'array', items: { $ref: '#/definitions/list' } },
+    d: JSON.parse(JSON.stringify(d).replaceAll('#/definitions/d', '#/definitions/list')),
+  },
+}));
+
+const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small' },
+    fc.constantFrom<unknown>(0, 1, 2.5, 'a', 'bb', null, true),
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.dictionary(name, tie('value'), { maxKeys: 3 }),
+  ),
+}));
+
+const draft07 = new Ajv({ strict: false, ownProperties: true, addUsedSchema: false });
+
+describe('docs/openapi: any schema of draft-07', () => {
+  it('takes and refuses as 2020-12 what it did before', () => {
+    const seen = { right: 0, wrong: 0 };
+    const property = fc.property(whole, fc.array(value, { minLength: 3, maxLength: 6 }), (schema, values) => {
+      const before = draft07.compile(schema);
+      const after = validateBy(schema);
+      for (const each of values) {
+        const expected = before(each);
+        seen[expected ? 'right' : 'wrong'] += 1;
+        expect(after(each), `${JSON.stringify(each)}`).to.equal(expected);
+      }
+    });
+    fc.assert(property, { numRuns: 200 });
+    expect(Math.min(seen.right, seen.wrong), 'each verdict').to.be.above(50);
+  }).timeout(30_000);
+});

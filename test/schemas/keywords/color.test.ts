@@ -1,0 +1,290 @@
+import { expect } from 'chai';
+import cssColors from 'color-name';
+import { converter, parse } from 'culori';
+import fc from 'fast-check';
+import { parseColor } from '../../../schemas/keywords/color.js';
+import { modifiers } from '../../../schemas/keywords/color-modifiers.js';
+import { parsePhrase } from '../../../schemas/keywords/color-phrase.js';
+import { anyCharacter } from '../../examples.js';
+
+function hexOf(text: string): string {
+  const color = parseColor(text);
+  return color.ok ? color.hex : color.problem + (color.hint?.() ?? '');
+}
+
+function hexByHand(...parts: number[]): string {
+  return `#${parts.map((part) => part.toString(16).padStart(2, '0')).join('')}`;
+}
+
+const byte = fc.integer({ min: 0, max: 255 });
+
+describe('parseColor', () => {
+  for (const [text, hex] of [
+    ['purple', '#800080'],
+    ['ReBeccaPurple', '#663399'],
+    ['#FFF', '#ffffff'],
+    ['#A1b2C3', '#a1b2c3'],
+    ['f80', '#ff8800'],
+    ['112233', '#112233'],
+    [' #112233 ', '#112233'],
+    ['rgb(255, 0, 0)', '#ff0000'],
+    ['RGB(255 0 0)', '#ff0000'],
+    ['rgb(300,-5,0)', '#ff0000'],
+    ['rgb(50%, 0%, 100%)', '#8000ff'],
+    ['rgb(50% 0 100%)', '#8000ff'],
+    ['rgb(none 128 0)', '#008000'],
+    ['rgba(1, 2, 3)', '#010203'],
+    ['hsl(120, 100%, 25%)', '#008000'],
+    ['hsl(120 100% 25%)', '#008000'],
+    ['hsl(120 100 25)', '#008000'],
+    ['hsl(120deg 100% 25%)', '#008000'],
+    ['hsl(0.5turn 100% 50%)', '#00ffff'],
+    ['hsl(200grad, 100%, 50%)', '#00ffff'],
+    ['hsl(3.14159rad 100% 50%)', '#00ffff'],
+    ['hsl(-120deg 150% 50%)', '#0000ff'],
+    ['hsl(480 100% 50%)', '#00ff00'],
+    ['hsl(0 -50% 50%)', '#808080'],
+    ['hsl(0 100% 150%)', '#ffffff'],
+  ] as const) {
+    it(`reads ${text}`, () => {
+      expect(hexOf(text)).to.equal(hex);
+    });
+  }
+
+  for (const text of [
+    'transparent',
+    '#fff8',
+    '#ffffff80',
+    '#ffffffff',
+    'rgba(1, 2, 3, 0.5)',
+    'rgb(1 2 3 / 50%)',
+    'rgb(1 2 3 / none)',
+    'hsla(1, 2%, 3%, 1)',
+    'HSL(1 2% 3% / 1)',
+  ]) {
+    it(`refuses the alpha of ${text}`, () => {
+      expect(hexOf(text)).to.contain('without alpha').and.to.contain(JSON.stringify(text));
+    });
+  }
+
+  for (const text of [
+    '',
+    ' ',
+    '#',
+    '#ff',
+    '#fffff',
+    '#ggg',
+    'notacolor',
+    'not a color',
+    'nonsense',
+    'banana phone',
+    'dark',
+    'very pale',
+    'very',
+    'light light',
+    'a shade of',
+    '日本red',
+    '日本',
+    'ßred',
+    'blue;',
+    'blue"',
+    'rgb(1,2)',
+    'rgb(1, 2 3)',
+    'rgb(50%, 0, 1)',
+    'rgb(1 2 3',
+    'rgb(1e999 0 0)',
+    'hsl(1e999 1% 1%)',
+    'hsl(0, 100, 50)',
+    'hsl(50% 1% 1%)',
+    'lab(50% 1 2)',
+    'url(x)',
+    'constructor',
+    '__proto__',
+    'currentcolor',
+    'inherit',
+  ]) {
+    it(`refuses ${JSON.stringify(text)} and names it`, () => {
+      const shown = text.replace('"', '\\"');
+      expect(hexOf(text)).to.contain(`but is the string "${shown}"`).and.to.contain('must be a solid colour');
+    });
+  }
+
+  it('says which name or phrase a slip is near to, and nothing where none is', () => {
+    for (const [slip, meant] of [
+      ['dark sea gren', 'dark sea green'],
+      ['darkseagren', 'darkseagreen'],
+      ['prple', 'purple'],
+      ['plae warm yellow', 'pale warm yellow'],
+      ['Cornflower-Bleu', 'cornflower blue'],
+    ] as const) {
+      expect(hexOf(slip), slip).to.match(new RegExp(`; did you mean "${meant}"\\?$`));
+    }
+    for (const text of ['nope', 'qqqq red', 'constructor', 'lab(50% 1 2)', 'a '.repeat(50)]) {
+      expect(hexOf(text), text).not.to.contain('did you mean');
+    }
+  });
+
+  it('escapes what a terminal would obey and cuts what is long', () => {
+    expect(hexOf('\u001b[31m\u202e')).to.contain('"\\u{1b}[31m\\u{202e}"');
+    expect(hexOf('z'.repeat(90))).to.contain(`"${'z'.repeat(60)}…"`);
+    expect(hexOf('z'.repeat(101))).to.contain('at most 100 characters, but has 101');
+  });
+
+  it('knows every CSS name in any case, and with its words apart', () => {
+    for (const [name, rgb] of Object.entries(cssColors)) {
+      expect(hexOf(name), name).to.equal(hexByHand(...rgb));
+      expect(hexOf(name.toUpperCase()), name).to.equal(hexByHand(...rgb));
+    }
+    expect(hexOf('dark sea-green')).to.equal('#8fbc8f');
+    expect(hexOf('Light_Golden Rod Yellow')).to.equal('#fafad2');
+  });
+
+  it('gives one answer for one colour in every syntax', () => {
+    fc.assert(
+      fc.property(byte, byte, byte, (r, g, b) => {
+        const hex = hexByHand(r, g, b);
+        const percent = [r, g, b].map((part) => `${((part / 255) * 100).toFixed(4)}%`);
+        for (const text of [
+          hex,
+          hex.toUpperCase(),
+          hex.slice(1),
+          `rgb(${r},${g},${b})`,
+          `rgb( ${r} , ${g} , ${b} )`,
+          `rgb(${r} ${g} ${b})`,
+          `rgb(${percent.join(',')})`,
+          `rgb(${percent.join(' ')})`,
+        ]) {
+          expect(hexOf(text)).to.equal(hex);
+        }
+      }),
+    );
+  });
+
+  it('answers with a colour or a problem, whatever it is given', () => {
+    const word = fc.constantFrom(
+      'very',
+      'pale',
+      'dark',
+      'bluish',
+      'warm',
+      'red',
+      'grey',
+      'of',
+      'rose',
+      'rgb(',
+      '#',
+      '1',
+      '%',
+    );
+    const phrase = fc.array(word, { maxLength: 20 }).map((words) => words.join(' '));
+    fc.assert(
+      fc.property(fc.oneof(phrase, fc.string({ unit: anyCharacter, maxLength: 120 })), (text) => {
+        const color = parseColor(text);
+        if (color.ok) expect(color.hex).to.match(/^#[0-9a-f]{6}$/);
+        else expect(color.problem).to.match(/^must be /);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+const toOklch = converter('oklch');
+
+function oklch(text: string) {
+  const color = toOklch(parse(parsePhrase(text) ?? ''));
+  if (color === undefined) throw new Error(`no colour: ${text}`);
+  return { l: color.l, c: color.c, h: color.h ?? 0 };
+}
+
+const bases = ['red', 'orange', 'green', 'blue', 'purple', 'teal', 'brown', 'pink', 'olive'];
+
+describe('a colour phrase', () => {
+  for (const [phrase, hex] of [
+    ['dark sea green', '#8fbc8f'],
+    ['dusty rose', '#b56f76'],
+    ['burnt orange', '#cc5500'],
+    ['burgundy', '#900020'],
+    ['rose gold', '#b76e79'],
+    ['pale warm yellow', '#fbe5ab'],
+    ['deep ocean blue', '#005f78'],
+    ['very dark blue', '#000536'],
+    ['bluish green', '#007565'],
+    ['light brown', '#cf9c6f'],
+    ['warm blue', '#3300ff'],
+  ] as const) {
+    it(`${phrase} is ${hex}, today and tomorrow`, () => {
+      expect(parsePhrase(phrase)).to.equal(hex);
+    });
+  }
+
+  it('means the same with other separators, fillers and spellings', () => {
+    for (const same of [
+      'pale, warm yellow',
+      'a pale warm shade of yellow',
+      'pale-warm-yellow',
+      'the colour pale warm yellow',
+    ]) {
+      expect(parsePhrase(same), same).to.equal(parsePhrase('pale warm yellow'));
+    }
+    expect(parsePhrase('blueish gray')).to.equal(parsePhrase('bluish grey'));
+    expect(parsePhrase('charcoal gray')).to.equal(parsePhrase('charcoal grey'));
+  });
+
+  it('gets lighter by light and pale, darker by dark and deep, more so by very', () => {
+    for (const base of bases) {
+      const plain = oklch(base).l;
+      // The light and dark of CSS itself have their own, historical values.
+      expect(oklch(`very pale ${base}`).l, base).to.be.above(plain);
+      expect(oklch(`very dark ${base}`).l, base).to.be.below(plain);
+      expect(oklch(`very deep ${base}`).l, base).to.be.below(oklch(`slightly deep ${base}`).l);
+    }
+  });
+
+  it('gets greyer by greyish, dull and dusty', () => {
+    for (const base of bases) {
+      for (const modifier of ['greyish', 'dull', 'dusty', 'muted']) {
+        expect(oklch(`${modifier} ${base}`).c, `${modifier} ${base}`).to.be.below(oklch(base).c);
+      }
+    }
+  });
+
+  it('turns yellow to orange by warm and to green by cool, and tints a grey', () => {
+    expect(oklch('warm yellow').h).to.be.below(oklch('yellow').h);
+    expect(oklch('cool yellow').h).to.be.above(oklch('yellow').h);
+    expect(oklch('warm grey').h).to.be.within(30, 80);
+    expect(oklch('cool grey').h).to.be.within(220, 280);
+  });
+
+  it('takes a hue in by -ish', () => {
+    const green = oklch('green').h;
+    expect(oklch('bluish green').h).to.be.above(green);
+    expect(oklch('yellowish green').h).to.be.below(green);
+  });
+
+  it('is always a colour: any modifiers with any base', () => {
+    const modifier = fc.constantFrom(...modifiers.keys());
+    fc.assert(
+      fc.property(
+        fc.array(modifier, { minLength: 1, maxLength: 4 }),
+        fc.constantFrom(...bases, 'white', 'black', 'snow'),
+        (words, base) => {
+          expect(parsePhrase([...words, base].join(' '))).to.match(/^#[0-9a-f]{6}$/);
+        },
+      ),
+    );
+  });
+
+  it('is none where the colour is missing or a word is unknown', () => {
+    for (const text of [
+      'very',
+      'pale cool',
+      'very blue-ish',
+      'blorp green',
+      'green blorp',
+      'red very',
+      'very very dark',
+    ]) {
+      expect(parsePhrase(text), text).to.equal(undefined);
+    }
+  });
+});
