@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Pool } from '../../pool/pool.js';
 import { openTogether } from '../closers.js';
 import type { Config } from '../config.js';
-import { createLocalHelpers, type LocalHelpers } from '../pipeline/local-helpers.js';
+import { createLocalHelpers, type LocalHelpers } from '../local-helpers.js';
 import type { Environment, Helper, Registry } from '../plugins/registry.js';
 import { openRuntime, type RuntimeOptions } from '../runtime.js';
 

@@ -156,7 +156,7 @@ export const limitsSchema = {
       limitBounds.in_flight,
       'Tasks in the worker pool at once, waiting or running, in one gateway.',
     ),
-    weightSchema: {
+    weight: {
       type: 'integer',
       minimum: 1,
       maximum: 100,

@@ -6,7 +6,7 @@ import { GatewayError } from '../errors.js';
 import { announcedBytes, bodyTooLarge, createTextReader, requirePlain } from '../http/body.js';
 import type { InboundBudget } from '../http/inbound-budget.js';
 import { withoutBrackets } from '../http/request.js';
-import { checkSize } from '../pipeline/local-helpers.js';
+import { checkSize } from '../local-helpers.js';
 import { receive } from '../pipeline/read-input.js';
 import type {
   Call,

@@ -13,7 +13,7 @@ import { quote } from '../../schemas/quote.js';
 import { inputError } from '../errors.js';
 import { writeProblem } from '../file-system.js';
 import { fileType, unknownType } from '../http/file-type.js';
-import type { LocalHelpers } from '../pipeline/local-helpers.js';
+import type { LocalHelpers } from '../local-helpers.js';
 import type { Helper } from '../plugins/registry.js';
 import { errorResult, type FullResult, previewRules, toolResult } from './tool-result.js';
 import type { Toolbox } from './tool-server.js';

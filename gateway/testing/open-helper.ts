@@ -13,7 +13,7 @@ import {
 import { type ErrorCode, errorTable, GatewayError } from '../errors.js';
 import { createInboundBudget } from '../http/inbound-budget.js';
 import { largestUpload } from '../http/multipart.js';
-import { createLocalHelpers, type LocalHelpers } from '../pipeline/local-helpers.js';
+import { createLocalHelpers, type LocalHelpers } from '../local-helpers.js';
 import { createFetchForCall } from '../pipeline/main-scope.js';
 import { levelName } from '../plugins/helper-log.js';
 import type { Helper } from '../plugins/registry.js';

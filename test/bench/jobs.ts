@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Call, createClient } from '../soak/client.js';
 import { factsOf } from '../soak/process-facts.js';
-import { percentile } from '../soak/tally.js';
+import { percentile } from '../soak/scenario.js';
 import { printGoals, printTable } from './measure.js';
 import { pictures } from './pictures.js';
 import { fresh, startGateway, upload } from './servers.js';

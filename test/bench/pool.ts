@@ -11,7 +11,7 @@ import { Admission } from '../../pool/admission.js';
 import { FairQueue } from '../../pool/fair-queue.js';
 import { createPool } from '../../pool/pool.js';
 import { callTask } from '../pool/worker-settings.js';
-import { percentile } from '../soak/tally.js';
+import { percentile } from '../soak/scenario.js';
 import { type Contender, inTurns, ownCpuMs, printTable, ratio } from './measure.js';
 
 const rounds = 15;

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Call, createClient, inParallel } from '../soak/client.js';
 import { createRandom } from '../soak/mutate.js';
-import { percentile } from '../soak/tally.js';
+import { percentile } from '../soak/scenario.js';
 import { printGoals, printTable, ratio } from './measure.js';
 import { pictures } from './pictures.js';
 import { fresh, startGateway, upload } from './servers.js';

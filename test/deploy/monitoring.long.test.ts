@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { skipWithout } from '../needs.js';
-import { asked, metricsPage, rules, rulesFile } from './monitoring.test.js';
+import { asked, metricsPage, rules, rulesFile } from './monitoring.js';
 import { type RuleCase, ruleCases } from './rule-cases.js';
 
 /** Of a dashboard’s expression, what Grafana would make of it. */

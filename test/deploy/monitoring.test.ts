@@ -1,29 +1,6 @@
 import { expect } from 'chai';
-import { operatorToken, startTestGateway } from '../gateway/harness.js';
-import { readText } from '../readme.js';
+import { asked, dashboard, metricsPage, rules } from './monitoring.js';
 import { ruleCases } from './rule-cases.js';
-
-export const rulesFile = '.deploy/chart/files/rules.yaml';
-export const rules = readText(rulesFile);
-const dashboard = JSON.parse(readText('.deploy/chart/files/dashboard.json')) as Dashboard;
-
-interface Dashboard {
-  panels: { id: number; title: string; type: string; targets?: { expr: string }[] }[];
-  templating: { list: { definition?: string }[] };
-}
-
-/** Expressions of the panels. */
-export const asked = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
-
-/** What `/metrics` shows after a call. */
-export async function metricsPage(): Promise<string> {
-  const api = await startTestGateway({ HELPER_OPERATOR_TOKEN: operatorToken });
-  await api.call('/text/diff-two-strings?a=1&b=2');
-  const headers = { authorization: `Bearer ${operatorToken}` };
-  const page = await (await fetch(new URL('/metrics', api.gateway.connectUrl), { headers })).text();
-  await api.close();
-  return page;
-}
 
 const recorded = [...rules.matchAll(/- record: (\S+)/g)].map(([, name]) => name);
 const alerts = [...rules.matchAll(/- alert: (\S+)/g)].map(([, name]) => name);

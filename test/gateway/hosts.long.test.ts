@@ -9,9 +9,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { skipWithout, until } from '../needs.js';
 import { createPostgresDatabase, requirePostgres, type TestDatabase } from './databases.js';
+import { type Balancer, freePorts, haproxy, startHaproxy } from './haproxy.js';
 import { bin, type Child, startChild, startedIn } from './harness.js';
 import { answers, REDIS_URL } from './limits/redis-servers.js';
-import { type Balancer, freePorts, haproxy, startHaproxy } from './rolling-restart.long.test.js';
 
 /** Hosts of a network of their own on this machine, each a network namespace: root alone can make them. */
 interface NetworkHosts {

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { fixture } from '../fixtures.js';
+import { freePorts } from './haproxy.js';
 import { runCommand, startGatewayProcess, startTestGateway } from './harness.js';
-import { freePorts } from './rolling-restart.long.test.js';
 
 describe('what a process loads', function () {
   // Processes start, one after the other.

@@ -4,8 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { rounds } from './attacks/all.js';
-import { runScenario } from './scenario.js';
-import { heading, row } from './tally.js';
+import { heading, row, runScenario } from './scenario.js';
 
 const { values } = parseArgs({
   options: {

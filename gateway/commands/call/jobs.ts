@@ -6,7 +6,7 @@ import { readUtf8 } from '../../../schemas/input/json.js';
 import { quote } from '../../../schemas/quote.js';
 import { inputError } from '../../errors.js';
 import { fileType, unknownType } from '../../http/file-type.js';
-import type { GivenInput } from '../../pipeline/local-helpers.js';
+import type { GivenInput } from '../../local-helpers.js';
 import type { Words } from './words.js';
 
 /** One call of many. */

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { didYouMean } from '../../../schemas/nearest.js';
 import { escapeInvisible, quote, visible, visibleJson } from '../../../schemas/quote.js';
 import { failure, success } from '../../http/envelope.js';
-import type { Reply } from '../../pipeline/local-helpers.js';
+import type { Reply } from '../../local-helpers.js';
 import type { Job } from './jobs.js';
 import {
   type AnswerForm,

@@ -7,7 +7,7 @@ import { type Answer, jsonText } from '../../../pool/answer.js';
 import { mediaTypes } from '../../../pool/image/formats.js';
 import { type GatewayError, inputError, toGatewayError } from '../../errors.js';
 import { makeFolder, writeProblem } from '../../file-system.js';
-import type { Reply } from '../../pipeline/local-helpers.js';
+import type { Reply } from '../../local-helpers.js';
 import type { Job } from './jobs.js';
 import type { Words } from './words.js';
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FileBytes } from '../../../pool/task.js';
 import { limitConcurrency } from '../../concurrency.js';
 import { GatewayError, inputError } from '../../errors.js';
-import type { GivenInput, Reply } from '../../pipeline/local-helpers.js';
+import type { GivenInput, Reply } from '../../local-helpers.js';
 import type { Job } from './jobs.js';
 import { multipart, type ServedHelper, type ServerClient, serverReply } from './server.js';
 

@@ -5,7 +5,7 @@ import type { FileBytes } from '../../../pool/task.js';
 import type { FileField } from '../../../schemas/declared-helper.js';
 import { type ErrorCode, errorTable, GatewayError, inputError } from '../../errors.js';
 import type { Meta } from '../../http/envelope.js';
-import type { GivenInput, Reply } from '../../pipeline/local-helpers.js';
+import type { GivenInput, Reply } from '../../local-helpers.js';
 import type { AnswerForm } from './results.js';
 
 /** What a gateway answered. */

@@ -10,7 +10,7 @@ import type { CheckOutput } from '../../../schemas/parameters/compile-schema.js'
 import { uploadsOf } from '../../../schemas/parameters/parameters.js';
 import type { Source } from '../../download/fetch.js';
 import { GatewayError } from '../../errors.js';
-import type { LocalHelpers } from '../../pipeline/local-helpers.js';
+import type { LocalHelpers } from '../../local-helpers.js';
 import { exitHint, timeHint } from '../../plugins/hints.js';
 import type { Helper } from '../../plugins/registry.js';
 import { callsOf, type GeneratedCall } from './test-inputs.js';

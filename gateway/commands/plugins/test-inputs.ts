@@ -103,10 +103,10 @@ const colors = ['#000', 'ffcc00', '#12aB9f', 'rgb(1, 2, 3)', 'hsl(120 50% 50%)',
 
 /** Values that a schema describes, mostly: what it says with `not`, `if` or `contains` is left to whoever judges them. */
 export function valuesOf(schema: JsonSchema, root: JsonSchema = schema): fc.Arbitrary<unknown> {
-  return valueOf(schema, root, 0);
+  return arbitraryOf(schema, root, 0);
 }
 
-function valueOf(described: JsonSchema, root: JsonSchema, depth: number): fc.Arbitrary<unknown> {
+function arbitraryOf(described: JsonSchema, root: JsonSchema, depth: number): fc.Arbitrary<unknown> {
   const schema = followReference(described, root);
   if ('const' in schema) return fc.constant(schema.const);
   if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum);
@@ -115,7 +115,7 @@ function valueOf(described: JsonSchema, root: JsonSchema, depth: number): fc.Arb
     if (Array.isArray(branches) && branches.length > 0) {
       return fc.oneof(
         ...branches.map((each) =>
-          valueOf(mergeSchemas(rest, followReference(asSchema(each), root)), root, depth),
+          arbitraryOf(mergeSchemas(rest, followReference(asSchema(each), root)), root, depth),
         ),
       );
     }
@@ -126,7 +126,7 @@ function valueOf(described: JsonSchema, root: JsonSchema, depth: number): fc.Arb
       (sum: JsonSchema, each) => mergeSchemas(sum, followReference(asSchema(each), root)),
       rest,
     );
-    return valueOf(whole, root, depth);
+    return arbitraryOf(whole, root, depth);
   }
   const types = typesOf(schema);
   if (types.length === 0) return fc.jsonValue({ maxDepth: 2 });
@@ -266,11 +266,12 @@ function add(value: number | undefined, step: number): number | undefined {
 
 function list(schema: JsonSchema, root: JsonSchema, depth: number): fc.Arbitrary<unknown> {
   const { items } = schema;
-  if (Array.isArray(items)) return fc.tuple(...items.map((each) => valueOf(asSchema(each), root, depth + 1)));
+  if (Array.isArray(items))
+    return fc.tuple(...items.map((each) => arbitraryOf(asSchema(each), root, depth + 1)));
   const minLength = bound(schema.minItems) ?? 0;
   const most = depth >= deepest ? minLength : Math.max(minLength, longList);
   const maxLength = Math.max(minLength, Math.min(bound(schema.maxItems) ?? most, most));
-  const item = valueOf(asSchema(items), root, depth + 1);
+  const item = arbitraryOf(asSchema(items), root, depth + 1);
   return schema.uniqueItems === true
     ? fc.uniqueArray(item, { minLength, maxLength, selector: (value) => JSON.stringify(value) })
     : fc.array(item, { minLength, maxLength });
@@ -281,7 +282,7 @@ function object(schema: JsonSchema, root: JsonSchema, depth: number): fc.Arbitra
   const all = Object.entries(asSchema(schema.properties)).filter(([, each]) => each !== false);
   const names = depth >= deepest ? all.filter(([name]) => required.includes(name)) : all;
   const model = Object.fromEntries(
-    names.map(([name, each]) => [name, valueOf(asSchema(each), root, depth + 1)]),
+    names.map(([name, each]) => [name, arbitraryOf(asSchema(each), root, depth + 1)]),
   );
   const requiredKeys = Object.keys(model).filter((name) => required.includes(name));
   const values = fc.record(model, { requiredKeys, noNullPrototype: true });

@@ -185,10 +185,10 @@ async function limitsPage(call: LimitsCall, state: FormState, saved: boolean): P
             type="number"
             state={state}
             value={String(weight)}
-            min={limitProperties.weightSchema.minimum}
-            max={limitProperties.weightSchema.maximum}
+            min={limitProperties.weight.minimum}
+            max={limitProperties.weight.maximum}
             step="1"
-            hint={`Its share of the workers against other tenants’ when all are busy, ${limitProperties.weightSchema.minimum} to ${limitProperties.weightSchema.maximum}.`}
+            hint={`Its share of the workers against other tenants’ when all are busy, ${limitProperties.weight.minimum} to ${limitProperties.weight.maximum}.`}
           />
           <button type="submit">Save limits</button>
         </Form>

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { type Bounds, lenient, runScenario, type Scale, type Scenario } from '../../soak/scenario.js';
-import { row } from '../../soak/tally.js';
+import { type Bounds, lenient, row, runScenario, type Scale, type Scenario } from '../../soak/scenario.js';
 
 /** Makes an attack of the soak in a few seconds, and fails with its line of the table where a bound did not hold. */
 export async function holds(scenario: Scenario, scale: Scale, bounds: Partial<Bounds> = {}): Promise<void> {

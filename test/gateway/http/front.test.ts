@@ -8,8 +8,8 @@ import { createFront } from '../../../gateway/http/front.js';
 import { createLifecycle } from '../../../gateway/http/server.js';
 import { until } from '../../needs.js';
 import { rejection } from '../download/raw-server.js';
+import { freePorts } from '../haproxy.js';
 import { startTestGateway, type TestGateway } from '../harness.js';
-import { freePorts } from '../rolling-restart.long.test.js';
 
 describe('createFront', () => {
   /** A front that listens, and a promise of the first request that has come to it. */

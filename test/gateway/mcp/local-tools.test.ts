@@ -10,8 +10,8 @@ import { pino } from 'pino';
 import sharp from 'sharp';
 import { openLocalHelpers } from '../../../gateway/commands/open-local.js';
 import { loadConfig } from '../../../gateway/config.js';
+import type { LocalHelpers } from '../../../gateway/local-helpers.js';
 import { createLocalTools } from '../../../gateway/mcp/local-tools.js';
-import type { LocalHelpers } from '../../../gateway/pipeline/local-helpers.js';
 import { fixture } from '../../fixtures.js';
 
 const example = fileURLToPath(new URL('../../../../plugins/media/example.jpg', import.meta.url));

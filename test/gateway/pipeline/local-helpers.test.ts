@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { pino } from 'pino';
 import { openLocalHelpers } from '../../../gateway/commands/open-local.js';
 import { loadConfig } from '../../../gateway/config.js';
-import type { LocalHelpers } from '../../../gateway/pipeline/local-helpers.js';
+import type { LocalHelpers } from '../../../gateway/local-helpers.js';
 import type { Helper } from '../../../gateway/plugins/registry.js';
 import { parseUrlencoded } from '../../../schemas/input/urlencoded.js';
 import { fixture } from '../../fixtures.js';

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { pino } from 'pino';
 import { runLocally } from '../../../gateway/commands/call/call-here.js';
 import { createInput } from '../../../gateway/commands/call/jobs.js';
-import type { LocalHelpers } from '../../../gateway/pipeline/local-helpers.js';
+import type { LocalHelpers } from '../../../gateway/local-helpers.js';
 import { asText, failed, fileOf, type Surface } from './asked.js';
 
 /** The command line, writing what comes of a call into this folder. */

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Call, createClient } from '../client.js';
-import { goodCalls, keepCalling } from '../good-calls.js';
 import { multipart, type Part } from '../mutate.js';
 import { factsOf, resetPeak } from '../process-facts.js';
-import type { Scenario } from '../scenario.js';
+import { goodCalls, keepCalling, type Scenario } from '../scenario.js';
 import { watchHealth } from '../watch.js';
 
 /** A body that is cheap to send and dear to read. */

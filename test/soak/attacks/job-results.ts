@@ -8,8 +8,7 @@ import { fixture } from '../../fixtures.js';
 import { startGatewayProcess } from '../../gateway/harness.js';
 import { open } from '../../gateway/raw-client.js';
 import { factsOf } from '../process-facts.js';
-import type { Scenario } from '../scenario.js';
-import type { Tally } from '../tally.js';
+import type { Scenario, Tally } from '../scenario.js';
 
 const service = 'large/bytes';
 const plugins = fixture('plugins/soak');

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from '../client.js';
 import { multipart } from '../mutate.js';
-import { inTurn, type Scenario } from '../scenario.js';
-import { percentile } from '../tally.js';
+import { inTurn, percentile, type Scenario } from '../scenario.js';
 import type { World } from '../world.js';
 
 const service = 'text/remove-stopwords';

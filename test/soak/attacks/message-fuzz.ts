@@ -4,8 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { createClient, inParallel } from '../client.js';
 import { mutate, type Random } from '../mutate.js';
-import type { Scenario } from '../scenario.js';
-import type { Tally } from '../tally.js';
+import type { Scenario, Tally } from '../scenario.js';
 
 type Json = Record<string, unknown>;
 

@@ -4,9 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
 import { open, statusOf } from '../../gateway/raw-client.js';
 import { createClient, inParallel } from '../client.js';
-import { goodCalls, keepCalling } from '../good-calls.js';
 import { multipart, type Random } from '../mutate.js';
-import type { Scenario } from '../scenario.js';
+import { goodCalls, keepCalling, type Scenario } from '../scenario.js';
 import type { World } from '../world.js';
 
 interface SlowClient {

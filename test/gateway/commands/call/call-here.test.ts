@@ -21,7 +21,7 @@ import { createInput, readUpload } from '../../../../gateway/commands/call/jobs.
 import { readWords, serviceAt } from '../../../../gateway/commands/call/words.js';
 import { openLocalHelpers } from '../../../../gateway/commands/open-local.js';
 import { loadConfig } from '../../../../gateway/config.js';
-import type { LocalHelpers } from '../../../../gateway/pipeline/local-helpers.js';
+import type { LocalHelpers } from '../../../../gateway/local-helpers.js';
 import { fixture } from '../../../fixtures.js';
 import { bin, startChild } from '../../harness.js';
 

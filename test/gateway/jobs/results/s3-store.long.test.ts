@@ -4,8 +4,8 @@ import { expect } from 'chai';
 import { type ResultStore, ResultStoreError } from '../../../../gateway/jobs/results/result-store.js';
 import { createS3Client, createS3Store } from '../../../../gateway/jobs/results/s3-store.js';
 import { skipWithout, until } from '../../../needs.js';
+import { freePorts } from '../../haproxy.js';
 import { rejection } from '../../keys/key-store-contract.js';
-import { freePorts } from '../../rolling-restart.long.test.js';
 import { resultStoreTests } from './result-store-contract.js';
 
 /** A server that speaks S3, has a bucket `bucket`, and refuses what is not signed by this key. */

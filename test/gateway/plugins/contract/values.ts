@@ -140,7 +140,7 @@ type References = [
   Expect<Equal<Tree['loop'], unknown>>,
 ];
 
-type Values = [Plain, NormalForms, Lists, Objects, Alternatives, References];
+export type Values = [Plain, NormalForms, Lists, Objects, Alternatives, References];
 
 /** Compiled, never run: the three views of one input. */
 
@@ -176,14 +176,14 @@ interface Sent {
 }
 type Same<T> = { [K in keyof T]: T[K] };
 
-type InputViews = [
+export type InputViews = [
   Expect<Equal<InputOf<typeof schema>, Same<Got>>>,
   Expect<Equal<Same<DryrunInputOf<typeof schema>>, Same<Rehearsed>>>,
   Expect<Equal<SentInputOf<typeof schema>, Same<Sent>>>,
 ];
 
 /** Without parameters there is none, and of a schema that is only known to be one nothing can be said. */
-type Bare = [
+export type Bare = [
   Expect<Equal<InputOf<{ type: 'object' }>, Record<never, never>>>,
   Expect<Equal<ValueOf<Schema>, unknown>>,
 ];

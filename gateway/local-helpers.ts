@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import type { Answer } from '../../pool/answer.js';
-import { LoadError } from '../../pool/load-faults.js';
-import type { Pool } from '../../pool/pool.js';
-import type { BodyText, RawInput } from '../../schemas/input/validate-input.js';
-import { GatewayError, toGatewayError } from '../errors.js';
-import { bodyTooLarge } from '../http/body.js';
-import { Ending } from '../http/ending.js';
-import type { Meta } from '../http/envelope.js';
-import { type MultipartLimits, uploadTooLarge } from '../http/multipart.js';
-import { type Helper, PluginError, type Registry } from '../plugins/registry.js';
-import type { Runtime } from '../runtime.js';
-import { admit } from './admit.js';
-import { fetchSource } from './fetch-source.js';
-import { type BodyInput, type GivenCall, noUploads } from './read-input.js';
-import { type PreviewRequest, runHelper, withPreview } from './run-helper.js';
-import { from, newCallState } from './stage.js';
-import { validate } from './validate.js';
+import type { Answer } from '../pool/answer.js';
+import { LoadError } from '../pool/load-faults.js';
+import type { Pool } from '../pool/pool.js';
+import type { BodyText, RawInput } from '../schemas/input/validate-input.js';
+import { GatewayError, toGatewayError } from './errors.js';
+import { bodyTooLarge } from './http/body.js';
+import { Ending } from './http/ending.js';
+import type { Meta } from './http/envelope.js';
+import { type MultipartLimits, uploadTooLarge } from './http/multipart.js';
+import { admit } from './pipeline/admit.js';
+import { fetchSource } from './pipeline/fetch-source.js';
+import { type BodyInput, type GivenCall, noUploads } from './pipeline/read-input.js';
+import { type PreviewRequest, runHelper, withPreview } from './pipeline/run-helper.js';
+import { from, newCallState } from './pipeline/stage.js';
+import { validate } from './pipeline/validate.js';
+import { type Helper, PluginError, type Registry } from './plugins/registry.js';
+import type { Runtime } from './runtime.js';
 
 /** What a call brings: texts, which are read as a query's are, or the text of a JSON object; and files. */
 export interface GivenInput extends Partial<Pick<RawInput, 'query' | 'body'>> {
