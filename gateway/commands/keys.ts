@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { quote } from '../../schemas/quote.js';
-import { keySchema, rotationSchema } from '../keys/inputs.js';
 import type { KeyView } from '../keys/model.js';
+import { keySchema, rotationSchema } from '../keys/schemas.js';
 import { allPages, type OpenKeys, parseDuration, parseExpiry, withKeys } from './open.js';
 import {
   formatTable,

@@ -3,7 +3,7 @@ import { readSeconds } from '../../schemas/config/forms.js';
 import { parseTime } from '../../schemas/keywords/future.js';
 import { GatewayError, inputError } from '../errors.js';
 import type { KeyAdmin } from '../keys/admin.js';
-import { rotationSchema } from '../keys/inputs.js';
+import { rotationSchema } from '../keys/schemas.js';
 import { type Answer, answer, type JsonOption, type Terminal } from './output.js';
 
 /** What the commands work on; opened by each command, and closed at its end. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { tenantName } from '../keys/inputs.js';
 import type { TenantView } from '../keys/model.js';
+import { tenantName } from '../keys/schemas.js';
 import type { Credentials } from '../site/accounts/first-operator.js';
 import { actorName, allPages, type OpenKeys, withKeys } from './open.js';
 import {

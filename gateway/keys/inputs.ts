@@ -1,11 +1,14 @@
-import { limitBounds } from '../../schemas/config/work.js';
-import {
-  compileFields,
-  createAdminVocabulary,
-  type Fields,
-  type FieldsSchema,
-} from '../../schemas/fields.js';
+import { compileFields, createAdminVocabulary, type Fields } from '../../schemas/fields.js';
 import { knownScopes, type TenantLimits } from './model.js';
+import {
+  auditSchema,
+  keyPageSchema,
+  keySchema,
+  limitsSchema,
+  rotationSchema,
+  tenantPageSchema,
+  tenantSchema,
+} from './schemas.js';
 
 export interface IssueOptions {
   label?: string | undefined;
@@ -80,136 +83,4 @@ export function createKeyInputs({ services, now }: KeyInputsOptions): KeyInputs 
     nothing: compileFields(ajv, { properties: {} }),
     knownScopes: scopes,
   };
-}
-
-/**
- * What the administration of keys takes, as JSON Schema with the administration's vocabulary: the one place of each bound. Pages,
- * JSON API and command line are judged by it, and the API's OpenAPI document is made from it.
- */
-
-const maxTenantName = 63;
-const maxScopes = 100;
-const cursorSchema = {
-  form: 'the next of the page before, unchanged',
-  description: '`next` of the page before.',
-} as const;
-
-export const tenantName = {
-  type: 'string',
-  maxLength: maxTenantName,
-  pattern: '^[a-z0-9][a-z0-9-]*$',
-  form: `1 to ${maxTenantName} of a-z, 0-9 and "-", not beginning with "-"`,
-} as const;
-
-const keyId = {
-  type: 'string',
-  pattern: '^key_[0-9A-Za-z]{1,40}$',
-  form: "a key's id such as key_4fGhJ2kLm9Qr",
-} as const;
-
-const tenantSchema = {
-  properties: {
-    name: { ...tenantName, description: 'The name, which cannot be changed later.', examples: ['acme'] },
-  },
-  required: ['name'],
-} as const satisfies FieldsSchema;
-
-export const keySchema = {
-  properties: {
-    label: { type: 'string', line: 100, description: 'Who or what uses the key.', examples: ['billing'] },
-    scopes: {
-      type: 'array',
-      minItems: 1,
-      maxItems: maxScopes,
-      scopes: true,
-      form: `a list of 1 to ${maxScopes} helpers or groups such as text/*`,
-      description: 'Helpers that the key may call, by id or as a group; left out, it may call every helper.',
-      examples: [['text/*']],
-    },
-    expires_at: {
-      type: 'string',
-      future: true,
-      description: 'ISO 8601, in the future: a day (its first moment in UTC), or a time with Z or an offset.',
-      examples: ['2099-01-31T18:00:00Z'],
-    },
-  },
-} as const satisfies FieldsSchema;
-
-export const rotationSchema = {
-  properties: {
-    grace_seconds: {
-      type: 'integer',
-      minimum: 0,
-      maximum: 90 * 86_400,
-      default: 86_400,
-      description: 'How long the old secret goes on working; 0 ends every older one at once.',
-    },
-  },
-} as const satisfies FieldsSchema;
-
-export const limitsSchema = {
-  properties: {
-    rate: nullableLimit(limitBounds.rate, 'Requests a second; 0 is no limit.'),
-    burst: nullableLimit(limitBounds.burst, 'Requests that may come at once on top of the rate.'),
-    monthly_quota: nullableLimit(limitBounds.monthly_quota, 'Successful calls a calendar month (UTC).'),
-    in_flight: nullableLimit(
-      limitBounds.in_flight,
-      'Tasks in the worker pool at once, waiting or running, in one gateway.',
-    ),
-    weight: {
-      type: 'integer',
-      minimum: 1,
-      maximum: 100,
-      description: 'Share of the workers when all are busy.',
-    },
-  },
-} as const satisfies FieldsSchema;
-
-const tenantPageSchema = {
-  properties: { after: { ...tenantName, ...cursorSchema }, limit: pageSizeSchema('Tenants') },
-} as const satisfies FieldsSchema;
-
-const keyPageSchema = {
-  properties: { after: { ...keyId, ...cursorSchema }, limit: pageSizeSchema('Keys') },
-} as const satisfies FieldsSchema;
-
-const auditSchema = {
-  properties: {
-    tenant: { ...tenantName, description: 'Only what concerns this tenant.' },
-    key: { ...keyId, description: 'Only what concerns this key.' },
-    before: {
-      type: 'integer',
-      minimum: 1,
-      maximum: 999_999_999_999_999,
-      ...cursorSchema,
-    },
-    limit: pageSizeSchema('Entries'),
-  },
-} as const satisfies FieldsSchema;
-
-/** A whole number, or null for the gateway's default. */
-function nullableLimit({ min, max }: { min: number; max: number }, description: string) {
-  return {
-    type: ['integer', 'null'],
-    minimum: min,
-    maximum: max,
-    form: `a whole number from ${min} to ${max}`,
-    description: `${description} Null goes back to the gateway's default.`,
-  };
-}
-
-function pageSizeSchema(what: string) {
-  return { type: 'integer', minimum: 1, maximum: 1000, default: 100, description: `${what} a page.` };
-}
-
-const tenantNamePattern = new RegExp(tenantName.pattern);
-const keyIdPattern = new RegExp(keyId.pattern);
-
-/** Whether a tenant can have this name: what cannot be one is not looked up (PostgreSQL refuses some of it). */
-export function isTenantName(value: unknown): value is string {
-  return typeof value === 'string' && value.length <= tenantName.maxLength && tenantNamePattern.test(value);
-}
-
-export function isKeyId(value: unknown): value is string {
-  return typeof value === 'string' && keyIdPattern.test(value);
 }

@@ -3,7 +3,7 @@ import { quote } from '../../schemas/quote.js';
 import { GatewayError, inputError, requireValid } from '../errors.js';
 import { endProblem, signUrl } from '../signing/signed-url.js';
 import { type SigningSecrets, signingSecretPrefix } from '../signing/signing-secrets.js';
-import { type IssueOptions, isKeyId, type KeyInputs, type RotateOptions } from './inputs.js';
+import type { IssueOptions, KeyInputs, RotateOptions } from './inputs.js';
 import { createKey, digestOf, parseKey, randomBase62 } from './key-format.js';
 import {
   type AuditEntry,
@@ -19,6 +19,7 @@ import {
   secretEnded,
   viewKey,
 } from './model.js';
+import { isKeyId } from './schemas.js';
 import type { KeyStore, KeyTransaction } from './store.js';
 import { addTenant, findTenant } from './tenant-changes.js';
 

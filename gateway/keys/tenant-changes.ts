@@ -1,9 +1,10 @@
 import { quote } from '../../schemas/quote.js';
 import { GatewayError, requireValid } from '../errors.js';
 import type { DerivedSecrets } from '../signing/signing-secrets.js';
-import { isTenantName, type KeyInputs, type LimitChanges, type Unchecked } from './inputs.js';
+import type { KeyInputs, LimitChanges, Unchecked } from './inputs.js';
 import { randomBase62 } from './key-format.js';
 import { isoOrNull, type Tenant, type TenantLimits, type TenantView, viewTenant } from './model.js';
+import { isTenantName } from './schemas.js';
 import type { KeyStore, KeyTransaction } from './store.js';
 
 export interface TenantChanges {

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import { after, type MaybePromise } from '../after.js';
 import { createChangeFeed } from './change-feed.js';
-import { isKeyId } from './inputs.js';
 import { createKnownKeys, type KnownKey, type Touched } from './key-cache.js';
 import { parseKey } from './key-format.js';
 import { createLastUsed } from './last-used.js';
 import { type Key, keyState, secretEnded, type Tenant } from './model.js';
+import { isKeyId } from './schemas.js';
 import type { Change, KeyStore } from './store.js';
 
 export interface ActiveKey {

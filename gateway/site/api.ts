@@ -1,5 +1,6 @@
 import type { Fields } from '../../schemas/fields.js';
-import { type KeyInputs, limitsSchema } from '../keys/inputs.js';
+import type { KeyInputs } from '../keys/inputs.js';
+import { limitsSchema } from '../keys/schemas.js';
 import { createUsageInput } from '../usage/report.js';
 import type { Site } from './site.js';
 

@@ -1,7 +1,7 @@
 import type { ComponentChild } from 'preact';
 import { GatewayError } from '../errors.js';
-import { isTenantName } from '../keys/inputs.js';
 import type { Tenant } from '../keys/model.js';
+import { isTenantName } from '../keys/schemas.js';
 import type { KeyStore } from '../keys/store.js';
 import type { Site } from './site.js';
 import type { SignedIn, Visitor } from './state.js';

@@ -215,13 +215,16 @@ async function start(): Promise<SharedGateway> {
   return { api, dataDir, web, origin, effects };
 }
 
-after(async () => {
+// Benchmarks and the soak use this file without mocha, and never share a gateway.
+if (typeof after === 'function') after(closeShared);
+
+async function closeShared(): Promise<void> {
   const shared = await sharing?.catch(() => undefined);
   await shared?.api.close();
   shared?.web.closeAllConnections();
   shared?.web.close();
   if (folder) await rm(folder, { recursive: true });
-});
+}
 
 /** Holds calls of the fixture helper `gate`, for as long as a test needs them under way. */
 export interface Gate {

@@ -1,6 +1,7 @@
 import { GatewayError } from '../../errors.js';
-import { type IssueOptions, isKeyId, keySchema } from '../../keys/inputs.js';
+import type { IssueOptions } from '../../keys/inputs.js';
 import { type KeyView, type KeyWithSecrets, knownScopes, scopeAllows, viewKey } from '../../keys/model.js';
+import { isKeyId, keySchema } from '../../keys/schemas.js';
 import { actorOf } from '../accounts/account.js';
 import {
   emptyForm,

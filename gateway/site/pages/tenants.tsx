@@ -1,5 +1,6 @@
-import { type LimitChanges, limitsSchema, tenantName, type Unchecked } from '../../keys/inputs.js';
+import type { LimitChanges, Unchecked } from '../../keys/inputs.js';
 import type { TenantView } from '../../keys/model.js';
+import { limitsSchema, tenantName } from '../../keys/schemas.js';
 import { defaultWeight } from '../../keys/tenant-changes.js';
 import { actorOf } from '../accounts/account.js';
 import {
