@@ -1,4 +1,4 @@
-import { type Asset, keptForever, sendAsset } from '../http/assets.js';
+import { type Asset, cachedForever, sendAsset } from '../http/assets.js';
 import type { CallContext, CallMiddleware } from '../pipeline/stage.js';
 import type { LiveRegistry } from '../plugins/registry.js';
 
@@ -21,7 +21,7 @@ export function assetRoutes(folder: string, assets: Readonly<Record<string, Asse
   return Object.entries(assets).map(([name, asset]) => ({
     path: assetPath(folder, name, asset),
     methods: ['GET'],
-    handle: (ctx) => sendAsset(ctx, asset, keptForever),
+    handle: (ctx) => sendAsset(ctx, asset, cachedForever),
   }));
 }
 

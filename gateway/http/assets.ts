@@ -4,11 +4,12 @@ import { extname } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Context } from 'koa';
+import { contentType } from 'mime-types';
 
-/** They are served as they lie in the source tree; the compiler leaves them there. */
+/** Served from the source tree. */
 const sharedFolder = new URL('gateway/http/assets/', import.meta.resolve('helper-gateway/package.json'));
 
-/** What the pages of both ports bring along: the look's foundation, and the icon. */
+/** Files of the pages on both ports. */
 export const sharedFiles = {
   'base.css': new URL('base.css', sharedFolder),
   'icon.svg': new URL('icon.svg', sharedFolder),
@@ -16,27 +17,17 @@ export const sharedFiles = {
 
 export type SharedFile = keyof typeof sharedFiles;
 
-/** A file as browsers get it; it is read once. */
 export interface Asset {
   body: Buffer;
-  /** Its media type. */
+  /** The media type. */
   type: string;
-  /** Changes with its content: part of its address, so that browsers may keep what they have. */
+  /** A hash of the content, part of the address, so that browsers may cache it for ever. */
   version: string;
 }
 
-const types: Record<string, string> = {
-  '.css': 'text/css; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.svg': 'image/svg+xml',
-  '.png': 'image/png',
-  '.jpg': 'image/jpeg',
-  '.gif': 'image/gif',
-};
-
 /**
- * Best first. Brotli's quality 9 is some 150 ms for a megabyte of script; its best takes seconds for a tenth less. Its tables are
- * made for the window: as large as it is by default they take a small page 20 ms, and anybody may ask for pages.
+ * Brotli's quality 9 takes some 150 ms for a megabyte of script; its best takes seconds for a tenth less. The default window costs
+ * 20 ms even for a small page, and anybody may ask for pages: so the window fits the body.
  */
 const encodings = {
   br: (body: Buffer) =>
@@ -57,36 +48,28 @@ function windowBits(bytes: number): number {
 
 type Encoding = keyof typeof encodings;
 
-/** Pictures are, but for those that are text. */
-const packed = /^image\/(?!svg)/;
-/** Less is sent as it is. */
-const worthCompressing = 1024;
+const alreadyCompressed = /^image\/(?!svg)/;
+const leastCompressedBytes = 1024;
 
-/** Reads a file that pages refer to. */
 export function readAsset(file: URL | string): Asset {
-  const type = types[extname(typeof file === 'string' ? file : file.pathname)] ?? 'application/octet-stream';
-  return makeAsset(readFileSync(file), type);
+  const type = contentType(extname(typeof file === 'string' ? file : file.pathname));
+  return makeAsset(readFileSync(file), type || 'application/octet-stream');
 }
 
-/** What has been made in this process, to be served as a file is. */
 export function makeAsset(body: Buffer, type: string): Asset {
   return { body, type, version: createHash('sha256').update(body).digest('hex').slice(0, 12) };
 }
 
 /** For `cache-control`: the address changes with the content. */
-export const keptForever = 'public, max-age=31536000, immutable';
+export const cachedForever = 'public, max-age=31536000, immutable';
 
 const compressed = new WeakMap<Asset, Map<Encoding, Promise<Buffer>>>();
 
-/**
- * Answers with an asset, with its ETag, compressed as the client can take it (once, and kept); 304 where the client has it.
- * Who may keep it for how long is said by `cacheControl`.
- */
+/** Answers with an asset and its ETag, compressed as the client accepts it (once per encoding); 304 where the client has it. */
 export async function sendAsset(ctx: Context, asset: Asset, cacheControl: string): Promise<void> {
   const encoding = encodingFor(ctx, asset);
   ctx.set('cache-control', cacheControl);
   ctx.vary('accept-encoding');
-  // As the content differs by its encoding, so does its tag.
   ctx.etag = encoding === undefined ? asset.version : `${asset.version}-${encoding}`;
   ctx.status = 200;
   ctx.type = asset.type;
@@ -100,7 +83,7 @@ export async function sendAsset(ctx: Context, asset: Asset, cacheControl: string
 }
 
 function encodingFor(ctx: Context, { body, type }: Asset): Encoding | undefined {
-  if (body.length < worthCompressing || packed.test(type)) return undefined;
+  if (body.length < leastCompressedBytes || alreadyCompressed.test(type)) return undefined;
   const chosen = ctx.acceptsEncodings('br', 'gzip', 'identity');
   return chosen === 'br' || chosen === 'gzip' ? chosen : undefined;
 }

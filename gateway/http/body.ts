@@ -1,17 +1,11 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
+import { lookup } from 'mime-types';
 import { GatewayError, inputError } from '../errors.js';
 import type { Ending } from './ending.js';
 
-interface TextBodyOptions {
-  /** Bytes at most. */
-  maxBytes: number;
-  /** Media types that are taken. */
-  types: string[];
-}
-
-/** Loads koa-body, which brings parsers and a validator that nothing here uses, and takes a tenth of a second for them. */
+/** Loads koa-body, which takes a tenth of a second for parsers and a validator that nothing here uses. */
 export const loadKoaBody = () => import('koa-body');
 
 /**
@@ -19,9 +13,14 @@ export const loadKoaBody = () => import('koa-body');
  * and take time that grows faster than the body. Rejects with `too_large`, `unsupported_media_type` where it is compressed,
  * `invalid_input` where it breaks off, or its ending's reason.
  */
-export function createTextReader(
-  options: TextBodyOptions,
-): (ctx: Context, watch?: BodyWatch) => Promise<Uint8Array> {
+export function createTextReader({
+  maxBytes,
+  types,
+}: {
+  maxBytes: number;
+  /** Media types that are read. */
+  types: string[];
+}): (ctx: Context, watch?: BodyWatch) => Promise<Uint8Array> {
   let reader: ReturnType<typeof open> | undefined;
 
   async function open() {
@@ -30,10 +29,10 @@ export function createTextReader(
       json: false,
       urlencoded: false,
       text: true,
-      textTypes: options.types,
-      textLimit: options.maxBytes,
+      textTypes: types,
+      textLimit: maxBytes,
       parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE],
-      // No text: the bytes, of which UTF-8 is judged later.
+      // Bytes, not text: UTF-8 is checked later.
       encoding: '',
     });
   }
@@ -46,13 +45,32 @@ export function createTextReader(
     try {
       await (watch ? meterBody(ctx.req, reading, watch) : reading);
     } catch (error) {
-      throw bodyError(error, options.maxBytes);
+      throw bodyError(error, maxBytes);
     }
     const { body } = request;
     // The request lives as long as its call, and would hold the text beside what is made of it.
     request.body = undefined;
     return body instanceof Uint8Array ? body : new Uint8Array();
   };
+}
+
+/** raw-body's errors carry `status`, also where the client went away. */
+function bodyError(error: unknown, maxBytes: number): unknown {
+  if (error instanceof GatewayError) return error;
+  const { status } = error as { status?: number };
+  if (status === 413) return bodyTooLarge(maxBytes);
+  return status === undefined || status >= 500 ? error : incompleteBody(error);
+}
+
+export function bodyTooLarge(maxBytes: number): GatewayError {
+  return new GatewayError('too_large', {
+    message: `The body is larger than the ${maxBytes} bytes that are accepted here.`,
+  });
+}
+
+function incompleteBody(cause?: unknown): GatewayError {
+  const problem = 'must be complete, as long as its Content-Length says';
+  return inputError([{ field: 'body', problem }], cause);
 }
 
 /** Whether a request brings a body, by its headers. */
@@ -68,34 +86,68 @@ export function announcedBytes(headers: NodeJS.Dict<string | string[]>): number 
   return headers['transfer-encoding'] === undefined ? Number(length) : Number.POSITIVE_INFINITY;
 }
 
-/** Throws for a body that is compressed: it is not decoded here, ever, for a few kilobytes may hold gigabytes. */
-export function requirePlain(ctx: Pick<Context, 'get'>, told: { message?: string } = {}): void {
+/** Throws for a compressed body: it is never decoded, for a few kilobytes may hold gigabytes. */
+export function requirePlain(ctx: Pick<Context, 'get'>, options: { message?: string } = {}): void {
   const encoding = ctx.get('content-encoding');
-  if (encoding !== '' && encoding !== 'identity') throw new GatewayError('unsupported_media_type', told);
+  if (encoding !== '' && encoding !== 'identity') throw new GatewayError('unsupported_media_type', options);
 }
 
-export function bodyTooLarge(maxBytes: number): GatewayError {
-  return new GatewayError('too_large', {
-    message: `The body is larger than the ${maxBytes} bytes that are accepted here.`,
+export interface BodyWatch {
+  /** Called with the length of each chunk of the body. */
+  onBytes(bytes: number): void;
+  /** Ends the reading with its reason. */
+  ending: Ending;
+}
+
+/** A small body may come byte by byte; of a larger one each small chunk costs as much as a large one. */
+const freeBytes = 64 * 1024;
+const leastMeanChunk = 32;
+
+/**
+ * Waits for `reading`, which has just begun to read the request's body, and reports its bytes as they come. Ends it with its
+ * ending's reason, or where the body comes in chunks of a few bytes: a megabyte of single ones blocks the main thread for seconds.
+ */
+export function meterBody<T>(
+  request: IncomingMessage,
+  reading: Promise<T>,
+  { onBytes, ending }: BodyWatch,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let chunks = 0;
+    let bytes = 0;
+    const stop = () => {
+      request.off('data', count);
+      ending.unlisten();
+    };
+    const end = (reason: unknown) => {
+      stop();
+      reject(reason);
+      // raw-body stops at this event and forgets what it has gathered.
+      request.emit('aborted');
+    };
+    const count = (chunk: Uint8Array) => {
+      chunks += 1;
+      bytes += chunk.length;
+      if (bytes > freeBytes && bytes < chunks * leastMeanChunk) end(tinyChunks());
+      else onBytes(chunk.length);
+    };
+    reading.then(resolve, reject).finally(stop);
+    request.on('data', count);
+    ending.listen(end);
   });
 }
 
-/** raw-body's errors carry `status`; a client that went away shows as one. */
-function bodyError(error: unknown, maxBytes: number): unknown {
-  if (error instanceof GatewayError) return error;
-  const { status } = error as { status?: number };
-  if (status === 413) return bodyTooLarge(maxBytes);
-  if (status === undefined || status >= 500) return error;
-  const problem = 'must be complete, as long as its Content-Length says';
-  return inputError([{ field: 'body', problem }], error);
+function tinyChunks(): GatewayError {
+  const problem = `must come in larger chunks: these hold less than ${leastMeanChunk} bytes on average`;
+  return inputError([{ field: 'body', problem }]);
 }
 
-/** A promised length is believed when so much has come. */
+/** A promised length is trusted once so much has come. */
 const trustedBytes = 1024 * 1024;
 
 /**
- * Reads a body of many megabytes as bytes, gathered where they stay: to put its pieces together at the end would hold the main
- * thread for a tenth of a second. Rejects with `too_large`, `invalid_input` where it breaks off, or with `signal`'s reason.
+ * Reads a body of many megabytes into one array as it comes: joining its chunks at the end would block the main thread for a tenth of a
+ * second. Rejects with `too_large`, `invalid_input` where it breaks off, or with `signal`'s reason.
  */
 export function readBytes(
   request: Readable & { headers?: IncomingHttpHeaders },
@@ -114,41 +166,29 @@ export function readBytes(
       },
     };
   };
-  return readInto(request, open, { signal, brokenOff });
+  return readInto(request, open, { signal, brokenOff: incompleteBody });
 }
 
-function brokenOff(cause?: Error) {
-  const problem = 'must be complete, as long as its Content-Length says';
-  return inputError([{ field: 'body', problem }], cause);
-}
-
-/** What takes the bytes of a body as they come; whatever it throws ends the reading. */
+/** Consumes the bytes of a body as they come; an error that it throws ends the reading. */
 export interface Sink<T> {
   write(chunk: Uint8Array): void;
-  /** All have come; gives what they were. */
+  /** The result, when all bytes have come. */
   end(): T;
-  /** Lets go of what it has: an error keeps alive what its stack ran through until somebody reads it. */
+  /** Frees the bytes: an error keeps alive what its stack ran through until somebody reads it. */
   drop(): void;
 }
 
-interface ReadIntoOptions {
-  /** Ends the reading at once; the promise is rejected with its reason. */
-  signal?: AbortSignal | undefined;
-  /** The error of a body that breaks off. */
-  brokenOff: (cause?: Error) => Error;
-}
-
 /**
- * Reads a request's body into what `open` gives. The request is never destroyed: it is paused when the promise is rejected, with
- * nothing kept of it, and what is left is the caller's to read and drop.
+ * Reads a request's body into the sink that `open` makes. The request is never destroyed: it is paused when the promise rejects,
+ * and what is left of it is the caller's to read and drop.
  */
 export function readInto<T>(
   request: Readable,
   open: () => Sink<T>,
-  { signal, brokenOff }: ReadIntoOptions,
+  { signal, brokenOff }: { signal?: AbortSignal | undefined; brokenOff: (cause?: Error) => Error },
 ): Promise<T> {
-  // Stays: a client may go away after the last byte that was wanted, and an error that nobody listens to ends the process.
-  request.on('error', ignore);
+  // Stays: a client may go away after the last byte, and an error without a listener ends the process.
+  request.on('error', () => undefined);
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     if (request.destroyed || request.readableEnded) throw brokenOff();
@@ -173,9 +213,8 @@ export function readInto<T>(
     };
     const onEnd = () => {
       try {
-        const read = sink.end();
+        resolve(sink.end());
         leave();
-        resolve(read);
       } catch (error) {
         fail(error);
       }
@@ -189,74 +228,20 @@ export function readInto<T>(
   });
 }
 
-function ignore() {}
-
-export interface BodyWatch {
-  /** Told of the bytes of each piece of the body. */
-  onBytes(bytes: number): void;
-  /** Ends the reading with its reason. */
-  ending: Ending;
-}
-
-/** A small body may come as its client makes it, byte by byte; of a larger one each small piece costs as much as a large one. */
-const freeBytes = 64 * 1024;
-const leastMeanChunk = 32;
-
-/**
- * Waits for `reading`, which has just begun to read the request's body, and tells of its bytes as they come. Ends it with its
- * ending's reason, or where the body comes in pieces of a few bytes (chunks of HTTP): a megabyte of single ones holds the main
- * thread for seconds.
- */
-export function meterBody<T>(
-  request: IncomingMessage,
-  reading: Promise<T>,
-  { onBytes, ending }: BodyWatch,
-): Promise<T> {
-  return new Promise((resolve, reject) => {
-    let pieces = 0;
-    let bytes = 0;
-    const stop = () => {
-      request.off('data', count);
-      ending.unlisten();
-    };
-    const end = (reason: unknown) => {
-      stop();
-      reject(reason);
-      // raw-body stops at this event and forgets what it has gathered; `discardBody` reads on.
-      request.emit('aborted');
-    };
-    const count = (piece: Uint8Array) => {
-      pieces += 1;
-      bytes += piece.length;
-      if (bytes > freeBytes && bytes < pieces * leastMeanChunk) end(tooFine());
-      else onBytes(piece.length);
-    };
-    reading.then(resolve, reject).finally(stop);
-    request.on('data', count);
-    ending.listen(end);
-  });
-}
-
-function tooFine(): GatewayError {
-  const problem = `must come in larger chunks: these hold less than ${leastMeanChunk} bytes on average`;
-  return inputError([{ field: 'body', problem }]);
-}
-
-/** Gathers chunks of bytes into one array of at most a given length. */
+/** Gathers chunks into one array of limited length. */
 export interface GrowingBuffer {
-  /** False, and nothing taken, if the chunk would pass the limit. */
+  /** False, and nothing added, where the chunk would pass the limit. */
   add(chunk: Uint8Array): boolean;
-  /** All bytes, alone in their ArrayBuffer (never a slice of a shared pool), so that it can be moved to a worker. */
+  /** All bytes, alone in their ArrayBuffer, so that it can be transferred to a worker. */
   bytes(): Uint8Array<ArrayBuffer>;
 }
 
 const defaultBytes = 256 * 1024;
 
 /**
- * Chunks are copied into one array and not kept: a million chunks of one byte would each hold an object of their own.
- * With an `expected` length (a content-length that is believed) the array is made once; a promise that is not kept costs
- * address space only, since the system gives zeroed pages when they are first written. It is believed from the start, or
- * when `first` bytes have come. Past it the array doubles.
+ * Copies chunks into one array: a million chunks of one byte would each hold an object of their own. With an `expected` length the
+ * array is made once, at the start or when `first` bytes have come; a promise that is not kept costs address space only, since the
+ * system zeroes pages when they are first written. Past it the array doubles.
  */
 export function createGrowingBuffer(
   maxBytes: number,
@@ -282,8 +267,15 @@ export function createGrowingBuffer(
       length = total;
       return true;
     },
-    bytes() {
-      return length === buffer.length ? buffer : buffer.slice(0, length);
-    },
+    bytes: () => (length === buffer.length ? buffer : buffer.slice(0, length)),
   };
+}
+
+/** The media type of files of unknown content. */
+export const unknownType = 'application/octet-stream';
+
+/** A file's media type: what its sender says, else what its name says, for curl knows few endings. */
+export function fileType(said: string, name: string | undefined): string {
+  const isSaid = said !== '' && said.split(';', 1)[0]?.trim().toLowerCase() !== unknownType;
+  return isSaid ? said : (name !== undefined && lookup(name)) || unknownType;
 }

@@ -3,30 +3,38 @@ import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { hasBody } from './body.js';
 
-/** What a client may go on sending after its answer, in all; and how long it may pause. */
+/** What a client may still send after its answer, in all, and how long it may pause. */
 const lingerLimits = { bytes: 64 * 1024 * 1024, ms: 30_000, pauseMs: 5_000 };
 
-/** What was asked on a connection, and its answer. */
+/** What all streams together may drop in a slice of time: 200 MB a second. */
+const dropBudget = { bytes: 2 * 1024 * 1024, ms: 10 };
+
+/** Chunks of a few bytes cost as much to drop as larger ones. */
+const leastChunkWeight = 1024;
+
+/** A stream that is resumed gives 64 KB before it can be paused again. */
+const mostResumed = dropBudget.bytes / (64 * 1024);
+
 export interface Call {
   request: IncomingMessage;
   response: ServerResponse;
 }
 
-/** How connections end. */
+/** Lingering close of connections. */
 export interface Linger {
-  /** Wraps a listener, so that what is left of a body when its call has been answered does not reset the connection. */
+  /** Wraps a listener, so that the rest of a body does not reset the connection once its call is answered. */
   wrap(listener: RequestListener): RequestListener;
-  /** The last call that was asked for on a connection. */
+  /** The last call on a connection. */
   lastCall(socket: Socket): Call | undefined;
-  /** Closes the own side once what was written is sent, and the connection when the client has done so too. */
+  /** Closes this side once everything is written, and the connection when the client has closed its side. */
   end(socket: Socket): void;
 }
 
 /**
- * Ends connections as RFC 9112, 9.6 has it. To close one while its client still sends makes the kernel reset it, and the
- * reset overtakes the answer: the client sees a broken connection and not why it was refused. So the answer goes out, then
- * the own side is closed where the connection is to end, and what still comes is read and dropped within bounds. A
- * connection that may be kept is kept, if the body comes to its end.
+ * Ends connections as RFC 9112, 9.6 describes. Closing while the client still sends makes the kernel reset the connection, and
+ * the reset overtakes the answer: the client would not see why it was refused. So the answer goes out, this side is closed where
+ * the connection is to end, and what still comes is read and dropped within bounds. A connection that may be kept is kept, if
+ * the body comes to its end.
  */
 export function createLinger(server: Server): Linger {
   const drop = createBoundedDrop();
@@ -44,7 +52,7 @@ export function createLinger(server: Server): Linger {
 
   server.on('connection', (socket: Socket) => {
     const destroySoon = socket.destroySoon.bind(socket);
-    // What Node calls when an answer is out after which the connection ends.
+    // Node calls this after the last answer of a connection.
     socket.destroySoon = function lingerOrDestroy() {
       const request = calls.get(socket)?.request;
       if (!request || request.complete || ending.has(socket)) destroySoon();
@@ -55,7 +63,7 @@ export function createLinger(server: Server): Linger {
   const closeAll = server.closeAllConnections.bind(server);
   server.closeAllConnections = function closeAllConnections() {
     closeAll();
-    // Those that Node has handed over are not on its list.
+    // Sockets that Node has handed over are not on its list.
     for (const socket of ending) socket.destroy();
   };
 
@@ -65,10 +73,10 @@ export function createLinger(server: Server): Linger {
     wrap: (listener) =>
       function answer(request, response) {
         const { socket } = request;
-        // What comes behind the last request of a connection is dropped like all else.
+        // What follows the last request of a connection is dropped.
         if (ending.has(socket)) return;
         calls.set(socket, { request, response });
-        // Before Node would do so itself, without bounds.
+        // Before Node reads on by itself, without bounds.
         if (hasBody(request.headers)) {
           response.once('prefinish', () => {
             if (!request.complete) drop(request, socket);
@@ -79,7 +87,7 @@ export function createLinger(server: Server): Linger {
   };
 }
 
-/** Drops what comes of a stream to its end, or to the bounds and with them to the connection's. */
+/** Drops a stream to its end, or destroys the connection at the bounds. */
 function createBoundedDrop(): (stream: Readable, socket: Socket) => void {
   const discard = createDiscard();
   const dropped = new WeakSet<Readable>();
@@ -87,51 +95,35 @@ function createBoundedDrop(): (stream: Readable, socket: Socket) => void {
     if (dropped.has(stream) || socket.destroyed) return;
     dropped.add(stream);
     let bytes = 0;
-    const cut = () => void socket.destroy();
-    const timers = [
-      setTimeout(cut, lingerLimits.ms).unref(),
-      setTimeout(cut, lingerLimits.pauseMs).unref(),
-    ] as const;
-    const over = () => {
+    const destroy = () => void socket.destroy();
+    const timers = [lingerLimits.ms, lingerLimits.pauseMs].map((ms) => setTimeout(destroy, ms).unref());
+    const finish = () => {
       timers.forEach(clearTimeout);
-      // The connection may bring many more bodies that nobody wants.
-      socket.off('close', over);
+      socket.off('close', finish);
     };
-    stream.once('end', over);
-    socket.once('close', over);
+    stream.once('end', finish);
+    socket.once('close', finish);
     discard(stream, (length) => {
       bytes += length;
-      timers[1].refresh();
-      if (bytes > lingerLimits.bytes) cut();
+      timers[1]?.refresh();
+      if (bytes > lingerLimits.bytes) destroy();
     });
   };
 }
 
-/** Reads and drops what comes of a stream, whoever read it before, and tells how much at a time. */
-type Discard = (stream: Readable, dropped: (bytes: number) => void) => void;
-
-/** What is dropped in a turn, of all streams together, and how far turns lie apart: 200 MB a second. */
-const dropBudget = { bytes: 2 * 1024 * 1024, ms: 10 };
-
-/** Chunks of a few bytes cost as much to drop as larger ones. */
-const leastChunkWeight = 1024;
-
-/** A stream that is resumed gives 64 KB before it can be stopped again. */
-const mostResumed = dropBudget.bytes / (64 * 1024);
-
 /**
- * Streams that are dropped share one bounded speed and take turns. What nobody wants arrives as fast as the network carries
- * it, also from those who have no key, and would take the main thread from the calls that are served.
+ * Reads and drops streams, whoever read them before, and reports how much at a time. They share one bounded speed: unwanted
+ * bytes arrive as fast as the network carries them, also from clients without a key, and would keep the main thread from its calls.
  */
-export function createDiscard(): Discard {
+export function createDiscard(): (stream: Readable, onDropped: (bytes: number) => void) => void {
   const waiting = new Set<Readable>();
   let left = dropBudget.bytes;
-  let turns = false;
+  let ticking = false;
 
-  function nextTurn(): void {
+  function tick(): void {
     left = dropBudget.bytes;
-    turns = waiting.size > 0;
-    if (turns) setTimeout(nextTurn, dropBudget.ms);
+    ticking = waiting.size > 0;
+    if (ticking) setTimeout(tick, dropBudget.ms);
     let resumed = 0;
     for (const stream of waiting) {
       if (resumed === mostResumed) break;
@@ -141,17 +133,17 @@ export function createDiscard(): Discard {
     }
   }
 
-  return function discard(stream, dropped) {
+  return function discard(stream, onDropped) {
     stream.unpipe();
     stream.removeAllListeners('data');
     stream.on('error', () => undefined);
     stream.once('close', () => waiting.delete(stream));
     stream.on('data', (chunk: Uint8Array) => {
       const weight = Math.max(chunk.byteLength, leastChunkWeight);
-      dropped(weight);
+      onDropped(weight);
       left -= weight;
-      if (!turns) setTimeout(nextTurn, dropBudget.ms);
-      turns = true;
+      if (!ticking) setTimeout(tick, dropBudget.ms);
+      ticking = true;
       if (left > 0) return;
       stream.pause();
       waiting.add(stream);

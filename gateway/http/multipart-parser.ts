@@ -1,12 +1,12 @@
 import { type GatewayError, inputError } from '../errors.js';
-import { unknownType } from './file-type.js';
+import { unknownType } from './body.js';
 
-/** Told of a body's parts in their order; whatever it throws ends the parsing. */
+/** Receives a body's parts in order; an error that it throws ends the parsing. */
 export interface PartListener {
   onPart(header: PartHeader): void;
-  /** Bytes of the part's content, valid for the length of the call only. */
+  /** Bytes of the part's content, valid during the call only. */
   onContent(bytes: Uint8Array): void;
-  /** Bytes that belong to no part's content: headers, boundaries, what stands before the first and after the last. */
+  /** The number of bytes outside of contents: headers, boundaries, preamble and epilogue. */
   onFraming(bytes: number): void;
 }
 
@@ -18,7 +18,7 @@ interface MultipartParser {
 }
 
 const maxHeaderBytes = 8 * 1024;
-/** What may stand before the first boundary; a body whose boundary is another one has nothing else. */
+/** A body with another boundary is all preamble. */
 const maxPreambleBytes = 64 * 1024;
 const headerEnd = Buffer.from('\r\n\r\n');
 const lineEnd = Buffer.from('\r\n');
@@ -26,21 +26,21 @@ const nothing = Buffer.alloc(0);
 const dashes = '--';
 
 /**
- * Splits multipart/form-data (RFC 7578) as its bytes come, in time linear in their number whatever they are: it holds back at
- * most the start of a boundary, and one part's header. It calls, throws, and has no events that anybody could forget to listen
- * to. Own code because no parser that was tried holds: see the tests beside it for what they are to withstand.
+ * Splits multipart/form-data (RFC 7578) as its bytes come, in linear time whatever they are: it buffers at most the start of a
+ * boundary and one part's header. It calls and throws, without events that a caller could forget. Own code because no parser that was
+ * tried withstands what its tests send.
  */
 export function createMultipartParser(boundary: string, listener: PartListener): MultipartParser {
   const delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1');
-  // What follows a boundary: padding and a line end, header lines, an empty line; or two dashes, which end the body.
+  // A boundary is followed by padding and a line end, header lines and an empty line; or by two dashes, which end the body.
   const header = Buffer.allocUnsafe(maxHeaderBytes + headerEnd.length);
   let headerLength = 0;
   let preambleLength = 0;
   let state: 'preamble' | 'header' | 'content' | 'epilogue' = 'preamble';
-  // The first boundary begins the body, without a line end before it.
+  // No line end stands before the first boundary.
   let held = lineEnd;
 
-  /** Bytes from `at` up to the next boundary, or to where one may begin; gives where to go on. */
+  /** Reads from `at` up to the next boundary, or to where one may begin; returns where to go on. */
   function readContent(data: Buffer, at: number): number {
     const found = data.indexOf(delimiter, at);
     const end = found < 0 ? startOfDelimiter(data, at) : found;
@@ -59,7 +59,7 @@ export function createMultipartParser(boundary: string, listener: PartListener):
     if (preambleLength > maxPreambleBytes) throw noPart();
   }
 
-  /** Goes past the delimiter that begins at `found`; the line end before the first is not of the body. */
+  /** Skips the delimiter that begins at `found`; the line end before the first is not of the body. */
   function startPart(found: number): number {
     listener.onFraming(delimiter.length + (state === 'preamble' ? preambleLength - lineEnd.length : 0));
     state = 'header';
@@ -67,7 +67,7 @@ export function createMultipartParser(boundary: string, listener: PartListener):
     return found + delimiter.length;
   }
 
-  /** Whether the boundary follows the line end that is held, as in the first chunk of most bodies: nothing has to be joined. */
+  /** Whether the body starts with its boundary, as most do: nothing has to be joined. */
   function startsAtOnce(data: Buffer): boolean {
     const rest = delimiter.length - lineEnd.length;
     return (
@@ -75,7 +75,7 @@ export function createMultipartParser(boundary: string, listener: PartListener):
     );
   }
 
-  /** Where the bytes may end in a part of a delimiter: it has only one carriage return, so at the last one or nowhere. */
+  /** Where a delimiter may begin that the next chunk completes: it has one carriage return, so at the last one or nowhere. */
   function startOfDelimiter(data: Buffer, from: number): number {
     const tail = data.subarray(Math.max(from, data.length - delimiter.length + 1));
     const start = tail.subarray(Math.max(0, tail.lastIndexOf(0x0d)));
@@ -134,22 +134,20 @@ function noPart() {
   );
 }
 
-/** What a part of a form says of itself. */
 export interface PartHeader {
   /** The field's name as its bytes, one character each, with the escapes of browsers undone. */
   name: string;
-  /** It has a filename, or bytes of no type for its type: both are how files are sent. */
+  /** Whether it has a filename, or the type of unknown bytes: files are sent both ways. */
   file: boolean;
   /** Of a file: the media type that the client gives it. */
   type: string;
-  /** Of a file: its name on the client's disk, without the folders that some clients send. Empty where none was chosen. */
+  /** Of a file: its name without the folders that some clients send; empty where no file was chosen. */
   fileName?: string | undefined;
 }
 
 /**
- * Reads the header lines of a part, one character a byte and each with its line end. All but two headers mean nothing here:
- * above all `Content-Transfer-Encoding`, which RFC 7578 took out of forms and no browser sends, is not obeyed. Throws
- * `invalid_input`. Own code as the parser around it is.
+ * Reads the header lines of a part, one character a byte and each with its line end. All but two headers are ignored, above all
+ * `Content-Transfer-Encoding`, which RFC 7578 took out of forms. Throws `invalid_input`.
  */
 function parsePartHeader(lines: string): PartHeader {
   const headers = readLines(lines);
@@ -169,7 +167,7 @@ function parsePartHeader(lines: string): PartHeader {
   };
 }
 
-/** Browsers write quotes and line ends of a name so. */
+/** Browsers percent-encode quotes and line ends of a name. */
 function unescapeName(name: string): string {
   return name.replace(/%(22|0a|0d)/gi, (escaped) => decodeURIComponent(escaped));
 }
@@ -188,27 +186,22 @@ function readLines(lines: string): Map<string, string> {
     const colon = line.indexOf(':');
     const name = line.slice(0, Math.max(colon, 0)).toLowerCase();
     if (!token.test(name) || /[\r\n]/.test(line)) throw malformedMultipart('a part has a malformed header');
-    // Two answers to one question are how two readers of the same bytes are led to disagree.
+    // With two, two readers of the same bytes can be led to disagree.
     if (headers.has(name)) throw malformedMultipart('a part has a header twice');
     headers.set(name, line.slice(colon + 1).trim());
   }
   return headers;
 }
 
-/** A header's value as `form-data; name="a"` is read: what stands before the first `;` in lower case, and the parameters. */
-interface HeaderValue {
-  value: string;
-  /** By name in lower case, the first of each. */
-  parameters: Map<string, string>;
-}
-
 /**
- * Reads a header's value with parameters, in time linear in its length; undefined for what is malformed. A quote inside a quoted
- * value comes in two ways: as `\"` (RFC 9110, old curl), or as `%22` with backslashes that mean themselves (browsers). So
- * `\"` is taken for a quote, unless the rest makes sense only where the backslash is the last character of the value. Own code
- * because packages for these headers know the first way alone.
+ * Reads a header's value such as `form-data; name="a"`, in time linear in its length: what stands before the first `;` in lower
+ * case, and the first parameter of each name in lower case; undefined where it is malformed. A quote inside a quoted value comes as
+ * `\"` (RFC 9110, old curl) or as `%22`, with backslashes that mean themselves (browsers). So `\"` is a quote unless the rest
+ * makes sense only without that. Packages for these headers know the first way alone.
  */
-export function parseHeaderValue(text: string): HeaderValue | undefined {
+export function parseHeaderValue(
+  text: string,
+): { value: string; parameters: Map<string, string> } | undefined {
   const end = text.indexOf(';');
   const value = (end < 0 ? text : text.slice(0, end)).trim().toLowerCase();
   if (end < 0) return { value, parameters: new Map() };
@@ -216,51 +209,32 @@ export function parseHeaderValue(text: string): HeaderValue | undefined {
   return parameters && { value, parameters };
 }
 
+/** The characters of a header's or parameter's name (RFC 9110, 5.6.2). */
+const tokenCharacters = "[\\w!#$%&'*+.^`|~-]+";
+const token = new RegExp(`^${tokenCharacters}$`);
+
+/** A semicolon with its parameter, which may be missing at the end and between two semicolons. */
+const parameterWith = (quoted: string) =>
+  new RegExp(`;[\\t ]*(?:(${tokenCharacters})=(?:"(${quoted})"|(?!")([^;\\t ]*))[\\t ]*)?`, 'y');
+const escapedParameter = parameterWith('(?:[^"\\\\]|\\\\[^])*');
+const plainParameter = parameterWith('[^"]*');
+
 function readParameters(text: string, from: number, escapes: boolean): Map<string, string> | undefined {
   const parameters = new Map<string, string>();
-  let at = from;
-  while (at < text.length) {
-    if (text[at] !== ';') return undefined;
-    at = skipSpace(text, at + 1);
-    // A semicolon at the end, or two in a row, separate nothing.
-    if (at === text.length || text[at] === ';') continue;
-    const equals = text.indexOf('=', at);
-    if (equals < 0) return undefined;
-    const name = text.slice(at, equals).toLowerCase();
-    if (!token.test(name)) return undefined;
-    const quoted = text[equals + 1] === '"';
-    const end = quoted ? closingQuote(text, equals + 2, escapes) : endOfPlain(text, equals + 1);
-    if (end < 0) return undefined;
-    const raw = text.slice(equals + (quoted ? 2 : 1), end);
-    if (!parameters.has(name)) parameters.set(name, escapes ? raw.replaceAll('\\"', '"') : raw);
-    at = skipSpace(text, quoted ? end + 1 : end);
+  const pattern = escapes ? escapedParameter : plainParameter;
+  pattern.lastIndex = from;
+  while (pattern.lastIndex < text.length) {
+    const found = pattern.exec(text);
+    if (!found) return undefined;
+    const [, name, quoted, plain = ''] = found;
+    if (name === undefined || parameters.has(name.toLowerCase())) continue;
+    const raw = quoted ?? plain;
+    parameters.set(name.toLowerCase(), escapes ? raw.replaceAll('\\"', '"') : raw);
   }
   return parameters;
 }
 
-/** A token's characters (RFC 9110, 5.6.2), which is what a header's and a parameter's name are made of. */
-const token = /^[\w!#$%&'*+.^`|~-]+$/;
-
-function skipSpace(text: string, from: number): number {
-  let at = from;
-  while (text[at] === ' ' || text[at] === '\t') at += 1;
-  return at;
-}
-
-function endOfPlain(text: string, from: number): number {
-  let at = from;
-  while (at < text.length && text[at] !== ';' && text[at] !== ' ' && text[at] !== '\t') at += 1;
-  return at;
-}
-
-function closingQuote(text: string, from: number, escapes: boolean): number {
-  if (!escapes) return text.indexOf('"', from);
-  let at = from;
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-  return at < text.length ? at : -1;
-}
-
-/** The error for bytes that are no multipart/form-data; `what` continues its sentence and is shown to the client. */
+/** The error for malformed multipart/form-data; `what` ends its sentence and is shown to the client. */
 export function malformedMultipart(what: string, cause?: unknown): GatewayError {
   const problem = `must be complete and well-formed multipart/form-data; ${what}`;
   return inputError([{ field: 'body', problem }], cause);

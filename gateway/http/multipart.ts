@@ -3,8 +3,7 @@ import type { Readable } from 'node:stream';
 import type { FieldProblem } from '../../schemas/field-problem.js';
 import { fieldName } from '../../schemas/quote.js';
 import { GatewayError, inputError } from '../errors.js';
-import { createGrowingBuffer, type GrowingBuffer, readInto, type Sink } from './body.js';
-import { fileType } from './file-type.js';
+import { createGrowingBuffer, fileType, type GrowingBuffer, readInto, type Sink } from './body.js';
 import {
   createMultipartParser,
   malformedMultipart,
@@ -13,36 +12,29 @@ import {
   parseHeaderValue,
 } from './multipart-parser.js';
 
-export interface ReadMultipartOptions {
-  /** The fields that may be files; a file in any other is counted and dropped. */
-  fileFields: readonly string[];
-  /** Ends the reading at once; the promise is rejected with its reason. */
-  signal?: AbortSignal | undefined;
-}
+type MultipartRequest = Readable & { headers?: IncomingHttpHeaders };
 
 /**
- * Reads a multipart/form-data body from `request`, bounded in every direction as the bytes come, and keeps it in memory, where a
- * fault can leave nothing behind on disk. Rejects with a `GatewayError`: `too_large` past the limits; `invalid_input` for what is
- * malformed or breaks off, for more than 100 text fields or a file too many; or with `signal`'s reason. `request` is never destroyed:
- * it is paused when the promise is rejected, with nothing kept of it, and what is left is the caller's to read and drop.
+ * Reads a multipart/form-data body into memory, where a fault leaves nothing behind on disk, and bounds it in every direction as its
+ * bytes come. `fileFields` may be files; a file in any other field is counted and dropped. Rejects with a `GatewayError`: `too_large`
+ * past the limits; `invalid_input` for what is malformed or breaks off, for more than 100 text fields or a file too many; or
+ * with `signal`'s reason. `request` is never destroyed: it is paused when the promise rejects, and the rest is the caller's to drop.
  */
 export function readMultipart(
-  request: PartedRequest,
+  request: MultipartRequest,
   contentType: string,
   limits: MultipartLimits,
-  { fileFields, signal }: ReadMultipartOptions,
+  { fileFields, signal }: { fileFields: readonly string[]; signal?: AbortSignal | undefined },
 ): Promise<MultipartBody> {
   return readParts(request, contentType, {
-    gather: (bodyBytes) => createFormParts(limits, { fileFields, bodyBytes }),
+    gather: (bodyBytes) => createFormParts(limits, fileFields, bodyBytes),
     signal,
   });
 }
 
-type PartedRequest = Readable & { headers?: IncomingHttpHeaders };
-
-/** The same for parts that are gathered in another way; `gather` is told how long the body is, without what closes it. */
+/** The same for parts that are gathered in another way; `gather` gets the length of the body without its closing boundary. */
 export function readParts<T>(
-  request: PartedRequest,
+  request: MultipartRequest,
   contentType: string,
   {
     gather,
@@ -52,7 +44,8 @@ export function readParts<T>(
   const open = (): Sink<T> => {
     const boundary = readBoundary(contentType);
     const length = request.headers?.['content-length'];
-    const parts = gather(length === undefined ? undefined : Number(length) - closingBytes(boundary));
+    const closingBytes = `\r\n--${boundary}--\r\n`.length;
+    const parts = gather(length === undefined ? undefined : Number(length) - closingBytes);
     const parser = createMultipartParser(boundary, parts.listener);
     return {
       write: parser.write,
@@ -63,16 +56,10 @@ export function readParts<T>(
       drop: parts.drop,
     };
   };
-  return readInto(request, open, { signal, brokenOff });
-}
-
-function brokenOff(cause?: Error) {
-  return malformedMultipart('it breaks off', cause);
-}
-
-/** Of the last boundary, with the line ends that clients write around it. */
-function closingBytes(boundary: string): number {
-  return `\r\n--${boundary}--\r\n`.length;
+  return readInto(request, open, {
+    signal,
+    brokenOff: (cause) => malformedMultipart('it breaks off', cause),
+  });
 }
 
 /** Of at most 70 printable characters (RFC 2046, 5.1.1), whatever they say: `json` is a boundary like any other. */
@@ -94,11 +81,10 @@ export interface MultipartLimits {
   maxTextBytes: number;
 }
 
-/** What stood in a multipart/form-data body. */
 export interface MultipartBody {
-  /** The bytes of each text field that came once, each alone in its ArrayBuffer; that they are UTF-8 is still to be judged. */
+  /** The bytes of each text field that came once, each alone in its ArrayBuffer; UTF-8 is checked later. */
   fields: Map<string, Uint8Array<ArrayBuffer>>;
-  /** Names given twice, files under other names, and names that cannot be read: each once. */
+  /** Names given twice, files under other names, and unreadable names: each once. */
   problems: FieldProblem[];
   /** Whether a file came under another name, which is among the problems. */
   hasLostFile: boolean;
@@ -113,15 +99,9 @@ export interface UploadedFile {
   name?: string;
 }
 
-interface FormPartsOptions {
-  /** The fields that may be files; a file in any other is counted and dropped. */
-  fileFields: readonly string[];
-  /** Bytes of the body without what closes it, if a content-length told. */
-  bodyBytes?: number | undefined;
-}
-
-/** Bytes of boundaries and headers of a multipart body at most, on top of what its parts may hold. */
+/** Bytes of boundaries and headers, on top of what the parts may hold. */
 const maxFramingBytes = 64 * 1024;
+
 /** Bytes of the largest body that these limits allow. */
 export function largestUpload({ maxFileBytes, maxTextBytes }: MultipartLimits): number {
   return maxFileBytes + maxTextBytes + maxFramingBytes;
@@ -136,61 +116,62 @@ export function uploadTooLarge({ maxFileBytes, maxTextBytes }: MultipartLimits):
 /** More text fields than any helper has parameters. */
 const maxFields = 100;
 const firstTextBytes = 256;
-/** A promised length is believed up to this, and beyond when so much has come. */
+/** A promised length is trusted up to this, and beyond once so much has come. */
 const firstFileBytes = 1024 * 1024;
 
 /** Gathers the parts of a body. */
 export interface Parts<T> {
   listener: PartListener;
-  /** What was gathered, when all parts have come. */
+  /** The result, when all parts have come. */
   take(): T;
-  /** Lets go of it: an error keeps alive what its stack ran through until somebody reads it, and this must not be among that. */
+  /** Frees the bytes: an error keeps alive what its stack ran through until somebody reads it. */
   drop(): void;
 }
 
 /** Gathers the parts of a form, bounded in number and in bytes as they come. */
 function createFormParts(
   limits: MultipartLimits,
-  { fileFields, bodyBytes }: FormPartsOptions,
+  fileFields: readonly string[],
+  bodyBytes: number | undefined,
 ): Parts<MultipartBody> {
   const { maxFileBytes, maxTextBytes } = limits;
   const gathered = new Map<string, GrowingBuffer>();
   const names = createPartNames();
   const { problems, tell } = names;
-  const taken = { fields: 0, files: 0, text: 0, file: 0, framing: 0 };
+  const received = { fields: 0, files: 0, text: 0, file: 0, framing: 0 };
   const files = new Map<string, { header: PartHeader; into: GrowingBuffer }>();
   let hasLostFile = false;
   let part: { kind: 'text' | 'file'; into?: GrowingBuffer | undefined } = { kind: 'text' };
 
   const count = (kind: 'text' | 'file' | 'framing', bytes: number, max: number) => {
-    taken[kind] += bytes;
-    if (taken[kind] > max) throw uploadTooLarge(limits);
+    received[kind] += bytes;
+    if (received[kind] > max) throw uploadTooLarge(limits);
   };
 
   function startFile(header: PartHeader): GrowingBuffer | undefined {
-    taken.files += 1;
+    received.files += 1;
     const name = names.readOnce(header.name);
     if (name !== undefined && !fileFields.includes(name)) {
       hasLostFile = true;
       tell(fieldName(name), notAFile(fileFields));
     }
-    // One of them is wrong already, and has its problem.
-    if (taken.files > fileFields.length + 1) throw inputError(problems);
+    // One of them has a problem already.
+    if (received.files > fileFields.length + 1) throw inputError(problems);
     if (name === undefined || !fileFields.includes(name)) return undefined;
     const into = createGrowingBuffer(maxFileBytes, bytesLeft(), firstFileBytes);
     files.set(name, { header, into });
     return into;
   }
 
-  /** What the file has if it comes last: then it is gathered where it stays, and nothing is copied. */
+  /** The length of the file if it comes last: then nothing has to be copied. */
   function bytesLeft(): number | undefined {
-    const left = bodyBytes && bodyBytes - taken.framing - taken.text - taken.file;
+    const left = bodyBytes && bodyBytes - received.framing - received.text - received.file;
     return left && left > 0 ? left : undefined;
   }
 
   function startText(header: PartHeader): GrowingBuffer | undefined {
-    taken.fields += 1;
-    if (taken.fields > maxFields) {
+    received.fields += 1;
+    if (received.fields > maxFields) {
       const problem = `must not hold more than ${maxFields} text fields`;
       throw inputError([{ field: 'body', problem }]);
     }
@@ -227,7 +208,7 @@ function createFormParts(
   };
 }
 
-/** A form that is sent with a file field that nobody touched has an empty file of no name there: none. */
+/** No file where the form was sent with its file field untouched: browsers send an empty file without a name. */
 function uploaded([field, { header, into }]: [string, { header: PartHeader; into: GrowingBuffer }]): [
   string,
   UploadedFile,
@@ -246,68 +227,45 @@ function notAFile(fileFields: readonly string[]): string {
 
 const maxNameBytes = 200;
 
-/** The names of a form's parts, and what is wrong with them. */
-interface PartNames {
-  /** Each once. */
-  problems: FieldProblem[];
-  tell(field: string, problem: string): void;
-  /** A part's name as text; undefined where it cannot be read, which is told. */
-  read(bytes: string): string | undefined;
-  /** The same of a name that may come once; undefined too where it has come already, which is told. */
-  readOnce(bytes: string): string | undefined;
-  /** Names that have come more often than they may. */
-  twice: ReadonlySet<string>;
-}
-
-export function createPartNames(): PartNames {
+/** Reads the names of a form's parts and gathers their problems. */
+export function createPartNames() {
   const problems: FieldProblem[] = [];
   const seen = new Set<string>();
   const twice = new Set<string>();
 
   function tell(field: string, problem: string): void {
-    if (!problems.some((told) => told.field === field && told.problem === problem)) {
+    if (!problems.some((known) => known.field === field && known.problem === problem)) {
       problems.push({ field, problem });
     }
   }
 
+  /** A part's name as text; undefined, with a problem, where it cannot be read. */
   function read(bytes: string): string | undefined {
-    const name = bytes.length > maxNameBytes ? undefined : decodeName(bytes);
-    if (name !== undefined) return name;
-    const isLong = bytes.length > maxNameBytes;
-    tell(
-      'body',
-      isLong
-        ? `must not have names of more than ${maxNameBytes} bytes`
-        : 'must have names that are UTF-8 text',
-    );
-    return undefined;
-  }
-
-  return {
-    problems,
-    twice,
-    tell,
-    read,
-    readOnce(bytes) {
-      const name = read(bytes);
-      if (name === undefined || !seen.has(name)) {
-        if (name !== undefined) seen.add(name);
-        return name;
-      }
-      tell(fieldName(name), 'must be given once, but is given more than once');
-      twice.add(name);
+    if (bytes.length > maxNameBytes) {
+      tell('body', `must not have names of more than ${maxNameBytes} bytes`);
       return undefined;
-    },
-  };
-}
+    }
+    try {
+      return utf8.decode(Buffer.from(bytes, 'latin1'));
+    } catch {
+      tell('body', 'must have names that are UTF-8 text');
+      return undefined;
+    }
+  }
 
-/** The text of bytes that are one character each; undefined where they are not UTF-8. */
-function decodeName(bytes: string): string | undefined {
-  try {
-    return utf8.decode(Buffer.from(bytes, 'latin1'));
-  } catch {
+  /** The same for a name that may come once. */
+  function readOnce(bytes: string): string | undefined {
+    const name = read(bytes);
+    if (name === undefined || !seen.has(name)) {
+      if (name !== undefined) seen.add(name);
+      return name;
+    }
+    tell(fieldName(name), 'must be given once, but is given more than once');
+    twice.add(name);
     return undefined;
   }
+
+  return { problems, tell, read, readOnce, twice };
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

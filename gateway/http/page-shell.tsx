@@ -5,18 +5,17 @@ interface PageShellProps {
   title: string;
   /** Which of the gateway's pages these are. */
   kind: 'keys' | 'playground';
-  /** The address of a file that all pages bring along. */
+  /** The address of a shared file. */
   path: (name: SharedFile) => string;
-  /** The styles and scripts of these pages, after those of all. */
+  /** Styles and scripts of these pages, after the shared ones. */
   head: ComponentChild;
-  /** What stands beside the brand. */
   navigation: ComponentChild;
-  /** Whether the page follows changes of what it shows. */
+  /** Whether the page refreshes itself. */
   live?: boolean;
   children: ComponentChildren;
 }
 
-/** What every page of both ports is: its head, a way past the navigation, the brand and the main part. */
+/** The frame of every page on both ports: head, skip link, brand and main part. */
 export function PageShell({ title, kind, path, head, navigation, live = false, children }: PageShellProps) {
   return (
     <html lang="en">

@@ -5,17 +5,16 @@ import { performance } from 'node:perf_hooks';
 import type { Context } from 'koa';
 import { tryUrl } from '../../schemas/try-url.js';
 
-/** What an answer was to whoever waited for it. */
 export interface RequestOutcome {
-  /** 499, as nginx has it, where nobody waited any more. */
+  /** 499, as in nginx, where the client went away before the end of the answer. */
   status: number;
-  /** Milliseconds from the request line to the answer's end. */
+  /** Milliseconds from the request line to the end of the answer. */
   ms: number;
-  /** Whether the client stayed to the end of it. */
+  /** Whether the client stayed to the end of the answer. */
   answered: boolean;
 }
 
-/** Gives a request its id, which the answer carries as `x-request-id`, and tells once what became of it. */
+/** Gives a request its id, which the answer carries as `x-request-id`, and reports its outcome once. */
 export function followRequest(
   ctx: Pick<Context, 'res' | 'set' | 'status'>,
   onEnd: (outcome: RequestOutcome) => void,
@@ -30,21 +29,25 @@ export function followRequest(
   return requestId;
 }
 
-/** A time as the log tells it: to a tenth of a millisecond. */
+/** A time as the log shows it: to a tenth of a millisecond. */
 export function loggedMs(ms: number): number {
   return Math.round(ms * 10) / 10;
 }
 
-/** What nearly all send: there is nothing to change in it. */
-const plainTarget = /^\/[\x21\x22\x24-\x7e]*$/;
+/** The token in an `Authorization` header; undefined where it holds none, or more than one (RFC 6750, 2.1). */
+export function bearerToken(authorization: string): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(authorization)?.[1];
+}
 
+/** What nearly all clients send: there is nothing to change in it. */
+const plainTarget = /^\/[\x21\x22\x24-\x7e]*$/;
 const absoluteForm = /^https?:\/\/[^/?#]+/i;
 
 /**
- * The path and query of a request line's target, or undefined where it holds none. Proxies send the absolute form
- * (RFC 9112, 3.2.2), whose host means nothing here; a fragment is no part of a request; bytes that should have been
- * percent-encoded are. What is left always begins with `/` (or is `*`) and is printable ASCII: Koa reads anything else
- * with Node's legacy `url.parse`, which throws on some ports and finds no path in some hosts, also after `//a@b`.
+ * The path and query of a request target; undefined where it holds none. Proxies send the absolute form (RFC 9112, 3.2.2),
+ * whose host means nothing here; a fragment is dropped; bytes that should have been percent-encoded are encoded. The result
+ * starts with `/` (or is `*`) and is printable ASCII: Koa reads anything else with Node's legacy `url.parse`, which throws on some
+ * ports and finds no path after `//a@b`.
  */
 export function originForm(target: string): string | undefined {
   if (plainTarget.test(target)) return target;
@@ -52,15 +55,14 @@ export function originForm(target: string): string | undefined {
   const [rest = ''] = target.slice(origin.length).split('#', 1);
   const path = origin !== '' && !rest.startsWith('/') ? `/${rest}` : rest;
   if (!path.startsWith('/') && path !== '*') return undefined;
-  return path.replace(/[^\x21-\x7e]/g, percentEncode);
+  // Node gives each byte of the request line as one character.
+  return path.replace(
+    /[^\x21-\x7e]/g,
+    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  );
 }
 
-/** Node gives each byte of the request line as one character. */
-function percentEncode(character: string): string {
-  return `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
-}
-
-/** HTTP/1.1 wants exactly one Host header; two are how a proxy and a server are led to disagree (RFC 9112, 3.2). */
+/** HTTP/1.1 wants exactly one Host header; with two, a proxy and a server can be led to disagree (RFC 9112, 3.2). */
 export function hasOneHost({ httpVersion, rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -74,37 +76,30 @@ const loopbackAddresses = new BlockList();
 loopbackAddresses.addSubnet('127.0.0.0', 8);
 loopbackAddresses.addAddress('::1', 'ipv6');
 
-/** Whether an address, as a socket gives it, is one by which a machine reaches itself; also where IPv6 embeds IPv4. */
+/** Whether an address, as a socket gives it, is a loopback address, IPv4 embedded in IPv6 included. */
 export function isLoopbackAddress(address: string): boolean {
   const version = isIP(address);
   return version !== 0 && loopbackAddresses.check(address, version === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** Whether a host name, as `URL` gives it, is this machine's own: `localhost`, a name below it, or such an address. */
+/** Whether a host name, as `URL` gives it, is `localhost`, a name below it, or a loopback address. */
 export function isLoopbackHost(hostname: string): boolean {
   const name = withoutBrackets(hostname);
   return name === 'localhost' || name.endsWith('.localhost') || isLoopbackAddress(name);
 }
 
-/** A host as `URL` gives it, with an address of IPv6 as a socket has it. */
+/** A host as `URL` gives it, with IPv6 addresses as a socket has them. */
 export function withoutBrackets(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
 /**
- * Whether a request asks for this machine itself, or for the address by which the operator says that the gateway is known. A page of a
- * stranger whose name is made to resolve to this machine (DNS rebinding) comes under that name.
+ * Whether a Host header names this machine, or the operator's address of the gateway. A stranger's page whose name resolves to
+ * this machine (DNS rebinding) comes under that name.
  */
 export function isOwnHost(host: string | undefined, apiUrl: string | undefined): boolean {
   if (host === undefined || /[/?#@]/.test(host)) return false;
   const name = tryUrl(`http://${host}`)?.hostname;
   if (name === undefined) return false;
   return isLoopbackHost(name) || (apiUrl !== undefined && name === new URL(apiUrl).hostname);
-}
-
-const bearerPattern = /^Bearer +(\S+)$/i;
-
-/** The token in an `Authorization` header; undefined where it holds none, or more than one (RFC 6750, 2.1). */
-export function bearerToken(authorization: string): string | undefined {
-  return bearerPattern.exec(authorization)?.[1];
 }

@@ -1,73 +1,70 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 
-/** What is begun in one turn of the event loop: some milliseconds of work. */
+/** Starts in one iteration of the event loop: some milliseconds of work. */
 const startsPerIteration = 16;
 
-/** What balancers ask, often with little patience; it costs nothing. */
+/** Balancers ask these with little patience, and they cost nothing. */
 const healthProbe = /^\/(?:healthz|readyz)(?:$|\?)/;
 
 /**
- * Begins the first few at once, those past them in the next turns of the event loop: one of each requester after the other, each one's
- * in the order in which they came.
+ * Starts the first few at once and the others in the next iterations of the event loop: round robin by requester, in order for
+ * each.
  */
-export function createRoundRobin(): (begin: () => void, requester?: string) => void {
+export function createRoundRobin(): (start: () => void, requester?: string) => void {
   const waiting = new Map<string, (() => void)[]>();
-  let begun = 0;
-  let turns = false;
+  let started = 0;
+  let ticking = false;
 
-  /** Those that come first of the requesters that have waited longest. */
   function next(): (() => void)[] {
     const chosen: (() => void)[] = [];
-    for (const [requester, begins] of waiting) {
+    for (const [requester, starts] of waiting) {
       if (chosen.length === startsPerIteration) break;
       waiting.delete(requester);
-      chosen.push(...begins.splice(0, 1));
-      // Behind the others: this loop comes to it again.
-      if (begins.length > 0) waiting.set(requester, begins);
+      chosen.push(...starts.splice(0, 1));
+      // Re-inserted at the end, where this loop reaches it again.
+      if (starts.length > 0) waiting.set(requester, starts);
     }
     return chosen;
   }
 
-  function turn(): void {
+  function tick(): void {
     const chosen = next();
-    begun = chosen.length;
-    turns = begun > 0;
-    if (turns) setImmediate(turn);
-    for (const begin of chosen) begin();
+    started = chosen.length;
+    ticking = started > 0;
+    if (ticking) setImmediate(tick);
+    for (const start of chosen) start();
   }
 
-  return function inTurn(begin, requester = '') {
-    if (begun >= startsPerIteration) {
-      const begins = waiting.get(requester);
-      if (begins) begins.push(begin);
-      else waiting.set(requester, [begin]);
+  return function roundRobin(start, requester = '') {
+    if (started >= startsPerIteration) {
+      const starts = waiting.get(requester);
+      if (starts) starts.push(start);
+      else waiting.set(requester, [start]);
       return;
     }
-    begun += 1;
-    if (!turns) setImmediate(turn);
-    turns = true;
-    begin();
+    started += 1;
+    if (!ticking) setImmediate(tick);
+    ticking = true;
+    start();
   };
 }
 
 /**
- * Lets the event loop turn while hundreds of requests come at once: Node hands over all that have arrived before it looks at
- * anything else. What comes with one key waits for its own like, not for that of others. What asks for the gateway's health waits for
- * no turn.
+ * Yields to the event loop while hundreds of requests come at once: Node hands over all that have arrived before it does
+ * anything else. Requests with one key queue behind each other, not before those with another; health probes never queue.
  */
 export function serveRoundRobin(listener: RequestListener): RequestListener {
-  const inTurn = createRoundRobin();
+  const roundRobin = createRoundRobin();
 
-  return function begin(request, response) {
+  return function serve(request, response) {
     if (healthProbe.test(request.url ?? '')) return listener(request, response);
-    inTurn(() => {
-      // A client may be gone by now.
+    roundRobin(() => {
       if (!request.socket.destroyed) listener(request, response);
     }, keyText(request));
   };
 }
 
-/** The key or its id as it was sent: which tenant that is will be known when the call has begun. */
+/** The key or its id as sent: the tenant is known only once the call has started. */
 function keyText({ headers, url = '' }: IncomingMessage): string {
   return headers.authorization ?? /[?&](?:ak|kid)=([^&]*)/.exec(url)?.[1] ?? '';
 }

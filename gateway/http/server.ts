@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   createServer,
   type IncomingMessage,
@@ -9,32 +8,32 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { type ErrorCode, GatewayError } from '../errors.js';
-import { envelopeType, failure, plainMeta } from './envelope.js';
-import { type Call, createLinger, type Linger } from './linger.js';
+import type { ErrorCode } from '../errors.js';
+import { rawFailure } from './envelope.js';
+import { createLinger, type Linger } from './linger.js';
 import { hasOneHost, originForm } from './request.js';
 import { createRoundRobin, serveRoundRobin } from './round-robin.js';
 
-/** `draining`: all is served, but not for long; `closing`: only what is under way is finished. */
+/** `draining`: everything is served, but not for long; `closing`: only running calls are finished. */
 export type Phase = 'open' | 'draining' | 'closing';
 
-/** Where the gateway stands between its start and its end, for all of its servers. */
+/** The phase of the gateway, for all of its servers. */
 export interface Lifecycle {
   phase(): Phase;
   enter(phase: Exclude<Phase, 'open'>): void;
-  /** For servers to answer with: ends its connection where the gateway is no longer open when its head is sent. */
+  /** The response class of the servers. */
   readonly Response: typeof ServerResponse;
 }
 
 /**
- * A balancer must hear of the end before a connection is closed under a request that it has just sent on it: `Connection:
- * close` tells it with an answer, `/readyz` with its next health check.
+ * A balancer must learn of the end before a connection closes under a request that it has just sent: `Connection: close`
+ * says so with each answer from then on, `/readyz` with the next health check.
  */
 export function createLifecycle(): Lifecycle {
   let phase: Phase = 'open';
 
   class Response<R extends IncomingMessage> extends ServerResponse<R> {
-    /** Node calls it for every answer, in the moment in which its head is made. */
+    /** Node calls it for every answer at the moment its head is made. */
     override writeHead(
       status: number,
       reason?: string | OutgoingHttpHeaders | unknown[],
@@ -57,15 +56,15 @@ export function createLifecycle(): Lifecycle {
 export interface ListenOptions {
   host: string;
   port: number;
-  /** The variable that the port is set by, for whoever has to choose another. */
+  /** The variable that sets the port, named in errors. */
   variable: string;
 }
 
-/** Listens, and gives the url to reach the server at; the promise fails where the address is taken or not allowed. */
+/** Resolves with the server's url; rejects where the address is in use or not allowed. */
 export function listen(server: Server, { host, port, variable }: ListenOptions): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      const reason = reasonOf(error, variable);
+      const reason = listenProblem(error, variable);
       reject(new Error(`Cannot listen on ${host}:${port}: ${reason}`, { cause: error }));
     });
     server.listen(port, host, () => {
@@ -76,7 +75,7 @@ export function listen(server: Server, { host, port, variable }: ListenOptions):
   });
 }
 
-function reasonOf({ code, message }: NodeJS.ErrnoException, variable: string): string {
+function listenProblem({ code, message }: NodeJS.ErrnoException, variable: string): string {
   switch (code) {
     case 'EADDRINUSE':
       return `something listens there already. Choose another port with ${variable}.`;
@@ -91,7 +90,7 @@ function reasonOf({ code, message }: NodeJS.ErrnoException, variable: string): s
   }
 }
 
-/** Stops listening and waits for the calls under way; idle connections are closed at once, all after `graceMs`. */
+/** Stops listening, closes idle connections at once and all others after `graceMs`. */
 export async function closeServer(server: Server, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
@@ -100,15 +99,77 @@ export async function closeServer(server: Server, graceMs: number): Promise<void
   clearTimeout(timer);
 }
 
+export interface HttpServerOptions {
+  /** Milliseconds for a whole request to arrive; 0 (default) where the reader of the body bounds it. */
+  requestTimeout?: number;
+}
+
 /**
- * Makes idle connections include those on which nothing was ever asked, which Node counts as busy: a browser opens one
- * in advance, and it would hold up a shutdown to the end of its grace. Gives the set that a request takes its socket from.
+ * An HTTP server with bounds for short calls, which answers JSON also where Node's parser refuses a request. Node's own
+ * bounds (a minute for headers, five for a request) let few clients hold many connections.
  */
-function closeUnusedConnections(server: Server): Set<Socket> {
+export function createHttpServer(
+  lifecycle: Lifecycle,
+  listener: RequestListener,
+  { requestTimeout = 0 }: HttpServerOptions = {},
+): Server {
+  const server = createServer({
+    headersTimeout: 10_000,
+    requestTimeout,
+    // Longer than the minute for which balancers keep idle connections: if this side closed first, a request could cross
+    // with the close.
+    keepAliveTimeout: 75_000,
+    connectionsCheckingInterval: 2_000,
+    maxHeaderSize: 16 * 1024,
+    // Checked below, because Node's own answer to a missing one is not JSON.
+    requireHostHeader: false,
+    ServerResponse: lifecycle.Response,
+  });
+  const linger = createLinger(server);
+  const unused = trackConnections(server);
+  const serve = serveRoundRobin(listener);
+  const closeWithSocket = createQueuedCloser();
+  const answer = linger.wrap((request, response) => {
+    unused.delete(request.socket);
+    if (response.socket === null) closeWithSocket(response, request.socket);
+    const target = originForm(request.url ?? '');
+    if (target === undefined || !hasOneHost(request)) {
+      const { status, headers, body } = rawFailure('bad_request');
+      response.writeHead(status, { ...headers, connection: 'close' }).end(body);
+      return;
+    }
+    request.url = target;
+    serve(request, response);
+  });
+  server.on('request', answer);
+  // An unknown Expect header is no reason to answer without a body.
+  server.on('checkExpectation', answer);
+  // The stage that reads the body sends 100 Continue, once the key is known.
+  server.on('checkContinue', answer);
+  // Node would hang up without an answer on a client that takes this for a proxy.
+  server.on('connect', (_, socket: Socket) => refuseSocket(linger, socket, 'method_not_allowed'));
+  server.on('clientError', createParserErrorHandler(linger));
+  return server;
+}
+
+const maxConnections = 10_000;
+
+/**
+ * Destroys connections beyond the maximum, and lets `closeIdleConnections` close those that have sent no request too: Node
+ * counts them as busy, and browsers open them in advance. Returns these; a request removes its socket. Node's
+ * `maxConnections` does not work in a child that shares a port: it hands the connection back, round and round where all are full.
+ */
+function trackConnections(server: Server): Set<Socket> {
   const unused = new Set<Socket>();
+  let open = 0;
   server.on('connection', (socket) => {
+    open += 1;
     unused.add(socket);
-    socket.once('close', () => unused.delete(socket));
+    socket.once('close', () => {
+      open -= 1;
+      unused.delete(socket);
+    });
+    if (open > maxConnections) socket.destroy();
   });
   const closeIdle = server.closeIdleConnections.bind(server);
   server.closeIdleConnections = function closeIdleConnections() {
@@ -119,164 +180,8 @@ function closeUnusedConnections(server: Server): Set<Socket> {
 }
 
 /**
- * Closes connections beyond so many at once. Node's own `maxConnections` would do, but for a process that is handed its connections by
- * another one: it hands a refused one back, and where all are full it goes round without end.
- */
-function boundConnections(server: Server, most: number): void {
-  let open = 0;
-  server.on('connection', (socket) => {
-    open += 1;
-    socket.once('close', () => {
-      open -= 1;
-    });
-    if (open > most) socket.destroy();
-  });
-}
-
-/** What a request is answered that never gets to the pipeline; the connection ends with it. */
-function refusal(code: ErrorCode, message?: string) {
-  const error = new GatewayError(code, message === undefined ? {} : { message });
-  const requestId = randomUUID();
-  const body = JSON.stringify(failure(error, plainMeta(requestId)));
-  const headers = {
-    'content-type': envelopeType,
-    'content-length': Buffer.byteLength(body),
-    'x-request-id': requestId,
-    ...(code === 'method_not_allowed' ? { allow: 'GET, HEAD, POST, OPTIONS' } : {}),
-    connection: 'close',
-  };
-  return { status: error.status, headers, body };
-}
-
-/** Parser faults that have a code of their own; every other is `bad_request`. */
-const parserFaults: Record<string, ErrorCode> = {
-  HPE_HEADER_OVERFLOW: 'headers_too_large',
-  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
-};
-
-/** What is commonest in an address typed by hand is worth more than the table's text. */
-const parserHints: Record<string, string> = {
-  HPE_INVALID_URL:
-    'The address in the request line cannot be read: percent-encode all in it that is not plain ASCII (curl does with --get --data-urlencode).',
-};
-
-/** Answers where there is no response object to answer with, and hangs up. */
-function refuseSocket(linger: Linger, socket: Socket, code: ErrorCode, message?: string): void {
-  if (!socket.writable) return void socket.destroy();
-  const { status, headers, body } = refusal(code, message);
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  // A socket that Node has handed over has no listener for errors left, and an error without one ends the process.
-  socket.on('error', () => socket.destroy());
-  socket.write([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'));
-  linger.end(socket);
-}
-
-/**
- * Answers a fault of Node's parser on a connection, once: Node tells of it again with all that comes after. A call whose
- * answer is on its way or due is answered before it, and by nothing else: two answers to one request would give the second
- * to whoever asks next through the same proxy.
- */
-export function createFaultAnswer(linger: Linger): (error: NodeJS.ErrnoException, socket: Socket) => void {
-  const faulty = new WeakSet<Socket>();
-  const inTurn = createRoundRobin();
-
-  function answer(error: NodeJS.ErrnoException, socket: Socket): void {
-    const call = linger.lastCall(socket);
-    const answered = call?.response.writableFinished ?? true;
-    const whole = call?.request.complete ?? true;
-    if (!answered && (whole || call?.response.headersSent)) {
-      call?.response.once('close', () => answer(error, socket));
-    } else if (answered && !whole) {
-      linger.end(socket);
-    } else {
-      const code = error.code ?? '';
-      refuseSocket(linger, socket, parserFaults[code] ?? 'bad_request', parserHints[code]);
-    }
-  }
-
-  function stateOf(socket: Socket): { call: Call | undefined; whole: boolean } {
-    const call = linger.lastCall(socket);
-    return { call, whole: call?.request.complete ?? true };
-  }
-
-  /** Node looks at its clock before it reads: by now it has read what came while this thread was busy. */
-  function answerLate(
-    error: NodeJS.ErrnoException,
-    socket: Socket,
-    before: ReturnType<typeof stateOf>,
-  ): void {
-    const { call, whole } = stateOf(socket);
-    if (call !== before.call || whole !== before.whole) faulty.delete(socket);
-    // All whose time is over are reported in one go.
-    else inTurn(() => answer(error, socket));
-  }
-
-  return function answerFault(error, socket) {
-    if (error.code === 'ECONNRESET') return void socket.destroy();
-    if (faulty.has(socket)) return;
-    faulty.add(socket);
-    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') setImmediate(answerLate, error, socket, stateOf(socket));
-    else answer(error, socket);
-  };
-}
-
-export interface HttpServerOptions {
-  /** Milliseconds for a whole request to arrive; 0 where bodies are bounded as they are read, and may wait for that. */
-  requestTimeout: number;
-}
-
-/**
- * An HTTP server with bounds that suit short calls, and whose parser's refusals are JSON like every other answer.
- * Node's own bounds (a minute for headers, five for a request) let few clients hold many connections.
- */
-export function createHttpServer(
-  lifecycle: Lifecycle,
-  listener: RequestListener,
-  { requestTimeout }: HttpServerOptions = { requestTimeout: 0 },
-): Server {
-  const server = createServer({
-    headersTimeout: 10_000,
-    requestTimeout,
-    // Longer than the balancers in front, which keep idle connections for a minute: whoever closes first must be the one
-    // that sends, or a request may cross with the close.
-    keepAliveTimeout: 75_000,
-    connectionsCheckingInterval: 2_000,
-    maxHeaderSize: 16 * 1024,
-    // Judged below, because Node's own answer to a missing one is not JSON.
-    requireHostHeader: false,
-    ServerResponse: lifecycle.Response,
-  });
-  const linger = createLinger(server);
-  const unused = closeUnusedConnections(server);
-  const serve = serveRoundRobin(listener);
-  const closeWithSocket = createQueuedCloser();
-  const answer = linger.wrap((request, response) => {
-    unused.delete(request.socket);
-    if (response.socket === null) closeWithSocket(response, request.socket);
-    const target = originForm(request.url ?? '');
-    if (target === undefined || !hasOneHost(request)) {
-      const { status, headers, body } = refusal('bad_request');
-      response.writeHead(status, headers).end(body);
-      return;
-    }
-    request.url = target;
-    serve(request, response);
-  });
-  server.on('request', answer);
-  boundConnections(server, 10_000);
-  // An Expect header that is not understood is no reason to answer without a body.
-  server.on('checkExpectation', answer);
-  // A client that waits with a body is told to go on when it is wanted (read-input), not before the key has been looked at.
-  server.on('checkContinue', answer);
-  // Node would hang up on whoever takes this for a proxy, without a word.
-  server.on('connect', (_, socket: Socket) => refuseSocket(linger, socket, 'method_not_allowed'));
-  server.on('clientError', createFaultAnswer(linger));
-  return server;
-}
-
-/**
- * Closes the answers of pipelined requests together with their connection. Node does so only for the one that it is sending: the others
- * would never end, and what is counted until then would be counted for ever.
+ * Closes the answers to pipelined requests with their connection. Node closes only the one that it is sending: the others would
+ * never end, and would stay in the outbound budget.
  */
 function createQueuedCloser(): (response: ServerResponse, socket: Socket) => void {
   const queued = new WeakMap<Socket, Set<ServerResponse>>();
@@ -299,5 +204,74 @@ function createQueuedCloser(): (response: ServerResponse, socket: Socket) => voi
   return function closeWithSocket(response, socket) {
     const responses = queueOf(socket).add(response);
     response.once('close', () => responses.delete(response));
+  };
+}
+
+/** Errors of Node's parser with a code of their own; all others are `bad_request`. */
+const parserErrors: Record<string, ErrorCode> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+};
+
+const parserHints: Record<string, string> = {
+  HPE_INVALID_URL:
+    'The address in the request line cannot be read: percent-encode all in it that is not plain ASCII (curl does with --get --data-urlencode).',
+};
+
+/** Answers where there is no response object, and closes the connection. */
+function refuseSocket(linger: Linger, socket: Socket, code: ErrorCode, message?: string): void {
+  if (!socket.writable) return void socket.destroy();
+  const { status, headers, body } = rawFailure(code, message);
+  if (code === 'method_not_allowed') headers.allow = 'GET, HEAD, POST, OPTIONS';
+  const lines = Object.entries({ ...headers, connection: 'close' }).map(
+    ([name, value]) => `${name}: ${value}`,
+  );
+  // Node has taken its error listener off the socket, and an error without a listener ends the process.
+  socket.on('error', () => socket.destroy());
+  socket.write([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'));
+  linger.end(socket);
+}
+
+/**
+ * Answers an error of Node's parser, once a connection: Node reports it again with all that follows. A call that is still to be
+ * answered is answered first, and only once: a second answer to one request would go to the next client of the same proxy.
+ */
+export function createParserErrorHandler(
+  linger: Linger,
+): (error: NodeJS.ErrnoException, socket: Socket) => void {
+  const refused = new WeakSet<Socket>();
+  const roundRobin = createRoundRobin();
+
+  function stateOf(socket: Socket) {
+    const call = linger.lastCall(socket);
+    return { call, whole: call?.request.complete ?? true };
+  }
+
+  function answer(error: NodeJS.ErrnoException, socket: Socket): void {
+    const { call, whole } = stateOf(socket);
+    const answered = call?.response.writableFinished ?? true;
+    if (!answered && (whole || call?.response.headersSent)) {
+      call?.response.once('close', () => answer(error, socket));
+    } else if (answered && !whole) {
+      linger.end(socket);
+    } else {
+      const code = error.code ?? '';
+      refuseSocket(linger, socket, parserErrors[code] ?? 'bad_request', parserHints[code]);
+    }
+  }
+
+  return function handleParserError(error, socket) {
+    if (error.code === 'ECONNRESET') return void socket.destroy();
+    if (refused.has(socket)) return;
+    refused.add(socket);
+    if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') return answer(error, socket);
+    // Node looks at its clock before it reads: first let it read what came while this thread was busy.
+    const before = stateOf(socket);
+    setImmediate(() => {
+      const { call, whole } = stateOf(socket);
+      if (call !== before.call || whole !== before.whole) refused.delete(socket);
+      // Node reports all that have timed out at once.
+      else roundRobin(() => answer(error, socket));
+    });
   };
 }

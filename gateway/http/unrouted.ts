@@ -3,9 +3,8 @@ import { nearest } from '../../schemas/nearest.js';
 import { errorTable, GatewayError } from '../errors.js';
 
 /**
- * Answers what no route took: OPTIONS with `Allow` where the path is served for other methods, else throws
- * `method_not_allowed` with the same header, or `not_found` where it is not served at all; that names the one of `paths` that
- * is near, if any.
+ * Answers what no route handled: OPTIONS with `Allow` where the path is served for other methods; else throws
+ * `method_not_allowed` with the same header, or `not_found`, which suggests the nearest of `paths`.
  */
 export function answerUnrouted(
   ctx: Pick<RouterContext, 'matched' | 'method' | 'path' | 'set' | 'status'>,
@@ -16,25 +15,22 @@ export function answerUnrouted(
     const hint = pathHint(ctx.path, paths);
     throw new GatewayError('not_found', hint ? { message: `${errorTable.not_found.message} ${hint}` } : {});
   }
-  const allowed = [...methods, 'OPTIONS'];
-  const allow = allowed.join(', ');
+  const allow = [...methods, 'OPTIONS'].join(', ');
   if (ctx.method !== 'OPTIONS') {
-    const message = `This path takes ${allowed.slice(0, -1).join(', ')} and OPTIONS, not ${ctx.method}.`;
+    const message = `This path takes ${methods.join(', ')} and OPTIONS, not ${ctx.method}.`;
     throw new GatewayError('method_not_allowed', { message, headers: { allow } });
   }
   ctx.set('allow', allow);
   ctx.status = 204;
 }
 
-/**
- * What to say of a path that is not served, where one of `paths` is near to it: those that the client may know.
- */
+/** Suggests the nearest of `paths`, those that the client may know. */
 function pathHint(path: string, paths: readonly string[]): string | undefined {
   const bare = path.replace(/\/+$/, '');
   if (bare !== path && paths.includes(bare)) {
     return `Did you mean ${bare}? No path here has a slash at its end.`;
   }
-  // All begin with a slash, which likens nothing.
+  // Without the slash that all begin with, which would make them alike.
   const found = nearest(
     bare.slice(1),
     paths.map((each) => each.slice(1)),

@@ -12,7 +12,7 @@ import { readJsonObject } from '../../schemas/input/json.js';
 import { quote } from '../../schemas/quote.js';
 import { inputError } from '../errors.js';
 import { writeProblem } from '../file-system.js';
-import { fileType, unknownType } from '../http/file-type.js';
+import { fileType, unknownType } from '../http/body.js';
 import type { LocalHelpers } from '../local-helpers.js';
 import type { Helper } from '../plugins/registry.js';
 import { errorResult, type FullResult, previewRules, toolResult } from './tool-result.js';

@@ -8,7 +8,7 @@ import { type MaybePromise, onSettled } from '../after.js';
 import type { CheckedUrl } from '../download/fetch.js';
 import type { FileRequest, SourceFile, SourceFiles } from '../download/source-files.js';
 import { GatewayError, inputError, toGatewayError } from '../errors.js';
-import { fileType } from '../http/file-type.js';
+import { fileType } from '../http/body.js';
 import type { Helper } from '../plugins/registry.js';
 import type { AdmittedCall } from './admit.js';
 import type { BodyInput } from './read-input.js';

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.js';
-import { type Asset, keptForever, readAsset, sendAsset, sharedFiles } from '../http/assets.js';
+import { type Asset, cachedForever, readAsset, sendAsset, sharedFiles } from '../http/assets.js';
 import type { SiteStage } from './state.js';
 
 const names = ['base.css', 'site.css', 'site.js', 'icon.svg'] as const;
@@ -35,6 +35,6 @@ export function serveAsset(): SiteStage {
     if (name === undefined) throw new GatewayError('not_found');
     const asset = loadAsset(name);
     // An old page asks for an old version: it gets today's, but does not keep it under the old name.
-    await sendAsset(ctx, asset, asset.version === version ? keptForever : 'no-store');
+    await sendAsset(ctx, asset, asset.version === version ? cachedForever : 'no-store');
   };
 }

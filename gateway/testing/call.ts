@@ -9,7 +9,7 @@ import type { FieldProblem } from '../../schemas/field-problem.js';
 import { didYouMean } from '../../schemas/nearest.js';
 import type { CheckOutput } from '../../schemas/parameters/compile-schema.js';
 import type { GatewayError } from '../errors.js';
-import { fileType, unknownType } from '../http/file-type.js';
+import { fileType, unknownType } from '../http/body.js';
 import { type Bench, callError, createBench, joinProblems } from './bench.js';
 import { openHelper } from './open-helper.js';
 import type { AnswerFor, CallOptions, GivenFile, InputFor, OptionsFor } from './types.js';

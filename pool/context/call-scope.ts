@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Logger } from 'pino';
 import { nameOf } from '../answer.js';
+import { limitConcurrency } from '../concurrency.js';
 import { readThrown, type Thrown } from '../errors.js';
 import {
   type AbortCause,
@@ -134,30 +135,13 @@ const maxConcurrentFetches = 8;
 
 /** A handler's `fetch`: judges what it was given, and keeps the bounds of one call. */
 function createCallFetch({ ask, ended }: FetchParts): CallFetch {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-
-  async function enter(): Promise<void> {
-    if (running < maxConcurrentFetches) running += 1;
-    // Whoever leaves hands on the place.
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-  }
-
-  function leave(): void {
-    const next = waiting.shift();
-    if (next) next();
-    else running -= 1;
-  }
-
+  const limited = limitConcurrency(maxConcurrentFetches);
   return async function fetch(url, options = {}) {
     const request = toFetchRequest(url, options);
-    await enter();
-    try {
+    return limited(async () => {
       if (ended()) throw fetchAfterEnd();
-      return await ask(request);
-    } finally {
-      leave();
-    }
+      return ask(request);
+    });
   };
 }
 

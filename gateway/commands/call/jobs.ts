@@ -5,7 +5,7 @@ import type { DeclaredHelper, FileField } from '../../../schemas/declared-helper
 import { readUtf8 } from '../../../schemas/input/json.js';
 import { quote } from '../../../schemas/quote.js';
 import { inputError } from '../../errors.js';
-import { fileType, unknownType } from '../../http/file-type.js';
+import { fileType, unknownType } from '../../http/body.js';
 import type { GivenInput } from '../../local-helpers.js';
 import type { Words } from './words.js';
 

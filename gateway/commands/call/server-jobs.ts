@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { limitConcurrency } from '../../../pool/concurrency.js';
 import type { FileBytes } from '../../../pool/task.js';
-import { limitConcurrency } from '../../concurrency.js';
 import { GatewayError, inputError } from '../../errors.js';
 import type { GivenInput, Reply } from '../../local-helpers.js';
 import type { Job } from './jobs.js';

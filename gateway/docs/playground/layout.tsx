@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ComponentChild, ComponentChildren } from 'preact';
 import { render } from 'preact-render-to-string';
-import { keptForever, readAsset, sendAsset, sharedFiles } from '../../http/assets.js';
+import { cachedForever, readAsset, sendAsset, sharedFiles } from '../../http/assets.js';
 import { PageShell } from '../../http/page-shell.js';
 import type { DocRoute } from '../doc-route.js';
 
@@ -66,7 +66,7 @@ export function loadAssets(): Assets {
     routes: assets.map(({ name, asset }) => ({
       path: path(name),
       methods: ['GET'],
-      handle: (ctx) => sendAsset(ctx, asset, keptForever),
+      handle: (ctx) => sendAsset(ctx, asset, cachedForever),
     })),
   };
 }

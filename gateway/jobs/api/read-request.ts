@@ -6,12 +6,12 @@ import {
   type BodyWatch,
   bodyTooLarge,
   createGrowingBuffer,
+  fileType,
   type GrowingBuffer,
   meterBody,
   readBytes,
   requirePlain,
 } from '../../http/body.js';
-import { fileType } from '../../http/file-type.js';
 import type { InboundBudget } from '../../http/inbound-budget.js';
 import { createPartNames, type Parts, readParts } from '../../http/multipart.js';
 import type { PartHeader } from '../../http/multipart-parser.js';

@@ -13,7 +13,7 @@ import {
   unlink,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { limitConcurrency } from '../../concurrency.js';
+import { limitConcurrency } from '../../../pool/concurrency.js';
 import { makeFolder } from '../../file-system.js';
 import { type ByteRange, isInput, nameParts, type ResultStore, ResultStoreError } from './result-store.js';
 

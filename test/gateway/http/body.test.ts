@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { createGrowingBuffer } from '../../../gateway/http/body.js';
-import { fileType } from '../../../gateway/http/file-type.js';
+import { createGrowingBuffer, fileType } from '../../../gateway/http/body.js';
 
 describe('createGrowingBuffer', () => {
   it('gives back all chunks in order, alone in their ArrayBuffer, whatever length was told', () => {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { MinimumRate, PeerClock, sweepRoundRobin, TenantSums } from '../../../gateway/http/budget.js';
 
-const options = { bytesPerSecond: 1000, patienceMs: 5000 };
+const options = { bytesPerSecond: 1000, graceMs: 5000 };
 
 describe('Pace', () => {
   it('runs out after its patience where nothing comes', () => {
@@ -43,11 +43,11 @@ describe('the clock of a peer', () => {
     const clock = new PeerClock(() => time);
     time = 60;
     expect(clock.now()).to.equal(60);
-    clock.turn();
+    clock.tick();
     // This thread is busy for so long.
     time = 6000;
     expect(clock.now()).to.equal(160);
-    clock.turn();
+    clock.tick();
     time = 6050;
     expect(clock.now()).to.equal(210);
   });

@@ -1,9 +1,5 @@
 import { Readable } from 'node:stream';
-import {
-  type MultipartBody,
-  type ReadMultipartOptions,
-  readMultipart,
-} from '../../../gateway/http/multipart.js';
+import { type MultipartBody, readMultipart } from '../../../gateway/http/multipart.js';
 
 export const limits = { maxFileBytes: 2_000_000, maxTextBytes: 10_000 };
 
@@ -25,7 +21,7 @@ export function pieces(bytes: Uint8Array, lengths: readonly number[] = [65_536])
 /** A body whose boundary is `b`, one character a byte. */
 export function read(
   body: string | Uint8Array,
-  options: Partial<ReadMultipartOptions> & { type?: string; lengths?: number[] } = {},
+  options: { fileFields?: readonly string[]; signal?: AbortSignal; type?: string; lengths?: number[] } = {},
 ): Promise<MultipartBody> {
   const { type = 'multipart/form-data; boundary=b', lengths, ...rest } = options;
   const request = pieces(typeof body === 'string' ? Buffer.from(body, 'latin1') : body, lengths);

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Call, Linger } from '../../../gateway/http/linger.js';
-import { createFaultAnswer, listen } from '../../../gateway/http/server.js';
+import { createParserErrorHandler, listen } from '../../../gateway/http/server.js';
 import { startTestGateway, type TestGateway } from '../harness.js';
 import { open } from '../raw-client.js';
 
@@ -225,7 +225,7 @@ describe('faults of connections', () => {
 
   it('of thousands whose time is over at once are answered a few a turn, each once', async () => {
     const written: number[] = [];
-    const answer = createFaultAnswer(linger);
+    const answer = createParserErrorHandler(linger);
     const late = Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
     const sockets = Array.from({ length: 1000 }, (_, at) => {
       const socket = { writable: true, on: () => socket, write: () => written.push(at) };
@@ -245,7 +245,7 @@ describe('faults of connections', () => {
 
   it('are none where what was late has come while this thread was busy', async () => {
     let call: Call | undefined;
-    const answer = createFaultAnswer({ ...linger, lastCall: () => call });
+    const answer = createParserErrorHandler({ ...linger, lastCall: () => call });
     const written: unknown[] = [];
     const socket = { writable: true, on: () => socket, write: (text: unknown) => written.push(text) };
     const late = Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
