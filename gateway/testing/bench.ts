@@ -1,7 +1,7 @@
 import { createRedactor } from '../../pool/context/call-scope.js';
 import type { HelperParts } from '../../pool/context/handler-context.js';
-import { encodableBy, engineToBe } from '../../pool/image/encodable.js';
 import type { ImageEngine } from '../../pool/image/engine.js';
+import { encodableBy, engineToBe } from '../../pool/image/formats.js';
 import { loadEngine } from '../../pool/image/select.js';
 import { createFontSet, type FontSet } from '../../pool/image/text/fonts.js';
 import { type Plugin, setUp } from '../../pool/plugin.js';

@@ -1,5 +1,5 @@
-import { type BorderOptions, inPixels, type Measure } from './engine.js';
-import { placeOnCanvas, type Raster } from './raster.js';
+import { type BorderOptions, inPixels, type Measure, type Size } from './engine.js';
+import { placeOnCanvas, type Raster, withAlpha } from './raster.js';
 
 /** A border in pixels. */
 export interface BorderPlan {
@@ -17,7 +17,7 @@ export interface BorderPlan {
 
 /** What judged options mean for a picture of this size, and the size that it then has. */
 export function planBorder(
-  size: { width: number; height: number },
+  size: Size,
   {
     width,
     top = width,
@@ -159,19 +159,6 @@ const putOnWhite: Put = ({ data }, at, color, within, picture) => {
   }
 };
 
-function withAlpha(raster: Raster): Raster {
-  if (raster.channels === 4) return raster;
-  const { data: source } = raster;
-  const data = Buffer.allocUnsafeSlow((source.length / 3) * 4);
-  for (let i = 0, o = 0; i < source.length; i += 3, o += 4) {
-    data[o] = source[i] as number;
-    data[o + 1] = source[i + 1] as number;
-    data[o + 2] = source[i + 2] as number;
-    data[o + 3] = 255;
-  }
-  return { ...raster, data, channels: 4 };
-}
-
 /**
  * Every frame in a border of one solid colour, around it or over its edges; what lies outside rounded corners is transparent, or
  * white where `opaque`. May draw in place. Own code so that both engines give the same pixels.
@@ -184,15 +171,8 @@ export function drawBorder(raster: Raster, plan: BorderPlan, opaque: boolean): R
 function extendRaster(raster: Raster, plan: BorderPlan): Raster {
   const { top, right, bottom, left } = plan;
   if (top + right + bottom + left === 0) return raster;
-  const { width, height } = raster;
-  return placeOnCanvas(
-    raster,
-    width + left + right,
-    height + top + bottom,
-    left,
-    top,
-    pixelOf(plan, raster.channels),
-  );
+  const size = { width: raster.width + left + right, height: raster.height + top + bottom };
+  return placeOnCanvas(raster, size, { left, top }, pixelOf(plan, raster.channels));
 }
 
 function paintSides(raster: Raster, plan: BorderPlan): Raster {

@@ -13,6 +13,12 @@ export function inPixels(measure: Measure, whole: number): number {
   return typeof measure === 'number' ? measure : Math.round(((percentIn(measure) ?? 0) / 100) * whole);
 }
 
+/** In pixels; of an animation, of one frame. */
+export interface Size {
+  width: number;
+  height: number;
+}
+
 /** Output formats, by the name that answers use. The engine jimp writes no avif. */
 export type ImageFormat = 'png' | 'jpg' | 'webp' | 'avif';
 /** Formats that pictures come in, by the same names. */
@@ -181,9 +187,12 @@ export interface Image {
   encode(format: OutputFormat, options?: EncodeOptions): Promise<EncodedImage>;
 }
 
+export type EngineName = 'sharp' | 'jimp';
+export type EngineChoice = 'auto' | EngineName;
+
 /** Decodes and encodes pictures; every engine passes the same contract suite. */
 export interface ImageEngine {
-  readonly name: 'sharp' | 'jimp';
+  readonly name: EngineName;
   /**
    * Opens a JPEG, PNG, WebP or GIF. Throws an `ImageError` for anything else and for what passes `limits`. A `name` begins the message
    * of what turns out to be wrong with the picture when it is decoded, where it is one of several.
@@ -211,11 +220,7 @@ export class ImageError extends Error {
   }
 }
 
-export interface FrameSize {
-  /** Pixels. */
-  width: number;
-  /** Pixels of one frame. */
-  height: number;
+export interface FrameSize extends Size {
   frames: number;
 }
 

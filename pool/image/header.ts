@@ -1,4 +1,4 @@
-import { checkSize, ImageError, type ImageLimits, type SourceImageFormat } from './engine.js';
+import { checkSize, ImageError, type ImageLimits, type Size, type SourceImageFormat } from './engine.js';
 
 /** Formats that are taken in. */
 export type SourceFormat = 'jpeg' | 'png' | 'webp' | 'gif';
@@ -193,7 +193,7 @@ function readWebpHeader(view: DataView, maxFrames: number): ImageHeader | undefi
 }
 
 /** Pixels that the chunk at `at` declares; see RFC 9649, sections 2.7 and 3.4, and RFC 6386, section 9.1. */
-function readWebpSize(view: DataView, at: number): { width: number; height: number } | undefined {
+function readWebpSize(view: DataView, at: number): Size | undefined {
   const data = at + 8;
   const room = view.byteLength - data;
   if (room >= 10 && hasText(view, at, 'VP8X')) {
@@ -266,7 +266,7 @@ function skipGifSubBlocks(view: DataView, from: number): number {
   return at;
 }
 
-function readGifScreen(view: DataView): { width: number; height: number } {
+function readGifScreen(view: DataView): Size {
   const width = view.getUint16(6, true);
   const height = view.getUint16(8, true);
   const drawn = width > 0 && height > 0;
@@ -311,7 +311,7 @@ export function checkHeader(bytes: Uint8Array, limits: ImageLimits): ImageHeader
 }
 
 /** Width and height once the orientation is applied. */
-export function uprightSize(header: ImageHeader): { width: number; height: number } {
+export function uprightSize(header: ImageHeader): Size {
   const { width, height, orientation } = header;
   return orientation > 4 ? { width: height, height: width } : { width, height };
 }

@@ -97,7 +97,7 @@ export function createJimpDecoder(webp: WebpCodec): Decoder {
       if (frame.left + raster.width > width || frame.top + raster.height > height) {
         throw new Error('A frame lies outside the canvas.');
       }
-      return placeOnCanvas(raster, width, height, frame.left, frame.top, new Uint8Array(4));
+      return placeOnCanvas(raster, { width, height }, frame, new Uint8Array(4));
     },
   };
 

@@ -1,10 +1,9 @@
-import type { Measure, Position } from './engine.js';
-import type { Raster } from './raster.js';
+import type { Measure, Position, Size } from './engine.js';
+import { type Overlay, type Point, type Raster, withAlpha } from './raster.js';
 import { resampleRaster, shrinkRaster } from './resize.js';
-import { directionOf, orientRaster, rotatedSize, rotateMultiplied } from './rotate.js';
-import type { Place } from './text/ink.js';
+import { directionOf, rotateOverlay } from './rotate.js';
 import type { TextStyle } from './text/layout.js';
-import type { Overlay, TextRenderer } from './text/overlay.js';
+import type { TextRenderer } from './text/overlay.js';
 
 /** Where a mark goes, and how; every option has its value. */
 export interface Placing {
@@ -39,17 +38,8 @@ export interface LogoMark {
 /** A mark as a recipe has it: judged, with its defaults. */
 export type Mark = Placing & ({ text: TextMark; logo?: undefined } | { logo: LogoMark; text?: undefined });
 
-export interface Size {
-  /** Pixels. */
-  width: number;
-  height: number;
-}
-
 /** The part of a picture inside its margins, in whole pixels. */
-export interface Area extends Size {
-  left: number;
-  top: number;
-}
+export interface Area extends Size, Point {}
 
 /** Of each side so much is left to the mark at least, however large a margin was asked for. */
 const leastArea = 0.1;
@@ -78,7 +68,7 @@ export function sideOf(position: Position): 'left' | 'center' | 'right' {
 }
 
 /** Where an overlay lies at its position in the room. */
-export function placeIn(room: Area, overlay: Size, position: Position): Place {
+export function placeIn(room: Area, overlay: Size, position: Position): Point {
   const across = room.width - overlay.width;
   const down = room.height - overlay.height;
   if (position === 'center') {
@@ -90,21 +80,8 @@ export function placeIn(room: Area, overlay: Size, position: Position): Place {
   };
 }
 
-/** The EXIF orientations whose pictures are brought upright by these turns. */
-const orientations: Record<number, 6 | 3 | 8> = { 90: 6, 180: 3, 270: 8 };
-
 /** So much of a pixel a bound may be missed by: what is right of it comes of sines that are not quite 0. */
 const slack = 1e-6;
-
-/** An overlay turned clockwise around its middle, in a box that holds its corners. Turns by quarters change no pixel. */
-export function rotateOverlay(overlay: Overlay, degrees: number): Overlay {
-  if (degrees === 0) return overlay;
-  const orientation = orientations[degrees];
-  if (orientation === undefined)
-    return rotateMultiplied(overlay, { degrees, ...rotatedSize(overlay, degrees) });
-  const { data, width, height } = orientRaster({ ...overlay, channels: 4, frames: 1 }, orientation);
-  return { data, width, height };
-}
 
 /** The widest and the highest that something may be which, turned, lies in the room. */
 export function boundsBeforeRotation(room: Size, degrees: number): Size {
@@ -215,8 +192,7 @@ function resizeLogo(logo: Raster, size: Size): Raster {
 /** The first frame, with alpha. */
 function firstFrame(raster: Raster): Raster {
   const { data, width, height, channels } = raster;
-  if (channels === 3) return shrinkRaster(raster, 1);
-  return { ...raster, data: data.subarray(0, width * height * 4), frames: 1 };
+  return withAlpha({ ...raster, data: data.subarray(0, width * height * channels), frames: 1 });
 }
 
 function premultiplied({ data, width, height }: Raster): Overlay {

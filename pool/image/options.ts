@@ -4,8 +4,8 @@ import {
   type CompositeOptions,
   type CropOptions,
   type EncodeOptions,
+  type EngineName,
   type Fit,
-  type ImageEngine,
   type LogoOptions,
   type Measure,
   type OutputFormat,
@@ -13,6 +13,7 @@ import {
   percentIn,
   type ResizeOptions,
   type ResultFormat,
+  type Size,
   type SourceImageFormat,
   type WatermarkOptions,
 } from './engine.js';
@@ -66,7 +67,7 @@ export function validateBorder(options: BorderOptions): BorderOptions {
 }
 
 /** A rectangle inside a picture of this size. */
-export function validateCrop(options: CropOptions, size: { width: number; height: number }): Rectangle {
+export function validateCrop(options: CropOptions, size: Size): Rectangle {
   checkNames('crop', options, ['left', 'top', 'width', 'height']);
   const { left, top, width, height } = options;
   const picture = `the picture is ${size.width} × ${size.height}`;
@@ -102,7 +103,7 @@ export function validateComposite(options: CompositeOptions): { left: number; to
 
 /** What a picture is encoded from, as far as that says what it can be encoded as. */
 interface EncodedFile {
-  engine: ImageEngine['name'];
+  engine: EngineName;
   format: SourceImageFormat;
   /** Frames of the file, though the engine may give only the first. */
   frames: number;

@@ -1,4 +1,4 @@
-import { ImageError } from './engine.js';
+import { ImageError, type Size } from './engine.js';
 
 /** Decoded pixels: sRGB, 8 bit, rows without padding; alpha is not premultiplied. */
 export interface Raster {
@@ -13,26 +13,52 @@ export interface Raster {
   frames: number;
 }
 
-/** Every frame on a canvas filled with one pixel's bytes, its top left corner at (`left`, `top`). */
-export function placeOnCanvas(
-  raster: Raster,
-  width: number,
-  height: number,
-  left: number,
-  top: number,
-  pixel: Uint8Array,
-): Raster {
+/** A point of a picture, in whole pixels from its top left corner; may lie outside. */
+export interface Point {
+  left: number;
+  top: number;
+}
+
+export interface Rectangle extends Point {
+  width: number;
+  height: number;
+}
+
+/** Every frame on a canvas of this size, filled with one pixel's bytes, its top left corner at `to`. */
+export function placeOnCanvas(raster: Raster, { width, height }: Size, to: Point, pixel: Uint8Array): Raster {
   const { channels, frames } = raster;
-  const data = Buffer.alloc(width * height * channels * frames, pixel);
-  const bytes = raster.width * channels;
+  const canvas = { data: Buffer.alloc(width * height * channels * frames, pixel), width, height };
+  const target = { ...canvas, channels, frames };
+  copyPixels(raster, { left: 0, top: 0 }, target, to, raster);
+  return target;
+}
+
+/**
+ * The part of every frame that lies in the rectangle. Throws an `ImageError` `bad_image` where the decoder gave a smaller picture
+ * than the header promised: memory beyond it must not be shown.
+ */
+export function cropRaster(raster: Raster, rectangle: Rectangle): Raster {
+  const { left, top, width, height } = rectangle;
+  const { channels, frames } = raster;
+  if (left + width > raster.width || top + height > raster.height) {
+    throw new ImageError('bad_image', 'The picture is not of the size that its header says.');
+  }
+  const data = Buffer.allocUnsafeSlow(width * height * channels * frames);
+  const target = { data, width, height, channels, frames };
+  copyPixels(raster, rectangle, target, { left: 0, top: 0 }, rectangle);
+  return target;
+}
+
+function copyPixels(source: Raster, from: Point, target: Raster, to: Point, { width, height }: Size): void {
+  const { channels, frames } = source;
+  const at = (raster: Raster, point: Point, frame: number, row: number) =>
+    ((frame * raster.height + point.top + row) * raster.width + point.left) * channels;
   for (let frame = 0; frame < frames; frame++) {
-    for (let row = 0; row < raster.height; row++) {
-      const from = (frame * raster.height + row) * bytes;
-      const to = ((frame * height + top + row) * width + left) * channels;
-      data.set(raster.data.subarray(from, from + bytes), to);
+    for (let row = 0; row < height; row++) {
+      const first = at(source, from, frame, row);
+      target.data.set(source.data.subarray(first, first + width * channels), at(target, to, frame, row));
     }
   }
-  return { data, width, height, channels, frames };
 }
 
 /** Lays an RGBA raster on white, in place. */
@@ -87,80 +113,105 @@ export function dropOpaqueAlpha(raster: Raster): Raster {
   return { ...raster, data, channels: 3 };
 }
 
-/** A part of a picture, in pixels from its top left corner. */
-export interface Rectangle {
-  left: number;
-  top: number;
+/** RGBA, or RGB, without frames. */
+export interface Overlay {
+  data: Uint8Array;
+  /** Pixels. */
   width: number;
   height: number;
+  channels?: 3 | 4;
+}
+
+/** How a overlay is laid: 0 to 1, and whether its colours are multiplied by their alpha already. */
+export interface Blending {
+  opacity?: number;
+  premultiplied?: boolean;
 }
 
 /**
- * The part of every frame that lies in the rectangle. That it lies inside was judged by the header's word: an `ImageError`
- * `bad_image` where a decoder gave a smaller picture, of which no memory beyond is shown.
+ * Lays a overlay over every frame of `raster`, in place, its top left corner at (`left`, `top`); what lies outside is cut off.
+ * Porter-Duff "over" on 8 bit values as they are, as browsers blend. Only the overlay's own rectangle is touched. Own code so that
+ * both engines give the same pixels, and because sharp's composite goes over the whole picture.
  */
-export function cropRaster(raster: Raster, { left, top, width, height }: Rectangle): Raster {
-  const { channels, frames } = raster;
-  if (left + width > raster.width || top + height > raster.height) {
-    throw new ImageError('bad_image', 'The picture is not of the size that its header says.');
-  }
-  const data = Buffer.allocUnsafeSlow(width * height * channels * frames);
-  const bytes = width * channels;
-  for (let frame = 0, to = 0; frame < frames; frame++) {
-    for (let row = 0; row < height; row++, to += bytes) {
-      const from = ((frame * raster.height + top + row) * raster.width + left) * channels;
-      data.set(raster.data.subarray(from, from + bytes), to);
-    }
-  }
-  return { data, width, height, channels, frames };
-}
-
-/**
- * Lays the first frame of `overlay` over every frame of `raster`, in place, its top left corner at (`left`, `top`); what lies
- * outside is cut off. Porter-Duff "over" on 8 bit values as they are, as browsers blend. Own code so that both engines give
- * the same pixels.
- */
-export function compositeRaster(raster: Raster, overlay: Raster, left: number, top: number): void {
-  const fromX = Math.max(0, -left);
-  const fromY = Math.max(0, -top);
-  const endX = Math.min(overlay.width, raster.width - left);
-  const endY = Math.min(overlay.height, raster.height - top);
-  if (fromX >= endX) return;
-  const layRow = raster.channels === 3 ? layOnOpaque : layOnAlpha;
+export function blendOverlay(
+  raster: Raster,
+  overlay: Overlay,
+  { left, top }: Point,
+  { opacity = 1, premultiplied = false }: Blending = {},
+): void {
+  const { channels = 4 } = overlay;
+  const first = Math.max(0, -left);
+  const count = Math.min(overlay.width, raster.width - left) - first;
+  const end = Math.min(overlay.height, raster.height - top);
+  if (opacity === 0 || count <= 0) return;
+  const blendRow = raster.channels === 3 ? blendOnOpaque : blendOnAlpha;
   for (let frame = 0; frame < raster.frames; frame++) {
-    for (let y = fromY; y < endY; y++) {
-      const to = ((frame * raster.height + top + y) * raster.width + left + fromX) * raster.channels;
-      const from = (y * overlay.width + fromX) * overlay.channels;
-      layRow(raster.data, to, overlay, from, endX - fromX);
+    for (let row = Math.max(0, -top); row < end; row++) {
+      const to = ((frame * raster.height + top + row) * raster.width + left + first) * raster.channels;
+      const from = (row * overlay.width + first) * channels;
+      blendRow(
+        raster.data,
+        to,
+        overlay.data,
+        from,
+        from + count * channels,
+        channels,
+        opacity,
+        premultiplied,
+      );
     }
   }
 }
 
-function layOnOpaque(
+type BlendRow = (
   target: Uint8Array,
   to: number,
-  { data, channels }: Raster,
+  source: Uint8Array,
   from: number,
-  count: number,
-) {
-  for (let i = 0, t = to, s = from; i < count; i++, t += 3, s += channels) {
-    const over = channels === 3 ? 1 : (data[s + 3] as number) / 255;
-    for (let c = 0; c < 3; c++) {
-      target[t + c] = (data[s + c] as number) * over + (target[t + c] as number) * (1 - over) + 0.5;
-    }
-  }
-}
+  end: number,
+  step: 3 | 4,
+  opacity: number,
+  premultiplied: boolean,
+) => void;
 
-function layOnAlpha(target: Uint8Array, to: number, { data, channels }: Raster, from: number, count: number) {
-  for (let i = 0, t = to, s = from; i < count; i++, t += 4, s += channels) {
-    const over = channels === 3 ? 1 : (data[s + 3] as number) / 255;
+/** On RGB: in a loop of its own, which takes a third of the time of `blendOnAlpha`. */
+const blendOnOpaque: BlendRow = (target, to, source, from, end, step, opacity, premultiplied) => {
+  for (let s = from, t = to; s < end; s += step, t += 3) {
+    const over = step === 3 ? opacity : ((source[s + 3] as number) / 255) * opacity;
     if (over === 0) continue;
+    const part = premultiplied ? opacity : over;
+    const rest = 1 - over;
+    target[t] = (source[s] as number) * part + (target[t] as number) * rest + 0.5;
+    target[t + 1] = (source[s + 1] as number) * part + (target[t + 1] as number) * rest + 0.5;
+    target[t + 2] = (source[s + 2] as number) * part + (target[t + 2] as number) * rest + 0.5;
+  }
+};
+
+const blendOnAlpha: BlendRow = (target, to, source, from, end, step, opacity, premultiplied) => {
+  for (let s = from, t = to; s < end; s += step, t += 4) {
+    const over = step === 3 ? opacity : ((source[s + 3] as number) / 255) * opacity;
+    if (over === 0) continue;
+    const part = premultiplied ? opacity : over;
     const under = ((target[t + 3] as number) / 255) * (1 - over);
     const alpha = over + under;
     for (let c = 0; c < 3; c++) {
-      const mixed = (data[s + c] as number) * over + (target[t + c] as number) * under;
-      target[t + c] = mixed / alpha + 0.5;
+      const mixed = (source[s + c] as number) * part + (target[t + c] as number) * under;
+      target[t + c] = Math.min(255, mixed / alpha + 0.5);
     }
     target[t + 3] = alpha * 255 + 0.5;
   }
+};
+
+/** RGBA: an RGB raster with full alpha, any other as it is. */
+export function withAlpha(raster: Raster): Raster {
+  if (raster.channels === 4) return raster;
+  const { data: source } = raster;
+  const data = Buffer.allocUnsafeSlow((source.length / 3) * 4);
+  for (let i = 0, o = 0; i < source.length; i += 3, o += 4) {
+    data[o] = source[i] as number;
+    data[o + 1] = source[i + 1] as number;
+    data[o + 2] = source[i + 2] as number;
+    data[o + 3] = 255;
+  }
+  return { ...raster, data, channels: 4 };
 }

@@ -1,5 +1,5 @@
 import decode, { init } from '@jsquash/avif/decode.js';
-import { checkSize, ImageError, type ImageLimits } from './engine.js';
+import { checkSize, ImageError, type ImageLimits, type Size } from './engine.js';
 import { encodePng } from './png/encode.js';
 import { dropOpaqueAlpha, type Raster } from './raster.js';
 import { asBytes, readCodec } from './wasm-codec.js';
@@ -32,9 +32,9 @@ async function decodeFresh(bytes: Uint8Array) {
 }
 
 /** The sizes in boxes `ispe` (ISO/IEC 23008-12, 6.5.3), and of them the largest: libavif decodes none that has no such box. */
-function largestIn(bytes: Uint8Array): { width: number; height: number } {
+function largestIn(bytes: Uint8Array): Size {
   const header = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, headerBytes));
-  const sizes: { width: number; height: number }[] = [];
+  const sizes: Size[] = [];
   for (
     let at = header.indexOf('ispe');
     at >= 0 && at + 16 <= header.length;

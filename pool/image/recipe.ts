@@ -3,13 +3,14 @@ import {
   checkResult,
   checkStep,
   type EncodeOptions,
+  type EngineName,
   type FrameSize,
   type Image,
-  type ImageEngine,
   ImageError,
   type ImageLimits,
   type ResizeOptions,
   type ResultFormat,
+  type Size,
   type SourceImageFormat,
 } from './engine.js';
 import { keepsAnimation, mediaTypes } from './formats.js';
@@ -41,7 +42,7 @@ export type Operation =
 interface OpenedFile {
   /** What it is called where it is one of several. */
   name?: string | undefined;
-  engine: ImageEngine['name'];
+  engine: EngineName;
   format: SourceImageFormat;
   /** Frames of the file; `size` has those that the engine gives. */
   frames: number;
@@ -94,7 +95,7 @@ export function recordImage(file: OpenedFile): Image {
 function toImage(file: OpenedFile, copyOfBytes: () => Uint8Array, recipe: Recipe): Image {
   const { size, operations, largest, largestOverlay } = recipe;
 
-  function then(operation: Operation, sides: { width: number; height: number }, overlay = largestOverlay) {
+  function then(operation: Operation, sides: Size, overlay = largestOverlay) {
     const next = { ...size, width: sides.width, height: sides.height };
     return toImage(file, copyOfBytes, {
       operations: [...operations, operation],

@@ -1,4 +1,4 @@
-import type { Fit, ResizeOptions } from './engine.js';
+import type { Fit, ResizeOptions, Size } from './engine.js';
 import type { Raster, Rectangle } from './raster.js';
 
 /** A change of size to exactly this, and what is then cut out of it. */
@@ -9,10 +9,7 @@ interface ResizePlan {
 }
 
 /** What judged options mean for a picture of this size. Whole pixels, rounded to the nearest, at least one. */
-export function planResize(
-  size: { width: number; height: number },
-  { width, height, fit }: ResizeOptions & { fit: Fit },
-): ResizePlan {
+export function planResize(size: Size, { width, height, fit }: ResizeOptions & { fit: Fit }): ResizePlan {
   const across = width === undefined ? undefined : width / size.width;
   const down = height === undefined ? undefined : height / size.height;
   if (fit === 'fill' && width !== undefined && height !== undefined) return { width, height };
@@ -107,7 +104,7 @@ const lobes = 3;
  * transparent lends no colour. Own code because it works a row at a time: the codecs in WebAssembly hold a picture as floats in
  * memory that is never given back, and Jimp's own resizing skips pixels where it shrinks.
  */
-export function resampleRaster(raster: Raster, { width, height }: { width: number; height: number }): Raster {
+export function resampleRaster(raster: Raster, { width, height }: Size): Raster {
   const { frames } = raster;
   const columns = kernelOf(raster.width, width);
   const rows = kernelOf(raster.height, height);

@@ -1,5 +1,6 @@
+import type { Size } from './engine.js';
 import type { Orientation } from './header.js';
-import type { Raster } from './raster.js';
+import type { Overlay, Raster } from './raster.js';
 
 /**
  * Turns and mirrors every frame as a picture of this orientation is to be shown. The eight cases are those of EXIF 2.32, tag
@@ -50,6 +51,9 @@ function pixelBytes(source: Uint8Array, target: Uint8Array): CopyRow {
   };
 }
 
+/** The EXIF orientations that are turns clockwise by these degrees. */
+export const quarterTurns: Partial<Record<number, Orientation>> = { 90: 6, 180: 3, 270: 8 };
+
 /** A turn by any angle, and the size of the picture that it gives. */
 export interface Rotation {
   /** Clockwise. */
@@ -63,7 +67,7 @@ export interface Rotation {
 const slack = 1e-6;
 
 /** The smallest picture that holds all of one of this size turned around its middle. */
-export function rotatedSize({ width, height }: { width: number; height: number }, degrees: number) {
+export function rotatedSize({ width, height }: Size, degrees: number) {
   const { cos, sin } = directionOf(degrees);
   return {
     width: Math.max(1, Math.ceil(width * Math.abs(cos) + height * Math.abs(sin) - slack)),
@@ -76,37 +80,39 @@ export function rotatedSize({ width, height }: { width: number; height: number }
  * default, on premultiplied values, so that what is transparent lends no colour. Own code so that both engines give the
  * same pixels.
  */
-export function rotateRaster(raster: Raster, { degrees, width, height }: Rotation, opaque: boolean): Raster {
-  const { frames } = raster;
+export function rotateRaster(raster: Raster, rotation: Rotation, opaque: boolean): Raster {
   const channels = opaque ? raster.channels : 4;
-  const data = Buffer.alloc(width * height * channels * frames, opaque ? 255 : 0);
-  const put = opaque ? putOnWhite : putOnNothing;
+  return rotateFrames(raster, rotation, channels, opaque ? putOnWhite : putOnNothing);
+}
+
+/** An overlay of premultiplied RGBA turned around its middle, in a box that holds its corners. Quarter turns change no pixel. */
+export function rotateOverlay(overlay: Overlay, degrees: number): Overlay {
+  if (degrees === 0) return overlay;
+  const raster: Raster = { ...overlay, channels: 4, frames: 1 };
+  const orientation = quarterTurns[degrees];
+  const rotation = { degrees, ...rotatedSize(overlay, degrees) };
+  const { data, width, height } = orientation
+    ? orientRaster(raster, orientation)
+    : rotateFrames(raster, rotation, 4, putPremultiplied);
+  return { data, width, height };
+}
+
+function rotateFrames(raster: Raster, rotation: Rotation, channels: 3 | 4, put: Put): Raster {
+  const { width, height } = rotation;
+  const { frames } = raster;
+  const data = Buffer.alloc(width * height * channels * frames, put === putOnWhite ? 255 : 0);
   for (let frame = 0; frame < frames; frame++) {
     const start = frame * width * height;
-    eachPixel(raster, { degrees, width, height }, (x, y, at) =>
+    eachPixel(raster, rotation, (x, y, at) =>
       sample(raster, frame, x, y, data, (start + at) * channels, put),
     );
   }
   return { data, width, height, channels, frames };
 }
 
-/** The same of one frame of RGBA that is premultiplied already, as overlays are, on nothing. */
-export function rotateMultiplied(raster: Multiplied, rotation: Rotation): Multiplied {
-  const { width, height } = rotation;
-  const data = new Uint8Array(width * height * 4);
-  eachPixel(raster, rotation, (x, y, at) => sampleMultiplied(raster, x, y, data, at * 4));
-  return { data, width, height };
-}
-
-interface Multiplied {
-  data: Uint8Array;
-  width: number;
-  height: number;
-}
-
 /** Visits each pixel of the turned frame that comes from the frame, with the place that it comes from. */
 function eachPixel(
-  { width: w, height: h }: { width: number; height: number },
+  { width: w, height: h }: Size,
   { degrees, width, height }: Rotation,
   visit: (x: number, y: number, at: number) => void,
 ): void {
@@ -125,7 +131,7 @@ function eachPixel(
 /** Writes a pixel of this opacity, 0 to 1, whose colours are premultiplied by it. */
 type Put = (data: Uint8Array, to: number, red: number, green: number, blue: number, alpha: number) => void;
 
-/** The four pixels around a place, by their nearness; those outside weigh nothing. Spelt out, since a loop takes twice the time. */
+/** The four pixels around a point, weighted by nearness; those outside weigh nothing. Spelt out, since a loop takes twice the time. */
 function sample(source: Raster, frame: number, x: number, y: number, data: Uint8Array, to: number, put: Put) {
   const { data: from, width, height, channels } = source;
   const left = Math.floor(x);
@@ -142,7 +148,8 @@ function sample(source: Raster, frame: number, x: number, y: number, data: Uint8
   const b = (firstRow + second) * channels;
   const c = (secondRow + first) * channels;
   const d = (secondRow + second) * channels;
-  const clear = channels === 4;
+  const premultiplied = put === putPremultiplied;
+  const clear = channels === 4 && !premultiplied;
   const atA = north * west * (clear ? (from[a + 3] as number) / 255 : 1);
   const atB = north * east * (clear ? (from[b + 3] as number) / 255 : 1);
   const atC = south * west * (clear ? (from[c + 3] as number) / 255 : 1);
@@ -152,54 +159,31 @@ function sample(source: Raster, frame: number, x: number, y: number, data: Uint8
     (from[b + channel] as number) * atB +
     (from[c + channel] as number) * atC +
     (from[d + channel] as number) * atD;
-  put(data, to, mix(0), mix(1), mix(2), atA + atB + atC + atD);
-}
-
-/** The four pixels around a place by their nearness alone. */
-function sampleMultiplied(
-  { data: from, width, height }: Multiplied,
-  x: number,
-  y: number,
-  data: Uint8Array,
-  to: number,
-) {
-  const left = Math.floor(x);
-  const top = Math.floor(y);
-  let red = 0.5;
-  let green = 0.5;
-  let blue = 0.5;
-  let alpha = 0.5;
-  for (let row = Math.max(top, 0); row <= top + 1 && row < height; row++) {
-    for (let column = Math.max(left, 0); column <= left + 1 && column < width; column++) {
-      const weight = (1 - Math.abs(x - column)) * (1 - Math.abs(y - row));
-      const at = (row * width + column) * 4;
-      red += (from[at] as number) * weight;
-      green += (from[at + 1] as number) * weight;
-      blue += (from[at + 2] as number) * weight;
-      alpha += (from[at + 3] as number) * weight;
-    }
-  }
-  data[to] = red;
-  data[to + 1] = green;
-  data[to + 2] = blue;
-  data[to + 3] = alpha;
+  put(data, to, mix(0), mix(1), mix(2), premultiplied ? mix(3) / 255 : atA + atB + atC + atD);
 }
 
 /** On what is white and opaque already, of three channels or four. */
-function putOnWhite(data: Uint8Array, to: number, red: number, green: number, blue: number, alpha: number) {
+const putOnWhite: Put = (data, to, red, green, blue, alpha) => {
   const white = 255 * (1 - alpha);
   data[to] = Math.min(255, red + white + 0.5);
   data[to + 1] = Math.min(255, green + white + 0.5);
   data[to + 2] = Math.min(255, blue + white + 0.5);
-}
+};
 
-function putOnNothing(data: Uint8Array, to: number, red: number, green: number, blue: number, alpha: number) {
+const putOnNothing: Put = (data, to, red, green, blue, alpha) => {
   if (alpha === 0) return;
   data[to] = Math.min(255, red / alpha + 0.5);
   data[to + 1] = Math.min(255, green / alpha + 0.5);
   data[to + 2] = Math.min(255, blue / alpha + 0.5);
   data[to + 3] = Math.min(255, alpha * 255 + 0.5);
-}
+};
+
+const putPremultiplied: Put = (data, to, red, green, blue, alpha) => {
+  data[to] = red + 0.5;
+  data[to + 1] = green + 0.5;
+  data[to + 2] = blue + 0.5;
+  data[to + 3] = alpha * 255 + 0.5;
+};
 
 export function directionOf(degrees: number): { cos: number; sin: number } {
   const angle = (degrees * Math.PI) / 180;

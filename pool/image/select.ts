@@ -1,12 +1,9 @@
 import { createRequire } from 'node:module';
 import { once } from '../once.js';
-import type { ImageEngine } from './engine.js';
+import type { EngineChoice, ImageEngine } from './engine.js';
 import { createSharpEngine, type SharpModule } from './sharp-engine.js';
 import type { FontSet } from './text/fonts.js';
 import type { LoadText } from './text/overlay.js';
-
-export type EngineName = ImageEngine['name'];
-export type EngineChoice = 'auto' | EngineName;
 
 export interface EngineOptions {
   /** Asked for when the first text is to be drawn. */

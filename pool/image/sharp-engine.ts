@@ -9,6 +9,7 @@ import {
   ImageError,
   type ImageLimits,
   type ResultFormat,
+  type Size,
 } from './engine.js';
 import { keepsAnimation } from './formats.js';
 import { checkHeader, type ImageHeader, type Orientation, productFormat, uprightSize } from './header.js';
@@ -119,7 +120,7 @@ function splitLeading(
 }
 
 /** Width and height before the picture is turned upright. */
-function asStored({ width, height }: { width: number; height: number }, orientation: Orientation) {
+function asStored({ width, height }: Size, orientation: Orientation) {
   return orientation > 4 ? { width: height, height: width } : { width, height };
 }
 
@@ -127,7 +128,7 @@ function asStored({ width, height }: { width: number; height: number }, orientat
  * By the kernel of three lobes, sharp's own choice. Without `fastShrinkOnLoad` a JPEG is decoded at twice the size or more
  * that it is to have, so that the kernel still has something to choose from.
  */
-function scaleTo(image: Pipeline, { width, height }: { width: number; height: number }): Pipeline {
+function scaleTo(image: Pipeline, { width, height }: Size): Pipeline {
   return image.resize({ width, height, fit: 'fill', kernel: 'lanczos3', fastShrinkOnLoad: false });
 }
 
@@ -160,7 +161,7 @@ function fromRaster(sharp: SharpModule, raster: Raster, timeoutSeconds: number):
 async function resizeFrames(
   sharp: SharpModule,
   raster: Raster,
-  size: { width: number; height: number },
+  size: Size,
   timeoutSeconds: number,
 ): Promise<Raster> {
   const bytes = raster.width * raster.height * raster.channels;

@@ -1,4 +1,4 @@
-import { inPixels } from './engine.js';
+import { inPixels, type Size } from './engine.js';
 import {
   type Area,
   areaWithin,
@@ -8,19 +8,18 @@ import {
   type Mark,
   type Placing,
   placeIn,
-  type Size,
   sideOf,
   type TextMark,
   textMargin,
   textOverlay,
 } from './mark.js';
-import type { Raster } from './raster.js';
+import { blendOverlay, type Overlay, type Point, type Raster } from './raster.js';
 import { inkColors } from './text/contrast.js';
-import { inkFor, type Place } from './text/ink.js';
-import type { LoadText, Overlay, TextRenderer } from './text/overlay.js';
+import { inkFor } from './text/ink.js';
+import type { LoadText, TextRenderer } from './text/overlay.js';
 
 /** The font size, in pixels, of text on a picture where none is asked for: a twentieth of the shorter side, at least 12. */
-export function autoFontSize({ width, height }: { width: number; height: number }): number {
+export function autoFontSize({ width, height }: Size): number {
   return Math.max(12, Math.round(Math.min(width, height) / 20));
 }
 
@@ -30,7 +29,7 @@ const sheetSide = 256;
 /** What covers a picture: an overlay and where it lies, with some of it outside. */
 export interface Tiling {
   overlay: Overlay;
-  places: Place[];
+  places: Point[];
 }
 
 /** A grid of tiles in which every other row is moved by half a step. */
@@ -77,8 +76,8 @@ export function tileOver(picture: Size, tile: Overlay, spacing: number): Tiling 
 }
 
 /** Where a tile lies with any part of it in the picture. */
-function placesOf(picture: Size, tile: Size, { across, down, shift, left, top }: Grid): Place[] {
-  const places: Place[] = [];
+function placesOf(picture: Size, tile: Size, { across, down, shift, left, top }: Grid): Point[] {
+  const places: Point[] = [];
   for (let row = -Math.floor((top + tile.height - 1) / down); ; row++) {
     const y = top + row * down;
     if (y >= picture.height) return places;
@@ -110,72 +109,6 @@ function drawSheet(tile: Overlay, { across, down, shift }: Grid, columns: number
   return { data, width, height };
 }
 
-/**
- * Draws the overlay over every frame of the raster, in place, with its top left corner at (`left`, `top`); what lies outside is
- * cut off. Only its own rectangle is touched, so the cost goes with the overlay and not with the picture.
- * `opacity` 0 to 1. Porter-Duff "over" on 8 bit values as they are, as browsers blend. Own code so that both engines give the
- * same pixels, and because sharp's composite goes over the whole picture.
- */
-export function blendOverlay(
-  raster: Raster,
-  overlay: Overlay,
-  left: number,
-  top: number,
-  opacity: number,
-): void {
-  if (opacity === 0) return;
-  const blendRow = raster.channels === 3 ? blendOpaqueRow : blendAlphaRow;
-  const first = Math.max(0, -left);
-  const count = Math.min(overlay.width, raster.width - left) - first;
-  const end = Math.min(overlay.height, raster.height - top);
-  for (let frame = 0; frame < raster.frames; frame++) {
-    for (let row = Math.max(0, -top); row < end; row++) {
-      const at = ((frame * raster.height + top + row) * raster.width + left + first) * raster.channels;
-      blendRow(raster.data, at, overlay.data, (row * overlay.width + first) * 4, count, opacity);
-    }
-  }
-}
-
-/** The overlay is premultiplied: over an opaque pixel that is one multiplication and one addition a channel. */
-function blendOpaqueRow(
-  target: Uint8Array,
-  at: number,
-  source: Uint8Array,
-  from: number,
-  count: number,
-  opacity: number,
-): void {
-  for (let i = 0, t = at, s = from; i < count; i++, t += 3, s += 4) {
-    const alpha = source[s + 3] as number;
-    if (alpha === 0) continue;
-    const rest = 1 - (alpha / 255) * opacity;
-    target[t] = (source[s] as number) * opacity + (target[t] as number) * rest + 0.5;
-    target[t + 1] = (source[s + 1] as number) * opacity + (target[t + 1] as number) * rest + 0.5;
-    target[t + 2] = (source[s + 2] as number) * opacity + (target[t + 2] as number) * rest + 0.5;
-  }
-}
-
-function blendAlphaRow(
-  target: Uint8Array,
-  at: number,
-  source: Uint8Array,
-  from: number,
-  count: number,
-  opacity: number,
-): void {
-  for (let i = 0, t = at, s = from; i < count; i++, t += 4, s += 4) {
-    const over = ((source[s + 3] as number) / 255) * opacity;
-    if (over === 0) continue;
-    const under = ((target[t + 3] as number) / 255) * (1 - over);
-    const alpha = over + under;
-    for (let c = 0; c < 3; c++) {
-      const mixed = (source[s + c] as number) * opacity + (target[t + c] as number) * under;
-      target[t + c] = Math.min(255, mixed / alpha + 0.5);
-    }
-    target[t + 3] = alpha * 255 + 0.5;
-  }
-}
-
 /** An overlay with the room that it was made for. */
 interface Drawn {
   overlay: Overlay;
@@ -190,7 +123,8 @@ export async function drawMark(raster: Raster, mark: Mark, text: LoadText): Prom
   if (!made) return;
   const { overlay, places } = placesFor(raster, made, mark);
   const chosen = mark.text?.color === 'auto' ? inkFor(raster, overlay, places, mark.opacity) : overlay;
-  for (const { left, top } of places) blendOverlay(raster, chosen, left, top, mark.opacity);
+  for (const place of places)
+    blendOverlay(raster, chosen, place, { opacity: mark.opacity, premultiplied: true });
 }
 
 /** The text as large as was asked for, or as its room lets it be. Undefined where there is no ink. */

@@ -1,13 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Raster } from '../raster.js';
+import type { Overlay, Point, Raster } from '../raster.js';
 import { contrastOf, type Ink, linear, weights } from './contrast.js';
-import type { Overlay } from './overlay.js';
-
-/** Where an overlay's top left corner lies, in whole pixels; what lies outside the picture is not looked at. */
-export interface Place {
-  left: number;
-  top: number;
-}
 
 /** Pixels of overlays that are looked at, at most: more of them change the means by less than can be seen. */
 const maxSamples = 60_000;
@@ -36,7 +29,7 @@ function lightsOf(opacity: number) {
  * opacity 0.5 one of the two always has a contrast of 2:1 and more, whatever the picture: judged by the mean before
  * alone, a dark picture with a few white spots would be given white ink, which shows on neither.
  */
-export function chooseInk(raster: Raster, overlay: Overlay, places: readonly Place[], opacity: number): Ink {
+export function chooseInk(raster: Raster, overlay: Overlay, places: readonly Point[], opacity: number): Ink {
   const { underBlack, underWhite } = lightsOf(opacity);
   const { data, width, height, channels, frames } = raster;
   const area = overlay.width * overlay.height * places.length * frames;
@@ -111,6 +104,6 @@ export function invertInk(overlay: Overlay): Overlay {
 }
 
 /** An overlay that was drawn in black, in the ink that stands out where it lies. */
-export function inkFor(raster: Raster, overlay: Overlay, places: readonly Place[], opacity: number): Overlay {
+export function inkFor(raster: Raster, overlay: Overlay, places: readonly Point[], opacity: number): Overlay {
   return chooseInk(raster, overlay, places, opacity) === 'black' ? overlay : invertInk(overlay);
 }

@@ -4,6 +4,7 @@ import { initWasm, Resvg, type ResvgRenderOptions } from '@resvg/resvg-wasm';
 import { LRUCache } from 'lru-cache';
 import { codedError } from '../../errors.js';
 import { once } from '../../once.js';
+import type { Overlay } from '../raster.js';
 import { inkColors, standsOutFrom } from './contrast.js';
 import type { FontSet } from './fonts.js';
 import {
@@ -18,14 +19,6 @@ import {
   type TextStyle,
   textSvg,
 } from './layout.js';
-
-/** Drawn text: premultiplied RGBA, tight around the ink. */
-export interface Overlay {
-  data: Uint8Array;
-  /** Pixels. */
-  width: number;
-  height: number;
-}
 
 export interface TextRenderer {
   /**

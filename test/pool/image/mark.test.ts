@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { boundsBeforeRotation, fitRotated, largestRotated, rotateOverlay } from '../../../pool/image/mark.js';
-import { rotatedSize } from '../../../pool/image/rotate.js';
+import { boundsBeforeRotation, fitRotated, largestRotated } from '../../../pool/image/mark.js';
+import { rotatedSize, rotateOverlay } from '../../../pool/image/rotate.js';
 
 const side = fc.integer({ min: 3, max: 3000 });
 const size = fc.record({ width: side, height: side });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { ImageError } from '../../../pool/image/engine.js';
-import { compositeRaster, cropRaster, dropOpaqueAlpha } from '../../../pool/image/raster.js';
+import { blendOverlay, cropRaster, dropOpaqueAlpha } from '../../../pool/image/raster.js';
 import { pixelAt, pixelsOf, pixelsWhere, rasters } from './rasters.js';
 
 const bytes = fc.integer({ min: 1, max: 3000 }).chain((pixels) => {
@@ -89,7 +89,7 @@ function over(top: number[], bottom: number[]): number[] {
   return [...colors, alpha * 255];
 }
 
-describe('compositeRaster', () => {
+describe('blendOverlay', () => {
   it('lays the first frame over each frame where it is told to, and nothing elsewhere', () => {
     fc.assert(
       fc.property(rasters(), rasters(), offset, offset, (raster, overlay, left, top) => {
@@ -100,7 +100,7 @@ describe('compositeRaster', () => {
           return inside ? over(pixelAt(overlay, 0, ox, oy), below) : below;
         });
         const laid = { ...raster, data: raster.data.slice() };
-        compositeRaster(laid, overlay, left, top);
+        blendOverlay(laid, overlay, { left, top });
         for (const [i, pixel] of pixelsOf(laid).entries()) {
           for (const [c, value] of pixel.entries())
             expect(value).to.be.closeTo(expected[i]?.[c] as number, 0.501);
@@ -117,8 +117,8 @@ describe('compositeRaster', () => {
           channels: 4 as const,
           data: Uint8Array.from(pixelsOf(raster).flat()),
         };
-        compositeRaster(raster, overlay, 0, 0);
-        compositeRaster(withAlpha, overlay, 0, 0);
+        blendOverlay(raster, overlay, { left: 0, top: 0 });
+        blendOverlay(withAlpha, overlay, { left: 0, top: 0 });
         expect(pixelsOf(withAlpha)).to.deep.equal(pixelsOf(raster));
       }),
     );

@@ -1,8 +1,13 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { encodableBy, engineToBe } from '../../../pool/image/encodable.js';
-import { canEncode, cannotEncode, outputFormats } from '../../../pool/image/formats.js';
+import {
+  canEncode,
+  cannotEncode,
+  encodableBy,
+  engineToBe,
+  outputFormats,
+} from '../../../pool/image/formats.js';
 import { loadEngine } from '../../../pool/image/select.js';
 import { createFontSet } from '../../../pool/image/text/fonts.js';
 
@@ -71,7 +76,7 @@ describe('loadEngine', function () {
     if (name === 'sharp') throw new Error('Could not load the "sharp" module');
     return load.call(this, name, ...rest);
   };
-  const { engineToBe } = await import('${new URL('../../../pool/image/encodable.js', import.meta.url)}');
+  const { engineToBe } = await import('${new URL('../../../pool/image/formats.js', import.meta.url)}');
   console.log(engineToBe('auto'), engineToBe('sharp'));
 `;
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { Overlay } from '../../../pool/image/text/overlay.js';
+import type { Overlay } from '../../../pool/image/raster.js';
 import { autoFontSize, autoSpacing, type Tiling, tileOver } from '../../../pool/image/watermark.js';
 import { drawingTests } from './drawing.js';
 

@@ -164,7 +164,12 @@ describe('a PNG packed in strips', () => {
   /** Red, green and blue the same: three bytes in a row repeat much more often than by chance. */
   const grey = { ...photo, data: photo.data.map((_, i) => photo.data[i - (i % 3)] as number) };
   const noise = drawRaster('noise', 400, 300, 3, 1);
-  const framed = placeOnCanvas(photo, 440, 340, 20, 20, Buffer.from('800080', 'hex'));
+  const framed = placeOnCanvas(
+    photo,
+    { width: 440, height: 340 },
+    { left: 20, top: 20 },
+    Buffer.from('800080', 'hex'),
+  );
 
   /** Bytes of the best that zlib's trials find. */
   function triedSize(raster: Raster): number {

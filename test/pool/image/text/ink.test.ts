@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { Raster } from '../../../../pool/image/raster.js';
+import type { Overlay, Raster } from '../../../../pool/image/raster.js';
+import { blendOverlay } from '../../../../pool/image/raster.js';
 import { contrastOf, luminanceOf, standsOutFrom } from '../../../../pool/image/text/contrast.js';
 import { createFontSet } from '../../../../pool/image/text/fonts.js';
 import { chooseInk, inkFor, invertInk } from '../../../../pool/image/text/ink.js';
-import { createTextRenderer, type Overlay } from '../../../../pool/image/text/overlay.js';
-import { blendOverlay } from '../../../../pool/image/watermark.js';
+import { createTextRenderer } from '../../../../pool/image/text/overlay.js';
 import { paint } from '../pictures.js';
 
 /** A solid black rectangle as an overlay. */
@@ -29,7 +29,12 @@ function contrastOn(picture: Raster): number {
   const overlay = block(picture.width, picture.height);
   const place = { left: 0, top: 0 };
   const after = { ...picture, data: Uint8Array.from(picture.data) };
-  blendOverlay(after, inkFor(picture, overlay, [place], 0.5), 0, 0, 0.5);
+  blendOverlay(
+    after,
+    inkFor(picture, overlay, [place], 0.5),
+    { left: 0, top: 0 },
+    { opacity: 0.5, premultiplied: true },
+  );
   return contrastOf(meanLuminance(picture), meanLuminance(after));
 }
 

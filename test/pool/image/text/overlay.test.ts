@@ -1,8 +1,9 @@
 import { createRequire } from 'node:module';
 import { expect } from 'chai';
+import type { Overlay } from '../../../../pool/image/raster.js';
 import { createFontSet, readFontSet } from '../../../../pool/image/text/fonts.js';
 import { layOut, prepareText, type TextStyle } from '../../../../pool/image/text/layout.js';
-import { createTextRenderer, type Overlay, type TextRenderer } from '../../../../pool/image/text/overlay.js';
+import { createTextRenderer, type TextRenderer } from '../../../../pool/image/text/overlay.js';
 
 describe('createTextRenderer', () => {
   const dejavu = (name: string) => createRequire(import.meta.url).resolve(`dejavu-fonts-ttf/ttf/${name}.ttf`);
