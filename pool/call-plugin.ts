@@ -27,8 +27,8 @@ export async function callPlugin(
   scope: CallScope,
   options: CallOptions,
 ): Promise<BytesAnswer> {
-  const open = async ({ bytes }: FileBytes, name?: string): Promise<Image> =>
-    (await options.engine).open(bytes, options.limits, name);
+  const open = async ({ bytes, header }: FileBytes, name?: string): Promise<Image> =>
+    (await options.engine).open(bytes, options.limits, { name, header });
   const context = new HandlerContext(scope, parts);
   if (plugin.files) {
     const kinds = asSchema(plugin.files);

@@ -4,7 +4,7 @@ import type { ParameterDeclaration } from '../schemas/parameters/parameters.js';
 import type { BodyAnswer, BytesAnswer } from './answer.js';
 import type { FetchRefusal, LogLine } from './context/messages.js';
 import type { Thrown } from './errors.js';
-import type { ImageLimits } from './image/engine.js';
+import type { ImageHeader, ImageLimits } from './image/engine.js';
 import type { PluginModule } from './plugin.js';
 
 /** One call of a plugin's handler, as it travels to a worker. */
@@ -30,6 +30,8 @@ export interface FileBytes {
   /** Media type, as whoever sent it says. */
   type: string;
   name?: string;
+  /** Of a picture whose header was checked: a worker does not read it again. */
+  header?: ImageHeader;
   /** Others use the same bytes, now or later: a worker gets a copy of them. */
   shared?: true;
 }

@@ -1,5 +1,6 @@
 import type { Answer } from '../../pool/answer.js';
 import type { ImageLimits } from '../../pool/image/engine.js';
+import { mediaTypes } from '../../pool/image/formats.js';
 import { checkHeader } from '../../pool/image/header.js';
 import type { FileBytes, TaskFiles } from '../../pool/task.js';
 import { type FileField, sourceField } from '../../schemas/declared-helper.js';
@@ -190,7 +191,8 @@ function checkFile(
   { way, limits }: { way: FileOrigin; limits: ImageLimits },
 ): void {
   if (way === 'upload') requireSize(field, file);
-  const type = field.kind === 'image' ? imageType(file, limits) : essenceOf(file.type);
+  if (field.kind === 'image') file.header = checkHeader(file.bytes, limits);
+  const type = file.header ? mediaTypes[file.header.format] : essenceOf(file.type);
   if (field.types && !field.types.some((allowed) => matchesType(type, allowed))) {
     throw inputError([typeProblem(field, { type, way })]);
   }
@@ -219,10 +221,6 @@ function requireSize({ maxBytes }: FileField, { bytes }: FileBytes): void {
   throw new GatewayError('too_large', {
     message: `The file has ${bytes.byteLength} bytes; ${maxBytes} are accepted.`,
   });
-}
-
-function imageType({ bytes }: FileBytes, limits: ImageLimits): string {
-  return `image/${checkHeader(bytes, limits).format}`;
 }
 
 function typeProblem(

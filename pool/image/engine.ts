@@ -190,14 +190,35 @@ export interface Image {
 export type EngineName = 'sharp' | 'jimp';
 export type EngineChoice = 'auto' | EngineName;
 
+/** EXIF orientation: 1 is upright; 2 to 8 name the flip and turn that bring the picture upright. */
+export type Orientation = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
+
+/** What a file says of itself, read before any decoder runs. */
+export interface ImageHeader {
+  format: SourceImageFormat;
+  /** Pixels as stored, before `orientation` is applied. */
+  width: number;
+  /** Pixels of one frame as stored. */
+  height: number;
+  /** Frames of an animation, 1 for a still picture. Counting stops one past the most that the caller accepts. */
+  frames: number;
+  orientation: Orientation;
+  /** Whether the colours are four inks, which need another way to sRGB than all others. */
+  cmyk: boolean;
+}
+
+export interface KnownImage {
+  /** Begins the message of a fault that shows when the picture is decoded, where it is one of several. */
+  name?: string | undefined;
+  /** Where `checkHeader` has read it already. */
+  header?: ImageHeader | undefined;
+}
+
 /** Decodes and encodes pictures; every engine passes the same contract suite. */
 export interface ImageEngine {
   readonly name: EngineName;
-  /**
-   * Opens a JPEG, PNG, WebP or GIF. Throws an `ImageError` for anything else and for what passes `limits`. A `name` begins the message
-   * of what turns out to be wrong with the picture when it is decoded, where it is one of several.
-   */
-  open(bytes: Uint8Array, limits: ImageLimits, name?: string): Promise<Image>;
+  /** Opens a JPEG, PNG, WebP or GIF. Throws an `ImageError` for anything else and for what passes `limits`. */
+  open(bytes: Uint8Array, limits: ImageLimits, known?: KnownImage): Promise<Image>;
 }
 
 /** A fault of the picture, not of the gateway. `message` is public. */

@@ -5,18 +5,13 @@ import {
   type EncodeOptions,
   type ImageEngine,
   ImageError,
+  type ImageHeader,
   type ImageLimits,
   type ResultFormat,
+  type SourceImageFormat,
 } from './engine.js';
 import { cannotEncode } from './formats.js';
-import {
-  checkHeader,
-  hasText,
-  type ImageHeader,
-  productFormat,
-  type SourceFormat,
-  uprightSize,
-} from './header.js';
+import { checkHeader, hasText, uprightSize } from './header.js';
 import { decodeFirstGifFrame } from './jimp-gif.js';
 import { createWebpCodec, firstWebpFrame, type WebpCodec } from './jimp-webp.js';
 import { encodePng } from './png/encode.js';
@@ -82,8 +77,8 @@ export function createJimpDecoder(webp: WebpCodec): Decoder {
   const jpeg = jimpCodec('image/jpeg');
   const png = jimpCodec('image/png');
 
-  const decoders: Record<SourceFormat, Decoder> = {
-    jpeg(bytes, _header, limits) {
+  const decoders: Record<SourceImageFormat, Decoder> = {
+    jpg(bytes, _header, limits) {
       // A second frame header may promise another size than the one that was checked.
       const bounds = { maxResolutionInMP: limits.maxPixels / 1e6, maxMemoryUsageInMB: 2048 };
       return toRaster(jpeg.decode(asBuffer(bytes), { ...bounds, tolerantDecoding: false }));
@@ -143,8 +138,7 @@ export async function createJimpEngine({ text }: { text: LoadText }): Promise<Im
 
   return {
     name: 'jimp',
-    async open(bytes, limits, name) {
-      const header = checkHeader(bytes, limits);
+    async open(bytes, limits, { name, header = checkHeader(bytes, limits) } = {}) {
       async function run(operations: readonly Operation[], opaque: boolean): Promise<Raster> {
         const raster = orientRaster(await decode(bytes, header, limits), header.orientation);
         if (opaque) flattenRaster(raster);
@@ -155,7 +149,7 @@ export async function createJimpEngine({ text }: { text: LoadText }): Promise<Im
         bytes,
         limits,
         engine: 'jimp',
-        format: productFormat(header.format),
+        format: header.format,
         frames: header.frames,
         size: { ...uprightSize(header), frames: 1 },
         async render(operations, format, options) {

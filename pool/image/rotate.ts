@@ -1,5 +1,4 @@
-import type { Size } from './engine.js';
-import type { Orientation } from './header.js';
+import type { Orientation, Size } from './engine.js';
 import type { Overlay, Raster } from './raster.js';
 
 /**

@@ -7,12 +7,14 @@ import {
   type EncodeOptions,
   type ImageEngine,
   ImageError,
+  type ImageHeader,
   type ImageLimits,
+  type Orientation,
   type ResultFormat,
   type Size,
 } from './engine.js';
 import { keepsAnimation } from './formats.js';
-import { checkHeader, type ImageHeader, type Orientation, productFormat, uprightSize } from './header.js';
+import { checkHeader, uprightSize } from './header.js';
 import { choosePngStrategy, encodePng } from './png/encode.js';
 import { dropOpaqueAlpha, type Raster } from './raster.js';
 import { type Operation, recordImage } from './recipe.js';
@@ -84,13 +86,13 @@ function openPipeline(
   // Before anything is drawn, or sharp paints a purple border on a grey picture grey, and reads 16 bit with a
   // profile as if it were P3. CMYK alone finds its way by its own or a standard profile, and not from here. And a JPEG
   // that is only shrunk, for which none of this matters, is decoded at a fraction of its size only without it.
-  const shrinksOnLoad = header.format === 'jpeg' && resize !== undefined;
+  const shrinksOnLoad = header.format === 'jpg' && resize !== undefined;
   if (!header.cmyk && !shrinksOnLoad) image.pipelineColourspace('srgb');
   if (crop) image.extract({ left: crop.left, top: crop.top, width: crop.width, height: crop.height });
   if (resize) scaleTo(image, asStored(resize, header.orientation));
   turns[header.orientation](image);
   // A JPEG has nothing to see through, and sharp takes long to read a colour.
-  const mayHaveAlpha = header.format !== 'jpeg';
+  const mayHaveAlpha = header.format !== 'jpg';
   if (format === 'jpg' && mayHaveAlpha) image.flatten({ background: white });
   if (border) extend(image, border);
   return { image, rest };
@@ -285,15 +287,14 @@ export function createSharpEngine(
 
   return {
     name: 'sharp',
-    async open(bytes, limits, name) {
-      const header = checkHeader(bytes, limits);
+    async open(bytes, limits, { name, header = checkHeader(bytes, limits) } = {}) {
       const source = { bytes, header, limits, timeoutSeconds };
       return recordImage({
         name,
         bytes,
         limits,
         engine: 'sharp',
-        format: productFormat(header.format),
+        format: header.format,
         frames: header.frames,
         size: { ...uprightSize(header), frames: header.frames },
         render: (operations, format, quality) => render(source, operations, format, quality),

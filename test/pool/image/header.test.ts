@@ -5,7 +5,7 @@ import { checkHeader, probeImage } from '../../../pool/image/header.js';
 import { animation, limits, paint, sources, toSharp } from './pictures.js';
 
 const formatOf = (source: string) =>
-  (['png', 'jpeg', 'webp', 'gif'] as const).find((name) => source.includes(name));
+  source.includes('jpeg') ? 'jpg' : ['png', 'webp', 'gif'].find((name) => source.includes(name));
 
 describe('probeImage', () => {
   for (const [source, make] of Object.entries(sources)) {
@@ -23,10 +23,10 @@ describe('probeImage', () => {
   }
 
   for (const size of [1, 2, 16_383]) {
-    for (const format of ['png', 'jpeg', 'webp'] as const) {
+    for (const format of ['png', 'jpg', 'webp'] as const) {
       it(`reads a ${format} of ${size} × 1`, async () => {
         const bytes = await toSharp(paint(size, 1, () => [1, 2, 3]))
-          .toFormat(format, { lossless: true })
+          .toFormat(format === 'jpg' ? 'jpeg' : format, { lossless: true })
           .toBuffer();
         expect(probeImage(bytes)).to.include({ format, width: size, height: 1 });
       });

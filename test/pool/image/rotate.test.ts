@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { Orientation } from '../../../pool/image/header.js';
+import type { Orientation } from '../../../pool/image/engine.js';
 import type { Raster } from '../../../pool/image/raster.js';
 import { orientRaster, rotatedSize, rotateRaster } from '../../../pool/image/rotate.js';
 import { pixelAt, pixelsOf, pixelsWhere, rasters } from './rasters.js';
