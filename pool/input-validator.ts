@@ -1,6 +1,7 @@
 import { type ValidatedInput, validateRawInput } from '../schemas/input/validate-input.js';
+import type { Abilities } from '../schemas/keywords/keyword.js';
 import { compileParameters, type ParameterChecker } from '../schemas/parameters/parameters.js';
-import { type Abilities, createVocabulary } from '../schemas/vocabulary.js';
+import { createVocabulary } from '../schemas/vocabulary.js';
 import type { JudgeTask } from './task.js';
 
 /**

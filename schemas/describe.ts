@@ -1,11 +1,6 @@
 import { asSchema, findTag, followReference, isObject, type JsonSchema, typesOf } from './json-schema.js';
-import { type Choices, choiceNames } from './keywords/choice.js';
-import { colorFormOf } from './keywords/color.js';
-import { dayForm } from './keywords/day.js';
-import { fractionForm } from './keywords/fraction.js';
-import { futureForm } from './keywords/future.js';
-import { lineForm } from './keywords/line.js';
-import { isMeasure, measureForm } from './keywords/measure.js';
+import { drawableNote } from './keywords/drawable.js';
+import { askKeywords } from './keywords/keywords.js';
 import { briefly, everything, type Listing, list, quote } from './quote.js';
 
 /** What is said of a schema that says nothing that could be put in words. */
@@ -34,14 +29,8 @@ function describe(described: JsonSchema, root: JsonSchema, { around, listing }: 
   const schema = followReference(described, root);
   const inside = { around: [...around, schema], listing };
   if (typeof schema.form === 'string') return schema.form;
-  const color = colorFormOf(schema.color);
-  if (color !== undefined) return color;
-  if (isMeasure(schema.measure)) return measureForm(schema.measure);
-  if (schema.fraction === true) return fractionForm(schema);
-  if (schema.future === true) return futureForm;
-  if (schema.day === true) return dayForm;
-  if (typeof schema.line === 'number') return lineForm(schema.line);
-  if (isObject(schema.choice)) return `one of ${list(choiceNames(schema.choice as Choices), ', ', listing)}`;
+  const own = askKeywords(schema, (keyword, setting) => keyword.describe?.(setting, schema, listing));
+  if (own !== undefined) return own;
   if ('const' in schema) return literal(schema.const);
   if (Array.isArray(schema.enum)) return `one of ${list(schema.enum.map(literal), ', ', listing)}`;
   const branches = [schema.anyOf, schema.oneOf].find((each) => Array.isArray(each));
@@ -86,7 +75,7 @@ function describeString(schema: JsonSchema): string {
   const parts = ['a string', size(schema.minLength, schema.maxLength, 'character')];
   if (typeof schema.format === 'string') parts.push(` of the format ${schema.format}`);
   if (typeof schema.pattern === 'string') parts.push(describePattern(schema));
-  if (schema.drawable !== undefined) parts.push(' that the fonts here can draw');
+  if (schema.drawable !== undefined) parts.push(drawableNote);
   return parts.join('');
 }
 

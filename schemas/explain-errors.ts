@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv';
 import { anything, describeBriefly } from './describe.js';
-import { type FieldProblem, mostProblems } from './field-problem.js';
+import { type FieldProblem, joinField, mostProblems } from './field-problem.js';
 import {
   alternativeKeywords,
   asSchema,
@@ -13,8 +13,9 @@ import {
   typesOf,
   unescapePointer,
 } from './json-schema.js';
+import { isOwnKeyword } from './keywords/keywords.js';
 import { didYouMean, mostMeant } from './nearest.js';
-import { describeValue, quote } from './quote.js';
+import { describeValue } from './quote.js';
 
 /** An error of ajv's with those that an `anyOf` or `oneOf` gathered from its alternatives. */
 interface ErrorNode {
@@ -115,19 +116,6 @@ function reachable(branch: unknown, root: JsonSchema): Set<object> {
 const shortList = 5;
 /** Comparisons that all hints of an answer may take, some microseconds each: others wait meanwhile. */
 const mostComparisons = 5_000;
-const plainKey = /^(?:[\p{L}_$][\p{L}\p{N}_$-]{0,63}|\d+)$/u;
-const ownKeywords = new Set([
-  'color',
-  'choice',
-  'fraction',
-  'measure',
-  'drawable',
-  'encodable',
-  'line',
-  'day',
-  'future',
-  'scopes',
-]);
 
 /**
  * ajv's errors as problems, one for each field, however many rules it broke. A nested field is written `keep.2` or
@@ -183,7 +171,7 @@ export function mismatch(schema: unknown, value: unknown, root: JsonSchema = {})
 
 function rank(error: ErrorObject): number {
   if (error.keyword === 'type') return 0;
-  return ownKeywords.has(error.keyword) ? 1 : 2;
+  return isOwnKeyword(error.keyword) ? 1 : 2;
 }
 
 /** The field that an error is about: for a name that is missing, or should not be there, that name. */
@@ -196,17 +184,11 @@ export function fieldOf({ instancePath, params, keyword }: ErrorObject): string 
   return keys.reduce(joinField, '');
 }
 
-/** A path of names and places, `keep.2` or `size.width`, with one more at its end. */
-export function joinField(path: string, key: string): string {
-  if (!plainKey.test(key)) return `${path}[${quote(key)}]`;
-  return path === '' ? key : `${path}.${key}`;
-}
-
 function problemOf(error: ErrorObject, root: JsonSchema, hint: Hint): string {
   const { keyword, params, data, parentSchema, message } = error;
   const schema = asSchema(parentSchema);
   const known = asSchema(schema.properties);
-  if (ownKeywords.has(keyword)) return message ?? mismatch(schema, data, root);
+  if (isOwnKeyword(keyword)) return message ?? mismatch(schema, data, root);
   switch (keyword) {
     case 'required':
       return requiredProblem(known[params.missingProperty], root);

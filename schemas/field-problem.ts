@@ -1,3 +1,5 @@
+import { quote } from './quote.js';
+
 /** One problem of a request's input: the parameter's name and what is wrong with it, for a person to act on. */
 export interface FieldProblem {
   field: string;
@@ -13,4 +15,17 @@ export function boundProblems(problems: readonly FieldProblem[], total = problem
   const more = total - mostProblems;
   const rest = { field: '*', problem: `has ${more} more ${more === 1 ? 'problem' : 'problems'}` };
   return [...problems.slice(0, mostProblems), rest];
+}
+
+/** The name of a parameter as a problem's `field`: as it is where it can be one, else quoted and cut. */
+export function fieldName(name: string): string {
+  return name.length <= 64 && /^[\w.-]+$/.test(name) ? name : quote(name);
+}
+
+const plainKey = /^(?:[\p{L}_$][\p{L}\p{N}_$-]{0,63}|\d+)$/u;
+
+/** A path of names and places, `keep.2` or `size.width`, with one more at its end. */
+export function joinField(path: string, key: string): string {
+  if (!plainKey.test(key)) return `${path}[${quote(key)}]`;
+  return path === '' ? key : `${path}.${key}`;
 }

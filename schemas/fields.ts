@@ -2,43 +2,9 @@ import type { Ajv, ValidateFunction } from 'ajv';
 import { toProblems } from './explain-errors.js';
 import { boundProblems, type FieldProblem } from './field-problem.js';
 import { type JsonSchema, typesOf } from './json-schema.js';
-import { dayKeyword } from './keywords/day.js';
-import { futureKeyword } from './keywords/future.js';
-import { lineKeyword } from './keywords/line.js';
-import { scopesKeyword } from './keywords/scopes.js';
 import { nearest } from './nearest.js';
 import { createCoerce } from './parameters/coerce.js';
 import { type Copied, checkNamed, copyParameter } from './parameters/named-values.js';
-import { addKeyword, createVocabulary } from './vocabulary.js';
-
-interface AdminVocabularyOptions {
-  /** What `scopes: true` takes; asked at each judgement, for helpers may come and go. */
-  knownScopes: () => readonly string[];
-  /** Wall clock, ms, for `future: true`. */
-  now: () => number;
-}
-
-/**
- * The validator for what the administration of keys takes: the helpers' vocabulary, and with it `line`, `day`, `future` and
- * `scopes`. `form` says what is allowed where words say it better than the rules, such as a pattern; it judges nothing. Made when it
- * is first asked for: a start judges nothing by it.
- */
-export function createAdminVocabulary(options: AdminVocabularyOptions): () => Ajv {
-  let made: Ajv | undefined;
-  return () => {
-    made ??= createAdminAjv(options);
-    return made;
-  };
-}
-
-function createAdminAjv({ knownScopes, now }: AdminVocabularyOptions): Ajv {
-  const ajv = createVocabulary({ own: true });
-  for (const keyword of [lineKeyword, dayKeyword, futureKeyword(now), scopesKeyword(knownScopes)]) {
-    addKeyword(ajv, keyword);
-  }
-  ajv.addKeyword({ keyword: 'form', schemaType: 'string', valid: true });
-  return ajv;
-}
 
 /** The fields of one flat object, such as a JSON body or a query. */
 export interface FieldsSchema {
@@ -107,20 +73,4 @@ function unknownField(name: string, names: readonly string[]): string {
   if (names.length === 0) return 'is not known here; nothing is taken';
   const near = nearest(name, names);
   return `is not known; known are ${names.join(', ')}${near === undefined ? '' : `; did you mean ${near}?`}`;
-}
-
-/**
- * The schema as plain JSON Schema, for documents that other programs read: each keyword of the administration's vocabulary
- * becomes what comes nearest to it.
- */
-export function standardSchema(schema: JsonSchema, knownScopes: readonly string[]): JsonSchema {
-  const { form: _form, future: _future, line, day, scopes, ...standard } = schema;
-  return {
-    ...standard,
-    ...(typeof line === 'number' && { minLength: 1, maxLength: line }),
-    ...(day === true && { format: 'date' }),
-    ...(scopes === true && {
-      items: { type: 'string', ...(knownScopes.length > 0 && { enum: knownScopes }) },
-    }),
-  };
 }

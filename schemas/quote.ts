@@ -39,11 +39,6 @@ export function visibleJson(json: string): string {
   );
 }
 
-/** The name of a parameter as a problem's `field`: as it is where it can be one, else quoted and cut. */
-export function fieldName(name: string): string {
-  return name.length <= 64 && /^[\w.-]+$/.test(name) ? name : quote(name);
-}
-
 function codePoint(character: string): string {
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }

@@ -1,11 +1,6 @@
 import { Ajv, type FuncKeywordDefinition, type Options, type ValidateFunction } from 'ajv';
-import { choiceKeyword } from './keywords/choice.js';
-import { colorKeyword } from './keywords/color.js';
-import { type CanDraw, drawableKeyword } from './keywords/drawable.js';
-import { type CanEncode, encodableKeyword } from './keywords/encodable.js';
-import { fractionKeyword } from './keywords/fraction.js';
-import { measureKeyword } from './keywords/measure.js';
-import { onlyWithKeyword } from './keywords/only-with.js';
+import { type Abilities, type AnyKeyword, toAjvKeyword } from './keywords/keyword.js';
+import { adminKeywords, helperKeywords } from './keywords/keywords.js';
 
 /**
  * For every schema: ajv's optimiser takes a third of the time to compile one, and what it leaves judges no faster, for V8 does the
@@ -56,45 +51,34 @@ const ajvOptions: Options = {
   logger: false,
 };
 
-/** What can be done here, which the keywords that ask for it are judged by. */
-export interface Abilities {
-  /** Judges `drawable: true`; without it every text passes. */
-  canDraw?: CanDraw;
-  /** Judges `encodable: true`, by the engine that runs when it is asked; without it every format passes. */
-  canEncode?: CanEncode;
-}
-
-export interface VocabularyOptions extends Abilities {
-  /** For the gateway's own schemas alone: they are not judged as schemas. */
-  own?: boolean;
-}
-
-/**
- * The validator for parameters: JSON Schema draft-07 in ajv's strict mode, without coercion, with the keywords `color`,
- * `choice`, `fraction`, `measure`, `drawable` and `encodable`, which replace a valid value by its normal form, and `onlyWith`, which
- * is judged with the parameters.
- */
-export function createVocabulary({ canDraw, canEncode, own = false }: VocabularyOptions = {}): Ajv {
-  const ajv = new Ajv({ ...ajvOptions, ...(own ? ownSchemas : {}) });
-  const keywords = [
-    colorKeyword,
-    choiceKeyword,
-    fractionKeyword,
-    measureKeyword,
-    drawableKeyword(canDraw),
-    // After the choice, of whose normal form it is asked.
-    encodableKeyword(canEncode),
-    onlyWithKeyword,
-  ];
-  for (const keyword of keywords) addKeyword(ajv, keyword);
+/** A validator for a plugin's parameters: JSON Schema draft-07 in ajv's strict mode, without coercion, with the helpers' keywords. */
+export function createVocabulary(abilities: Abilities = {}): Ajv {
+  const ajv = new Ajv(ajvOptions);
+  for (const keyword of helperKeywords) addKeyword(ajv, keyword, abilities);
   return ajv;
 }
 
-/** Adds a keyword. The schema of its setting, which ajv would compile at once (30 ms for all keywords), is compiled when it is first used. */
-export function addKeyword(ajv: Ajv, { metaSchema = {}, ...definition }: FuncKeywordDefinition): void {
+/**
+ * The validator for what the administration of keys accepts: all own keywords, and `form`, which says what is allowed where words say it
+ * better than the rules, such as a pattern. It is made on first use: a start validates nothing by it.
+ */
+export function createAdminVocabulary(abilities: Abilities): () => Ajv {
+  let made: Ajv | undefined;
+  return function adminVocabulary() {
+    if (made) return made;
+    made = new Ajv({ ...ajvOptions, ...ownSchemas });
+    for (const keyword of [...helperKeywords, ...adminKeywords]) addKeyword(made, keyword, abilities);
+    made.addKeyword({ keyword: 'form', schemaType: 'string', valid: true });
+    return made;
+  };
+}
+
+/** The schema of a keyword's setting, which ajv would compile at once (30 ms for all keywords), is compiled on first use. */
+function addKeyword(ajv: Ajv, keyword: AnyKeyword, abilities: Abilities): void {
+  const { metaSchema, ...definition } = toAjvKeyword(keyword, abilities);
   let compiled: ValidateFunction | undefined;
   function validateSchema(setting: unknown): boolean {
-    compiled ??= compileChecked(ajv, metaSchema);
+    compiled ??= compileChecked(ajv, keyword.metaSchema);
     const valid = compiled(setting);
     validateSchema.errors = compiled.errors;
     return valid;
@@ -102,5 +86,5 @@ export function addKeyword(ajv: Ajv, { metaSchema = {}, ...definition }: FuncKey
   validateSchema.errors = undefined as ValidateFunction['errors'];
   ajv.addKeyword({ ...definition, validateSchema } as FuncKeywordDefinition);
   // Where messages look for it.
-  Object.assign(ajv.getKeyword(String(definition.keyword)), { metaSchema });
+  Object.assign(ajv.getKeyword(keyword.name), { metaSchema });
 }

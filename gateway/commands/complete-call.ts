@@ -2,8 +2,7 @@ import { hookPlugins } from '../../pool/plugin-hooks.js';
 import { checkDeclaration } from '../../schemas/declaration.js';
 import { type DeclaredHelper, describeDeclaration } from '../../schemas/declared-helper.js';
 import { asSchema, followReference, isObject, type JsonSchema } from '../../schemas/json-schema.js';
-import { takesAutoColor } from '../../schemas/keywords/color.js';
-import { isMeasure } from '../../schemas/keywords/measure.js';
+import { askKeywords } from '../../schemas/keywords/keywords.js';
 import { compileParameters } from '../../schemas/parameters/parameters.js';
 import { createVocabulary } from '../../schemas/vocabulary.js';
 import { discoverPlugins, type FoundPlugin } from '../plugins/discover.js';
@@ -103,23 +102,6 @@ function isBoolean({ parameters }: Found, flag: string): boolean {
   return property?.schema.type === 'boolean';
 }
 
-/** Colours that one may think of; thousands of names are known. */
-const colors = [
-  'black',
-  'white',
-  'gray',
-  'red',
-  'orange',
-  'gold',
-  'green',
-  'teal',
-  'blue',
-  'navy',
-  'purple',
-  'pink',
-  'tomato',
-  'steelblue',
-];
 const deepest = 5;
 
 /** Completes a parameter's value by its schema: what it lists, true and false, colours, its default. Of a list the last item. */
@@ -144,11 +126,8 @@ function listedValues(described: JsonSchema, root: JsonSchema, depth = 0): Candi
   if (depth > deepest) return [];
   if ('const' in schema) return [{ value: asWord(schema.const) }];
   if (Array.isArray(schema.enum)) return schema.enum.map((value) => ({ value: asWord(value) }));
-  if (isObject(schema.choice)) return Object.keys(schema.choice).map((value) => ({ value }));
-  if (schema.color !== undefined) {
-    return [...(takesAutoColor(schema.color) ? ['auto'] : []), ...colors].map((value) => ({ value }));
-  }
-  if (isMeasure(schema.measure)) return schema.measure.auto ? [{ value: 'auto' }] : [];
+  const suggested = askKeywords(schema, (keyword, setting) => keyword.suggestions?.(setting));
+  if (suggested) return suggested.map((value) => ({ value }));
   const branches = [schema.oneOf, schema.anyOf].flatMap((each) => (Array.isArray(each) ? each : []));
   const found = branches.flatMap((each) => listedValues(asSchema(each), root, depth + 1));
   const isBoolean = [schema.type].flat().includes('boolean');

@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
-import type { FieldProblem } from '../../schemas/field-problem.js';
-import { fieldName } from '../../schemas/quote.js';
+import { type FieldProblem, fieldName } from '../../schemas/field-problem.js';
 import { GatewayError, inputError } from '../errors.js';
 import { createGrowingBuffer, fileType, type GrowingBuffer, readInto, type Sink } from './body.js';
 import {

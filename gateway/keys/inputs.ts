@@ -1,4 +1,5 @@
-import { compileFields, createAdminVocabulary, type Fields } from '../../schemas/fields.js';
+import { compileFields, type Fields } from '../../schemas/fields.js';
+import { createAdminVocabulary } from '../../schemas/vocabulary.js';
 import { knownScopes, type TenantLimits } from './model.js';
 import {
   auditSchema,

@@ -3,7 +3,7 @@ import type { Tool } from '@modelcontextprotocol/server';
 import { createComponents, createConverter } from '../../schemas/convert-schema.js';
 import type { FileField } from '../../schemas/declared-helper.js';
 import { asSchema, isObject, type JsonSchema, mapSubschemas } from '../../schemas/json-schema.js';
-import { isMeasure, type MeasureSetting } from '../../schemas/keywords/measure.js';
+import { askKeywords, withoutOwnKeywords } from '../../schemas/keywords/keywords.js';
 import { describeFile } from '../../schemas/parameters/gateway-parameters.js';
 import { closeNested } from '../../schemas/parameters/rewrite.js';
 import type { Helper, Registry } from '../plugins/registry.js';
@@ -183,14 +183,12 @@ function withoutDiscriminator(schema: JsonSchema): JsonSchema {
  */
 function plainKeywords(schema: JsonSchema): JsonSchema {
   const inner = mapSubschemas(schema, (found) => plainKeywords(found.schema));
-  const { color: _c, drawable: _d, encodable: _e, fraction: _f, onlyWith: _o, ...others } = inner;
-  const { choice, measure, nullable, type, ...plain } = others;
-  const chosen = isObject(choice) ? { ...plain, enum: Object.entries(choice).flat(2) } : plain;
+  const { nullable, type, ...plain } = withoutOwnKeywords(inner);
   const types = [type].flat().filter((each) => each !== undefined);
-  if (isMeasure(measure)) {
-    const isNull = nullable === true || types.includes('null');
-    return withBranches(plain, [...measureOf(measure), ...(isNull ? [{ type: 'null' }] : [])]);
-  }
+  const takesNull = types.includes('null') || (nullable === true && types.length > 0);
+  const { anyOf, ...more } = askKeywords(inner, (keyword, setting) => keyword.brief?.(setting)) ?? {};
+  if (Array.isArray(anyOf)) return withBranches(plain, [...anyOf, ...(takesNull ? [{ type: 'null' }] : [])]);
+  const chosen = { ...plain, ...more };
   if (nullable !== true || types.length === 0) return withTypes(chosen, types);
   const all = [...new Set([...types, 'null'])];
   return withTypes(Array.isArray(chosen.enum) ? { ...chosen, enum: [...chosen.enum, null] } : chosen, all);
@@ -203,13 +201,6 @@ function withTypes(schema: JsonSchema, types: readonly unknown[]): JsonSchema {
     schema,
     types.map((type) => ({ type })),
   );
-}
-
-/** Pixels are a number here: to write them as a text is for queries and forms. */
-function measureOf({ minimum, maximum, percent, auto }: MeasureSetting): JsonSchema[] {
-  const pixels = { type: 'integer', minimum, maximum };
-  if (!percent) return auto ? [pixels, { type: 'string', enum: ['auto'] }] : [pixels];
-  return [pixels, { type: 'string', description: `Per cent such as "5%"${auto ? ', or auto' : ''}.` }];
 }
 
 function withBranches(schema: JsonSchema, anyOf: readonly JsonSchema[]): JsonSchema {

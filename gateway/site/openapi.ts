@@ -1,5 +1,6 @@
-import { type FieldsSchema, standardSchema } from '../../schemas/fields.js';
+import type { FieldsSchema } from '../../schemas/fields.js';
 import type { JsonSchema } from '../../schemas/json-schema.js';
+import { toStandard } from '../../schemas/keywords/keywords.js';
 import { type ErrorCode, errorTable } from '../errors.js';
 import { type ApiRoute, ref, shape, shapes } from './api.js';
 
@@ -21,7 +22,7 @@ const failures: readonly (readonly [ErrorCode, ...ErrorCode[]])[] = [
  * `scopes` is what a key's scope can be.
  */
 export function openApiDocument(routes: readonly ApiRoute[], baseUrl: string, scopes: readonly string[]) {
-  const plain = (schema: JsonSchema) => standardSchema(schema, scopes);
+  const plain = (schema: JsonSchema) => toStandard(schema, { knownScopes: () => scopes });
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) {
     const path = route.path.replace(/:(\w+)/g, '{$1}');

@@ -8,9 +8,10 @@ import { type Plugin, setUp } from '../../pool/plugin.js';
 import { checkDeclaration } from '../../schemas/declaration.js';
 import { describeDeclaration } from '../../schemas/declared-helper.js';
 import type { FieldProblem } from '../../schemas/field-problem.js';
+import type { Abilities } from '../../schemas/keywords/keyword.js';
 import { type CheckOutput, compileOutput } from '../../schemas/parameters/compile-schema.js';
 import { compileParameters } from '../../schemas/parameters/parameters.js';
-import { type Abilities, createVocabulary } from '../../schemas/vocabulary.js';
+import { createVocabulary } from '../../schemas/vocabulary.js';
 import type { Helper } from '../plugins/registry.js';
 import type { CallError } from './types.js';
 

@@ -10,7 +10,7 @@ import type { Plugin } from '../../pool/plugin.js';
 import type { Pool } from '../../pool/pool.js';
 import type { CallTask, PreviewTask, Task, TaskOutcome } from '../../pool/task.js';
 import { isInspected } from '../../pool/time-limits.js';
-import type { Abilities } from '../../schemas/vocabulary.js';
+import type { Abilities } from '../../schemas/keywords/keyword.js';
 import { Ending } from '../http/ending.js';
 import { MainScope } from '../pipeline/main-scope.js';
 

@@ -1,9 +1,5 @@
-import {
-  compileFields,
-  createAdminVocabulary,
-  type Fields,
-  type FieldsSchema,
-} from '../../schemas/fields.js';
+import { compileFields, type Fields, type FieldsSchema } from '../../schemas/fields.js';
+import { createAdminVocabulary } from '../../schemas/vocabulary.js';
 import type { Access } from '../database/database.js';
 import { inputError } from '../errors.js';
 import type { UsageTable, UsageTables } from './store.js';
@@ -37,7 +33,7 @@ const usageSchema: FieldsSchema = {
 
 /** Compiles the judge of what a report on usage may be asked. */
 export function createUsageInput(): Fields<ValidUsageQuery> {
-  return compileFields(createAdminVocabulary({ knownScopes: () => [], now: Date.now }), usageSchema);
+  return compileFields(createAdminVocabulary({}), usageSchema);
 }
 
 /** A day's sums of one key at one helper; `cpu_ms` to a tenth. */

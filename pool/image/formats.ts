@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { CanEncode } from '../../schemas/keywords/encodable.js';
+import type { CanEncode } from '../../schemas/keywords/keyword.js';
 import type { EngineChoice, EngineName, OutputFormat, ResultFormat } from './engine.js';
 
 /** What `encode` takes, in the order in which it is told. */

@@ -1,5 +1,4 @@
-import { boundProblems, type FieldProblem } from '../field-problem.js';
-import { fieldName } from '../quote.js';
+import { boundProblems, type FieldProblem, fieldName } from '../field-problem.js';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 

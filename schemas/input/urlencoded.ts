@@ -1,5 +1,4 @@
-import type { FieldProblem } from '../field-problem.js';
-import { fieldName } from '../quote.js';
+import { type FieldProblem, fieldName } from '../field-problem.js';
 import { longName, mostNameCharacters } from './json.js';
 
 /** Parameters that came as text, by name, and what was wrong with how they came. */

@@ -1,6 +1,5 @@
-import { boundProblems, type FieldProblem } from '../field-problem.js';
+import { boundProblems, type FieldProblem, fieldName } from '../field-problem.js';
 import type { ParameterChecker } from '../parameters/parameters.js';
-import { fieldName } from '../quote.js';
 import { looksLikeJson, readJsonObject, readUtf8 } from './json.js';
 import { parseUrlencoded, type QueryText } from './urlencoded.js';
 

@@ -1,44 +1,65 @@
+import { isObject } from '../json-schema.js';
 import { didYouMean, mostMeant } from '../nearest.js';
-import { briefly, describeValue, list } from '../quote.js';
-import { normalisingKeyword } from './keyword.js';
+import { briefly, describeValue, type Listing, list } from '../quote.js';
+import { anyCase, type Keyword, withAlternatives, withMore } from './keyword.js';
 
 /** Names with their aliases. */
-export type Choices = Record<string, string[]>;
+type Choices = Record<string, string[]>;
 
-/** What a `choice` allows, each name with its aliases: `png`, `jpg (or jpeg)`. */
-export function choiceNames(choices: Choices): string[] {
-  return Object.entries(choices).map(([name, aliases]) =>
+/** Names and aliases, in their order. */
+function spellingsOf(choices: Choices): string[] {
+  return Object.entries(choices).flat(2);
+}
+
+/** `one of png, jpg (or jpeg)` */
+function describeChoices(choices: Choices, listing: Listing): string {
+  const names = Object.entries(choices).map(([name, aliases]) =>
     aliases.length > 0 ? `${name} (or ${aliases.join(', ')})` : name,
   );
+  return `one of ${list(names, ', ', listing)}`;
 }
 
 /**
  * `choice: { png: [], jpg: ['jpeg'] }` on a string: one of the names or their aliases in any case; becomes the name.
  * Two choices may not share a spelling.
  */
-export const choiceKeyword = normalisingKeyword({
-  keyword: 'choice',
+export const choice: Keyword<Choices> = {
+  name: 'choice',
   type: 'string',
   metaSchema: {
     type: 'object',
     minProperties: 1,
     additionalProperties: { type: 'array', items: { type: 'string' } },
   },
-  prepare(setting) {
-    const choices = setting as Choices;
-    const bySpelling = spellings(choices);
-    const form = `one of ${list(choiceNames(choices), ', ', briefly)}`;
-    return (value) => {
-      const text = value as string;
+  accepts: isObject,
+  prepare(choices) {
+    const bySpelling = nameBySpelling(choices);
+    const form = describeChoices(choices, briefly);
+    return (text) => {
       const name = bySpelling.get(text.toLowerCase());
-      if (name !== undefined) return { ok: true, value: name };
+      if (name !== undefined) return { value: name };
       const hint = () => didYouMean(text, [...bySpelling.keys()], mostMeant);
-      return { ok: false, problem: `must be ${form}, but is ${describeValue(text)}`, hint };
+      return { problem: `must be ${form}, but is ${describeValue(text)}`, hint };
     };
   },
-});
+  describe: (choices, _, listing) => describeChoices(choices, listing),
+  /** By its names, for those who pick one; in any case, for those who type one. */
+  standard(choices, plain) {
+    const spellings = spellingsOf(choices);
+    const anyOf = [{ enum: spellings }, { pattern: `^(?:${spellings.map(anyCase).join('|')})$` }];
+    if (plain.type !== 'string') return withMore(plain, { anyOf });
+    return withAlternatives(plain, (type) => anyOf.map((each) => ({ type, ...each })));
+  },
+  brief: (choices) => ({ enum: spellingsOf(choices) }),
+  control: (choices) => ({ kind: 'choice', options: Object.keys(choices), aliases: choices }),
+  suggestions: (choices) => Object.keys(choices),
+  samples(choices, type, _, fc) {
+    if (type !== 'string') return undefined;
+    return fc.constantFrom(...spellingsOf(choices).flatMap((name) => [name, name.toUpperCase()]));
+  },
+};
 
-function spellings(choices: Choices): Map<string, string> {
+function nameBySpelling(choices: Choices): Map<string, string> {
   const bySpelling = new Map<string, string>();
   for (const [name, aliases] of Object.entries(choices)) {
     for (const spelling of [name, ...aliases].map((each) => each.toLowerCase())) {

@@ -1,11 +1,10 @@
+// The package in one file, because every thread loads it: its 151 modules would need longer.
 import culori from 'culori/require';
 import { isObject } from '../json-schema.js';
 import { didYouMean } from '../nearest.js';
 import { quote } from '../quote.js';
 import { nearestPhrase, parsePhrase } from './color-phrase.js';
-import { isAuto, normalisingKeyword } from './keyword.js';
-
-// The package in one file, for every thread loads it: its 151 modules take longer.
+import { isAuto, type Keyword, type Normalised, withMore } from './keyword.js';
 
 const { formatHex, parse } = culori;
 
@@ -56,57 +55,63 @@ function clampShare(value: number): number {
 
 const longestColor = 100;
 
-/** What a colour may be, for messages and documentation. */
 const colorForm =
   'a solid colour: #rgb, #rrggbb, rgb(), hsl(), a CSS name or a phrase such as "pale warm yellow"';
 
-/** The colour, or what is wrong with the text and, on demand, what it is near to. */
-type ParsedColor = { ok: true; hex: `#${string}` } | { ok: false; problem: string; hint?: () => string };
-
 /**
  * Reads a colour of at most 100 characters in any case: `#rgb` and `#rrggbb` (the `#` may be missing), CSS `rgb()` and
- * `hsl()` in both syntaxes, a CSS name, a listed colour name, or modifiers with one of these names. `hex` is `#rrggbb`
+ * `hsl()` in both syntaxes, a CSS name, a listed colour name, or modifiers with one of these names. It becomes `#rrggbb`
  * in lower case. Alpha in any form is refused: what is drawn is solid. `form` is what problems say is allowed.
  */
-export function parseColor(text: string, form = colorForm): ParsedColor {
+export function parseColor(text: string, form = colorForm): Normalised {
   if (text.length > longestColor) {
-    return refuseColor(`must be ${form}, of at most ${longestColor} characters, but has ${text.length}`);
+    return { problem: `must be ${form}, of at most ${longestColor} characters, but has ${text.length}` };
   }
   const plain = text.trim().toLowerCase().replace(/\s+/g, ' ');
   if (hasAlpha(plain)) {
-    return refuseColor(`must be a solid colour, without alpha, but is the string ${quote(text)}`);
+    return { problem: `must be a solid colour, without alpha, but is the string ${quote(text)}` };
   }
-  const hex = parseHex(plain) ?? (isColorFunction(plain) ? parseColorFunction(plain) : parsePhrase(plain));
-  if (hex === undefined) {
-    return refuseColor(`must be ${form}, but is the string ${quote(text)}`, () => {
-      const meant = nearestPhrase(plain);
-      return meant === undefined ? '' : `; did you mean "${meant}"?`;
-    });
-  }
-  return { ok: true, hex: hex as `#${string}` };
+  const value = parseHex(plain) ?? (isColorFunction(plain) ? parseColorFunction(plain) : parsePhrase(plain));
+  if (value !== undefined) return { value };
+  const hint = () => {
+    const meant = nearestPhrase(plain);
+    return meant === undefined ? '' : `; did you mean "${meant}"?`;
+  };
+  return { problem: `must be ${form}, but is the string ${quote(text)}`, hint };
 }
 
-function refuseColor(problem: string, hint?: () => string): ParsedColor {
-  return hint === undefined ? { ok: false, problem } : { ok: false, problem, hint };
-}
+/** Alpha, which `color` refuses, needs a fourth part or a slash. Phrases hold none of these characters. */
+const colorPattern =
+  '^\\s*(?:#?(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})|(?:[Rr][Gg][Bb]|[Hh][Ss][Ll])[Aa]?\\([^/]*\\)|[^#/()]+)\\s*$';
 
-/** Whether a schema's `color` lets the word `auto` stand in a colour's place. */
-export function takesAutoColor(setting: unknown): boolean {
-  return isObject(setting) && setting.auto === true;
-}
+/** Colours that a person may think of; thousands of names are known. */
+const familiar = [
+  'black',
+  'white',
+  'gray',
+  'red',
+  'orange',
+  'gold',
+  'green',
+  'teal',
+  'blue',
+  'navy',
+  'purple',
+  'pink',
+  'tomato',
+  'steelblue',
+];
+/** One of each form. */
+const samples = ['#000', 'ffcc00', '#12aB9f', 'rgb(1, 2, 3)', 'hsl(120 50% 50%)', 'tomato', 'dark sea green'];
 
-/** What `color` with this setting allows; undefined where it is none. */
-export function colorFormOf(setting: unknown): string | undefined {
-  if (setting === true) return colorForm;
-  return takesAutoColor(setting) ? `auto, or ${colorForm}` : undefined;
-}
+type ColorSetting = true | { auto: true };
 
 /**
  * `color: true` on a string: a solid colour in any form that `parseColor` reads; becomes `#rrggbb` in lower case. With
  * `color: { auto: true }` the word `auto` passes too, in any case, as `auto`.
  */
-export const colorKeyword = normalisingKeyword({
-  keyword: 'color',
+export const color: Keyword<ColorSetting> = {
+  name: 'color',
   type: 'string',
   metaSchema: {
     anyOf: [
@@ -119,16 +124,26 @@ export const colorKeyword = normalisingKeyword({
       },
     ],
   },
+  accepts: (setting) => setting === true || (isObject(setting) && setting.auto === true),
   prepare(setting) {
-    const takesAuto = takesAutoColor(setting);
-    const form = colorFormOf(setting);
-    return (value) => {
-      const text = value as string;
-      if (takesAuto && isAuto(text)) return { ok: true, value: 'auto' };
-      const color = parseColor(text, form);
-      if (color.ok) return { ok: true, value: color.hex };
-      if (!takesAuto) return color;
-      return { ...color, hint: () => didYouMean(text, ['auto']) || (color.hint?.() ?? '') };
+    const form = describeColor(setting);
+    return (text) => {
+      if (setting !== true && isAuto(text)) return { value: 'auto' };
+      const parsed = parseColor(text, form);
+      if (setting === true || 'value' in parsed) return parsed;
+      return { ...parsed, hint: () => didYouMean(text, ['auto']) || (parsed.hint?.() ?? '') };
     };
   },
-});
+  describe: describeColor,
+  standard: (_, plain) => withMore(plain, { pattern: colorPattern }),
+  control: (setting) => ({ kind: 'color', auto: setting !== true }),
+  suggestions: (setting) => [...(setting === true ? [] : ['auto']), ...familiar],
+  samples(setting, type, _, fc) {
+    if (type !== 'string') return undefined;
+    return fc.constantFrom(...samples, ...(setting === true ? [] : ['auto', 'Auto']));
+  },
+};
+
+function describeColor(setting: ColorSetting): string {
+  return setting === true ? colorForm : `auto, or ${colorForm}`;
+}

@@ -1,31 +1,28 @@
-import type { FuncKeywordDefinition } from 'ajv';
 import { quote } from '../quote.js';
-import { normalisingKeyword } from './keyword.js';
-
-/** The characters of `text` that no font can draw, each once; empty where all can be drawn. */
-export type CanDraw = (text: string) => string[];
+import type { Keyword } from './keyword.js';
 
 const mostNamed = 5;
-
 const lineBreak = /\r?\n/g;
 
 /**
- * `drawable: true` on a string: every character can be drawn. Without `canDraw` every string passes. With `{ lines: true }` a line
- * break passes too, and becomes a line feed.
+ * `drawable: true` on a string: every character can be drawn. With `{ lines: true }` a line break passes too, and becomes a line
+ * feed. What a schema says of the string stays, and ends in `drawableNote`.
  */
-export function drawableKeyword(canDraw?: CanDraw): FuncKeywordDefinition {
-  return normalisingKeyword({
-    keyword: 'drawable',
-    type: 'string',
-    metaSchema: { enum: [true, { lines: true }] },
-    prepare: (setting) => (value) => {
-      const lines = setting === true ? [value as string] : (value as string).split(lineBreak);
+export const drawable: Keyword<true | { lines: true }> = {
+  name: 'drawable',
+  type: 'string',
+  metaSchema: { enum: [true, { lines: true }] },
+  accepts: (setting) => setting !== undefined,
+  prepare: (setting, _, { canDraw }) =>
+    function normaliseDrawable(text) {
+      const lines = setting === true ? [text] : text.split(lineBreak);
       const missing = canDraw?.(lines.join(' ')) ?? [];
-      if (missing.length === 0) return { ok: true, value: lines.join('\n') };
-      return { ok: false, problem: `has characters that no font here can draw: ${nameCharacters(missing)}` };
+      if (missing.length === 0) return { value: lines.join('\n') };
+      return { problem: `has characters that no font here can draw: ${nameCharacters(missing)}` };
     },
-  });
-}
+};
+
+export const drawableNote = ' that the fonts here can draw';
 
 function nameCharacters(characters: string[]): string {
   const names = characters.slice(0, mostNamed).map((character) => {

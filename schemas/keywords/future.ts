@@ -1,13 +1,11 @@
-import type { FuncKeywordDefinition } from 'ajv';
 import { describeValue, quote } from '../quote.js';
 import { isDay } from './day.js';
-import { normalisingKeyword } from './keyword.js';
+import type { Keyword } from './keyword.js';
 
 const iso8601 =
   /^(\d{4}-\d\d-\d\d)(?:T([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d))?$/;
 
-/** What `future` allows. */
-export const futureForm =
+const futureForm =
   'an ISO 8601 day such as 2030-01-31, or a time with Z or an offset such as 2030-01-31T18:00:00Z';
 
 /**
@@ -21,20 +19,19 @@ export function parseTime(text: string): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** `future: true` on a string: what `parseTime` reads, later than `now` (ms). It stays as it was written. */
-export function futureKeyword(now: () => number): FuncKeywordDefinition {
-  return normalisingKeyword({
-    keyword: 'future',
-    type: 'string',
-    metaSchema: { const: true },
-    prepare: () => (value) => {
-      const text = value as string;
-      const time = parseTime(text);
-      if (time === undefined) {
-        return { ok: false, problem: `must be ${futureForm}, but is ${describeValue(text)}` };
-      }
-      if (time > now()) return { ok: true, value };
-      return { ok: false, problem: `is ${quote(text)}, which has passed; it must lie in the future` };
+/** `future: true` on a string: what `parseTime` reads, later than now. It stays as it was written. */
+export const future: Keyword<true> = {
+  name: 'future',
+  type: 'string',
+  metaSchema: { const: true },
+  accepts: (setting) => setting === true,
+  prepare:
+    (_, __, { now = Date.now }) =>
+    (value) => {
+      const time = parseTime(value);
+      if (time === undefined) return { problem: `must be ${futureForm}, but is ${describeValue(value)}` };
+      if (time > now()) return { value };
+      return { problem: `is ${quote(value)}, which has passed; it must lie in the future` };
     },
-  });
-}
+  describe: () => futureForm,
+};

@@ -1,48 +1,110 @@
 import type { FuncKeywordDefinition, SchemaValidateFunction } from 'ajv';
+import type fastCheck from 'fast-check';
 import type { FieldProblem } from '../field-problem.js';
 import type { JsonSchema } from '../json-schema.js';
+import type { Listing } from '../quote.js';
 
-/** A value in its normal form, or what is wrong with it, and a hint that is looked for only where it is told. */
-type Normalised = { ok: true; value: unknown } | { ok: false; problem: string; hint?: () => string };
+/** A value in its normal form, or what is wrong with it and a hint that is computed only where it is shown. */
+export type Normalised = { value: unknown } | { problem: string; hint?: () => string };
 
-/** How values are judged, for keywords to which that matters. */
+/** Whose values are validated, for keywords to which that matters. */
 interface CheckContext {
   /** Whichever image engine there is: for what a plugin's author wrote, not a caller. */
   anyEngine: boolean;
 }
 
-const callContext: CheckContext = { anyEngine: false };
+/** The characters of `text` that no font can draw, each once; empty where all can be drawn. */
+type CanDraw = (text: string) => string[];
 
-interface NormalisingKeyword {
-  keyword: string;
-  type: FuncKeywordDefinition['type'];
-  /** JSON Schema of the keyword's own value in a schema. */
-  metaSchema: FuncKeywordDefinition['metaSchema'];
-  /** Called once when a schema is compiled, with the keyword's value and what stands beside it; throws where it makes no sense. */
-  prepare: (setting: unknown, beside: JsonSchema) => (value: unknown, context: CheckContext) => Normalised;
+/** What is wrong with a format here, by the name that answers use; undefined for one that can be written, and for unknown ones. */
+export type CanEncode = (format: string) => string | undefined;
+
+/** What keywords are validated by besides their setting. */
+export interface Abilities {
+  /** Validates `drawable`; without it every text passes. */
+  canDraw?: CanDraw;
+  /** Validates `encodable`, by the engine that runs at that time; without it every format passes. */
+  canEncode?: CanEncode;
+  /** What `scopes` accepts; read at each validation, because helpers come and go. */
+  knownScopes?: () => readonly string[];
+  /** Wall clock in ms, for `future`. */
+  now?: () => number;
 }
 
-/** An ajv keyword that replaces a valid value by its normal form, and says what is wrong with any other. */
-export function normalisingKeyword(options: NormalisingKeyword): FuncKeywordDefinition {
-  const { keyword, type, metaSchema, prepare } = options;
+/** How a page asks for a value. */
+export type ControlForm =
+  | { kind: 'color'; auto: boolean }
+  | { kind: 'fraction' }
+  /** A text that may be pixels, per cent or `auto`. */
+  | { kind: 'measure'; unit: string; auto: boolean }
+  | { kind: 'choice'; options: readonly unknown[]; aliases?: Readonly<Record<string, readonly string[]>> }
+  /** A number between bounds. */
+  | { kind: 'pixels'; minimum: number; maximum: number };
+
+/**
+ * A keyword of the gateway's own, with all that any part of the gateway knows of it. `Setting` is its value in a schema, `Value` what
+ * it validates.
+ */
+export interface Keyword<Setting, Value = string> {
+  readonly name: string;
+  /** JSON types of the values that it validates. */
+  readonly type: NonNullable<FuncKeywordDefinition['type']>;
+  /** JSON Schema of its setting. */
+  readonly metaSchema: JsonSchema;
+  /** Whether a setting, of a schema that may not have been validated, is one. */
+  accepts(setting: unknown): boolean;
+  /** Called once when a schema is compiled, with the setting and what is beside it; throws where it makes no sense. */
+  prepare?(
+    setting: Setting,
+    beside: JsonSchema,
+    abilities: Abilities,
+  ): (value: Value, context: CheckContext) => Normalised;
+  /** What it allows, as a noun, for messages and documentation. */
+  describe?(setting: Setting, beside: JsonSchema, listing: Listing): string;
+  /** The schema beside it, in plain JSON Schema, with words for what it allows: they accept all that it accepts. */
+  standard?(setting: Setting, plain: JsonSchema, abilities: Abilities): JsonSchema;
+  /** The same in the few words that every client of agents reads; without it, the description has to do. */
+  brief?(setting: Setting): JsonSchema;
+  /** How a page asks for it. */
+  control?(setting: Setting): ControlForm;
+  /** Values that people may mean, for a shell's completion. */
+  suggestions?(setting: Setting): readonly string[];
+  /** Values of one type to try a helper with. */
+  samples?(
+    setting: Setting,
+    type: string,
+    beside: JsonSchema,
+    fc: typeof fastCheck,
+  ): fastCheck.Arbitrary<unknown> | undefined;
+}
+
+/** A keyword whose setting and values are known to itself alone. */
+export type AnyKeyword = Keyword<never, never>;
+
+const callContext: CheckContext = { anyEngine: false };
+
+/** The keyword as ajv wants it: it replaces a valid value by its normal form, and says what is wrong with any other. */
+export function toAjvKeyword(keyword: AnyKeyword, abilities: Abilities): FuncKeywordDefinition {
+  const { name, type, metaSchema } = keyword;
   return {
-    keyword,
+    keyword: name,
     type,
     metaSchema,
     modifying: true,
     errors: true,
     compile(setting: unknown, beside: JsonSchema) {
-      const normalise = prepare(setting, beside);
+      const normalise = keyword.prepare?.(setting as never, beside, abilities);
       const validate: SchemaValidateFunction = function validateNormalised(
         this: CheckContext | undefined,
         value,
         context,
       ) {
-        const result = normalise(value, this ?? callContext);
-        if (!result.ok) {
+        if (normalise === undefined) return true;
+        const result = normalise(value as never, this ?? callContext);
+        if ('problem' in result) {
           const { problem, hint } = result;
-          const error = { keyword, params: {} };
-          // Of a long list, a hint for each item would cost more than to judge it.
+          const error = { keyword: name, params: {} };
+          // A hint for each item of a long list would cost more than to validate it.
           validate.errors = [
             hint === undefined
               ? { ...error, message: problem }
@@ -59,7 +121,7 @@ export function normalisingKeyword(options: NormalisingKeyword): FuncKeywordDefi
 }
 
 /**
- * Judges values, into which defaults and normal forms are written; empty where they are right. They are a caller's, unless the context
+ * Validates values and writes defaults and normal forms into them; empty where they are right. They are a caller's, unless the context
  * says more.
  */
 export type CheckValues = (values: Record<string, unknown>, context?: CheckContext) => FieldProblem[];
@@ -67,4 +129,28 @@ export type CheckValues = (values: Record<string, unknown>, context?: CheckConte
 /** Whether a text leaves the choice to the helper: the word `auto`, in any case. */
 export function isAuto(text: string): boolean {
   return text.toLowerCase() === 'auto';
+}
+
+/** A schema that demands more than it does already. */
+export function withMore(schema: JsonSchema, more: JsonSchema): JsonSchema {
+  const isFree = Object.keys(more).every((keyword) => schema[keyword] === undefined);
+  if (isFree) return { ...schema, ...more };
+  return { ...schema, allOf: [...(Array.isArray(schema.allOf) ? schema.allOf : []), more] };
+}
+
+/** A schema with alternatives in place of each of its types. */
+export function withAlternatives(
+  { type, ...untyped }: JsonSchema,
+  alternativesOf: (type: unknown) => readonly JsonSchema[],
+): JsonSchema {
+  return withMore(untyped, { anyOf: [type].flat().flatMap(alternativesOf) });
+}
+
+/** A regular expression, as text, for a spelling in any case. */
+export function anyCase(spelling: string): string {
+  return Array.from(spelling, (character) => {
+    const [lower, upper] = [character.toLowerCase(), character.toUpperCase()];
+    if (lower !== upper && [...lower].length + [...upper].length === 2) return `[${lower}${upper}]`;
+    return character.replace(/[$()*+./?[\\\]^{|}]/, '\\$&');
+  }).join('');
 }

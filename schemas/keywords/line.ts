@@ -1,7 +1,7 @@
 import { describeValue } from '../quote.js';
-import { normalisingKeyword } from './keyword.js';
+import type { Keyword } from './keyword.js';
 
-// Line ends, half characters (PostgreSQL would keep others in their place), and what turns the direction of the text
+// Line ends, half characters (PostgreSQL would keep others in their place), and what changes the direction of the text
 // around it, so that a name could pass for another one in a list.
 const notInALine = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
 
@@ -10,24 +10,22 @@ export function isLine(text: string, maxLength: number): boolean {
   return [...text].length <= maxLength && !notInALine.test(text);
 }
 
-/** What a `line` of so many characters allows. */
-export function lineForm(maxLength: number): string {
-  return `one line of 1 to ${maxLength} characters without control characters`;
-}
-
 /** `line: 100` on a string: one line of text that is not blank, of at most 100 characters, as people can be shown it. */
-export const lineKeyword = normalisingKeyword({
-  keyword: 'line',
+export const line: Keyword<number> = {
+  name: 'line',
   type: 'string',
   metaSchema: { type: 'integer', minimum: 1 },
-  prepare(setting) {
-    const maxLength = setting as number;
-    return (value) => {
-      const text = value as string;
-      if (text.trim() !== '' && isLine(text, maxLength)) return { ok: true, value };
-      const { length } = [...text];
-      const but = length > maxLength ? `has ${length}` : `is ${describeValue(text)}`;
-      return { ok: false, problem: `must be ${lineForm(maxLength)}, but ${but}` };
-    };
+  accepts: (setting) => typeof setting === 'number',
+  prepare: (maxLength) => (value) => {
+    if (value.trim() !== '' && isLine(value, maxLength)) return { value };
+    const { length } = [...value];
+    const but = length > maxLength ? `has ${length}` : `is ${describeValue(value)}`;
+    return { problem: `must be ${describeLine(maxLength)}, but ${but}` };
   },
-});
+  describe: describeLine,
+  standard: (maxLength, plain) => ({ ...plain, minLength: 1, maxLength }),
+};
+
+function describeLine(maxLength: number): string {
+  return `one line of 1 to ${maxLength} characters without control characters`;
+}

@@ -1,33 +1,25 @@
 import { isObject } from '../json-schema.js';
 import { describeValue } from '../quote.js';
-import { isAuto, normalisingKeyword } from './keyword.js';
+import { anyCase, isAuto, type Keyword, withAlternatives } from './keyword.js';
 
 /** What a schema says of a measure; bounds are whole numbers of pixels, and hold for those alone. */
-export interface MeasureSetting {
+interface MeasureSetting {
   minimum: number;
   maximum: number;
-  /** Per cent of what the helper says, from 0 to 100, is taken too. */
+  /** Per cent of what the helper says, from 0 to 100, passes too. */
   percent?: true;
-  /** So is the word `auto`. */
+  /** So does the word `auto`. */
   auto?: true;
 }
 
 /** A measure in its normal form: pixels, per cent without needless zeros, or `auto`. */
-export type Measure = number | `${number}%` | 'auto';
+type Measure = number | `${number}%` | 'auto';
 
 const digits = /^\d{1,15}$/;
 // With more places a number could not be written without an exponent.
 const percentage = /^\d{1,9}(?:\.\d{1,6})?%$/;
 const withUnit = /^(\d{1,15}) ?(?:px|pixels?)$/i;
 const apart = /^(\d{1,9}(?:\.\d{1,6})?) (?:%|per ?cent)$/i;
-
-/** What a measure allows, e.g. `a whole number of pixels from 4 to 1000, per cent such as "5%", or auto`. */
-export function measureForm({ minimum, maximum, percent, auto }: MeasureSetting): string {
-  const pixels = `a whole number of pixels from ${minimum} to ${maximum}`;
-  if (percent && auto) return `${pixels}, per cent such as "5%", or auto`;
-  if (percent) return `${pixels}, or per cent such as "5%"`;
-  return auto ? `${pixels}, or auto` : pixels;
-}
 
 /** The measure in its normal form, or undefined. A number is pixels, as text too; `"5%"` is per cent, with at most six places. */
 export function parseMeasure(value: unknown, setting: MeasureSetting): Measure | undefined {
@@ -49,8 +41,8 @@ export function parseMeasure(value: unknown, setting: MeasureSetting): Measure |
  * `measure: { minimum, maximum, percent?, auto? }` on `['integer', 'string']`: a length in a picture; becomes a number of pixels,
  * `"5%"` or `auto`.
  */
-export const measureKeyword = normalisingKeyword({
-  keyword: 'measure',
+export const measure: Keyword<MeasureSetting, unknown> = {
+  name: 'measure',
   type: ['number', 'string'],
   metaSchema: {
     type: 'object',
@@ -64,8 +56,9 @@ export const measureKeyword = normalisingKeyword({
     },
     examples: [{ minimum: 0, maximum: 100 }],
   },
-  prepare(given, { type }) {
-    const setting = given as MeasureSetting;
+  accepts: (setting) =>
+    isObject(setting) && typeof setting.minimum === 'number' && typeof setting.maximum === 'number',
+  prepare(setting, { type }) {
     if (setting.minimum > setting.maximum) {
       throw new Error(`minimum is ${setting.minimum}, above maximum, which is ${setting.maximum}`);
     }
@@ -74,27 +67,65 @@ export const measureKeyword = normalisingKeyword({
         `it takes numbers and texts; write "type": ["integer", "string"] in place of "${type}"`,
       );
     }
-    const form = measureForm(setting);
-    return (value) => {
-      const measure = parseMeasure(value, setting);
-      if (measure !== undefined) return { ok: true, value: measure };
-      return {
-        ok: false,
-        problem: `must be ${form}, but is ${describeValue(value)}${hintOf(value, setting)}`,
-      };
+    const form = describeMeasure(setting);
+    return (given) => {
+      const value = parseMeasure(given, setting);
+      if (value !== undefined) return { value };
+      return { problem: `must be ${form}, but is ${describeValue(given)}${hintOf(given, setting)}` };
     };
   },
-});
+  describe: describeMeasure,
+  /** Texts by their form alone: how large the number in one is, a pattern cannot say. */
+  standard({ minimum, maximum, percent, auto }, plain) {
+    const texts = [
+      '\\d{1,15}',
+      ...(percent ? ['0{0,6}(?:100(?:\\.0{1,6})?|\\d{1,2}(?:\\.\\d{1,6})?)%'] : []),
+      ...(auto ? [anyCase('auto')] : []),
+    ];
+    return withAlternatives(plain, (type) => {
+      if (type === 'integer' || type === 'number') return [{ type: 'integer', minimum, maximum }];
+      if (type !== 'string') return [{ type }];
+      const text = { type, pattern: `^(?:${texts.join('|')})$` };
+      return auto ? [{ type, const: 'auto' }, text] : [text];
+    });
+  },
+  /** Pixels are a number here: to write them as a text is for queries and forms. */
+  brief({ minimum, maximum, percent, auto }) {
+    const pixels = { type: 'integer', minimum, maximum };
+    if (!percent) return { anyOf: auto ? [pixels, { type: 'string', enum: ['auto'] }] : [pixels] };
+    const description = `Per cent such as "5%"${auto ? ', or auto' : ''}.`;
+    return { anyOf: [pixels, { type: 'string', description }] };
+  },
+  /** Whole pixels alone are a number like any other. */
+  control({ minimum, maximum, percent, auto = false }) {
+    if (!percent && !auto) return { kind: 'pixels', minimum, maximum };
+    const unit = !percent ? 'px or auto' : auto ? 'px, % or auto' : 'px or %';
+    return { kind: 'measure', auto, unit };
+  },
+  suggestions: ({ auto }) => (auto ? ['auto'] : []),
+  samples({ minimum: min, maximum: max, percent, auto }, type, _, fc) {
+    if (type === 'integer' || type === 'number') {
+      return fc.oneof(fc.integer({ min, max }), fc.constantFrom(min, max));
+    }
+    if (type !== 'string') return undefined;
+    const pixels = fc.integer({ min, max }).map(String);
+    const perCent = percent ? [fc.constantFrom('0%', '5%', '12.5%', '100%')] : [];
+    return fc.oneof(pixels, ...perCent, ...(auto ? [fc.constantFrom('auto', 'Auto')] : []));
+  },
+};
 
-/** What comes with a unit was meant rightly. */
+/** `a whole number of pixels from 4 to 1000, per cent such as "5%", or auto` */
+function describeMeasure({ minimum, maximum, percent, auto }: MeasureSetting): string {
+  const pixels = `a whole number of pixels from ${minimum} to ${maximum}`;
+  if (percent && auto) return `${pixels}, per cent such as "5%", or auto`;
+  if (percent) return `${pixels}, or per cent such as "5%"`;
+  return auto ? `${pixels}, or auto` : pixels;
+}
+
+/** What was probably meant by a value with a unit. */
 function hintOf(value: unknown, setting: MeasureSetting): string {
   if (typeof value !== 'string') return '';
   const percent = apart.exec(value)?.[1];
   const meant = parseMeasure(percent === undefined ? withUnit.exec(value)?.[1] : `${percent}%`, setting);
   return meant === undefined ? '' : `; write ${meant}`;
-}
-
-/** Whether `setting` is one of a measure, as far as documents need to know. */
-export function isMeasure(setting: unknown): setting is MeasureSetting {
-  return isObject(setting) && typeof setting.minimum === 'number' && typeof setting.maximum === 'number';
 }

@@ -1,10 +1,8 @@
-import type { FuncKeywordDefinition } from 'ajv';
-import { joinField } from '../explain-errors.js';
-import type { FieldProblem } from '../field-problem.js';
+import { type FieldProblem, joinField } from '../field-problem.js';
 import { asSchema, escapePointer, isObject, type JsonSchema, subschemas, typesOf } from '../json-schema.js';
 import { didYouMean } from '../nearest.js';
 import { quote } from '../quote.js';
-import type { CheckValues } from './keyword.js';
+import type { CheckValues, Keyword } from './keyword.js';
 
 /** The values of another parameter beside which one makes sense, in their normal form. */
 export interface Condition {
@@ -16,8 +14,8 @@ export interface Condition {
  * `onlyWith: { quality: { format: ['jpg', 'webp'] } }` at the top of an input: a parameter that is to be sent beside these values of
  * another alone. It is no keyword that ajv judges by: what matters is what was sent, and ajv has filled in the defaults by then.
  */
-export const onlyWithKeyword: FuncKeywordDefinition = {
-  keyword: 'onlyWith',
+export const onlyWith: Keyword<object> = {
+  name: 'onlyWith',
   type: 'object',
   metaSchema: {
     type: 'object',
@@ -32,8 +30,7 @@ export const onlyWithKeyword: FuncKeywordDefinition = {
     },
     examples: [{ quality: { format: ['jpg', 'webp'] } }],
   },
-  validate: () => true,
-  errors: false,
+  accepts: isObject,
 };
 
 /** The conditions of each parameter that has any, of an input's schema; all of them must hold. What is no list of values is left out. */

@@ -1,28 +1,29 @@
-import type { FuncKeywordDefinition } from 'ajv';
 import { nearest } from '../nearest.js';
 import { describeValue, quote } from '../quote.js';
-import { normalisingKeyword } from './keyword.js';
+import type { Keyword } from './keyword.js';
 
 const mostListed = 20;
 
 /** `scopes: true` on a list: each item is one of the known scopes. A problem names all that are not, each with the nearest. */
-export function scopesKeyword(knownScopes: () => readonly string[]): FuncKeywordDefinition {
-  return normalisingKeyword({
-    keyword: 'scopes',
-    type: 'array',
-    metaSchema: { const: true },
-    prepare: () => (value) => {
+export const scopes: Keyword<true, unknown[]> = {
+  name: 'scopes',
+  type: 'array',
+  metaSchema: { const: true },
+  accepts: (setting) => setting === true,
+  prepare:
+    (_, __, { knownScopes = () => [] }) =>
+    (value) => {
       const known = knownScopes();
-      const unknown = (value as unknown[]).filter((scope) => !known.includes(scope as string));
-      if (unknown.length === 0) return { ok: true, value };
-      return {
-        ok: false,
-        problem:
-          unknown.map((scope) => unknownScope(scope, known)).join('; ') + knownScopesHint(unknown, known),
-      };
+      const unknown = value.filter((scope) => !known.includes(scope as string));
+      if (unknown.length === 0) return { value };
+      const problems = unknown.map((scope) => unknownScope(scope, known));
+      return { problem: problems.join('; ') + knownScopesHint(unknown, known) };
     },
-  });
-}
+  standard(_, plain, { knownScopes = () => [] }) {
+    const known = knownScopes();
+    return { ...plain, items: { type: 'string', ...(known.length > 0 && { enum: known }) } };
+  },
+};
 
 function unknownScope(scope: unknown, known: readonly string[]): string {
   const near = nearestTo(scope, known);
@@ -30,7 +31,7 @@ function unknownScope(scope: unknown, known: readonly string[]): string {
   return `has the unknown scope ${typeof scope === 'string' ? quote(scope) : describeValue(scope)}${hint}`;
 }
 
-/** What is known, where one is near to nothing. */
+/** All that are known, where one scope is near to none of them. */
 function knownScopesHint(unknown: readonly unknown[], known: readonly string[]): string {
   const lost = unknown.some((scope) => nearestTo(scope, known) === undefined);
   if (!lost || known.length === 0) return '';

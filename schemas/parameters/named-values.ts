@@ -1,9 +1,8 @@
 import { describeBriefly } from '../describe.js';
 import { mismatch } from '../explain-errors.js';
-import { type FieldProblem, mostProblems } from '../field-problem.js';
+import { type FieldProblem, fieldName, mostProblems } from '../field-problem.js';
 import { mostLevels } from '../input/json.js';
 import { followReference, type JsonSchema } from '../json-schema.js';
-import { fieldName } from '../quote.js';
 import { formsOf } from './coerce.js';
 
 /** What values by name are judged by. */

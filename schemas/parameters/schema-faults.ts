@@ -1,5 +1,6 @@
 import type { Ajv } from 'ajv';
-import { fieldOf, joinField, mismatch, toProblems } from '../explain-errors.js';
+import { fieldOf, mismatch, toProblems } from '../explain-errors.js';
+import { joinField } from '../field-problem.js';
 import {
   asSchema,
   escapePointer,

@@ -59,7 +59,7 @@ describe('plugins/text/README and plugins/media/README', () => {
     expect(rows.length).to.be.above(20);
     for (const [written = '', is] of rows) {
       const color = parseColor(written);
-      expect(color.ok ? `\`${color.hex}\`` : 'refused', written).to.equal(is);
+      expect('value' in color ? `\`${color.value}\`` : 'refused', written).to.equal(is);
     }
   });
 });

@@ -3,7 +3,9 @@ import { expect } from 'chai';
 import { createKeyInputs } from '../../gateway/keys/inputs.js';
 import { createUsageInput } from '../../gateway/usage/report.js';
 import { declarationSchema } from '../../schemas/declaration.js';
-import { compileFields, createAdminVocabulary, type Fields, standardSchema } from '../../schemas/fields.js';
+import { compileFields, type Fields } from '../../schemas/fields.js';
+import { toStandard } from '../../schemas/keywords/keywords.js';
+import { createAdminVocabulary } from '../../schemas/vocabulary.js';
 
 const ajv = createAdminVocabulary({ knownScopes: () => ['text/*', 'text/remove-stopwords'], now: Date.now });
 const schema = {
@@ -100,11 +102,14 @@ describe('fields', () => {
   it('becomes plain JSON Schema for documents', () => {
     const { name, label, scopes, day } = schema.properties;
     const scope = { type: 'string', enum: ['text/*'] };
-    expect(standardSchema(name, [])).to.deep.equal({ type: 'string', maxLength: 5, pattern: '^[a-z]+$' });
-    expect(standardSchema(label, [])).to.deep.equal({ type: 'string', minLength: 1, maxLength: 10 });
-    expect(standardSchema(day, [])).to.deep.equal({ type: 'string', format: 'date' });
-    expect(standardSchema(scopes, ['text/*'])).to.deep.include({ items: scope, maxItems: 3 });
-    expect(standardSchema({ scopes: true }, [])).to.deep.equal({ items: { type: 'string' } });
+    expect(toStandard(name)).to.deep.equal({ type: 'string', maxLength: 5, pattern: '^[a-z]+$' });
+    expect(toStandard(label)).to.deep.equal({ type: 'string', minLength: 1, maxLength: 10 });
+    expect(toStandard(day)).to.deep.equal({ type: 'string', format: 'date' });
+    expect(toStandard(scopes, { knownScopes: () => ['text/*'] })).to.deep.include({
+      items: scope,
+      maxItems: 3,
+    });
+    expect(toStandard({ scopes: true })).to.deep.equal({ items: { type: 'string' } });
   });
 });
 

@@ -7,8 +7,7 @@ import {
   type JsonSchema,
   typesOf,
 } from '../../../schemas/json-schema.js';
-import { takesAutoColor } from '../../../schemas/keywords/color.js';
-import { isMeasure, type MeasureSetting } from '../../../schemas/keywords/measure.js';
+import { askKeywords } from '../../../schemas/keywords/keywords.js';
 import { onlyWithOf } from '../../../schemas/keywords/only-with.js';
 import { uploadsOf } from '../../../schemas/parameters/parameters.js';
 
@@ -99,7 +98,6 @@ const nasty = [
   '../../x',
   'ß'.repeat(50),
 ];
-const colors = ['#000', 'ffcc00', '#12aB9f', 'rgb(1, 2, 3)', 'hsl(120 50% 50%)', 'tomato', 'dark sea green'];
 
 /** Values that a schema describes, mostly: what it says with `not`, `if` or `contains` is left to whoever judges them. */
 export function valuesOf(schema: JsonSchema, root: JsonSchema = schema): fc.Arbitrary<unknown> {
@@ -137,6 +135,8 @@ function arbitraryOf(described: JsonSchema, root: JsonSchema, depth: number): fc
 }
 
 function ofType(type: string, schema: JsonSchema, root: JsonSchema, depth: number): fc.Arbitrary<unknown> {
+  const samples = askKeywords(schema, (keyword, setting) => keyword.samples?.(setting, type, schema, fc));
+  if (samples) return samples;
   switch (type) {
     case 'string':
       return text(schema);
@@ -156,15 +156,6 @@ function ofType(type: string, schema: JsonSchema, root: JsonSchema, depth: numbe
 }
 
 function text(schema: JsonSchema): fc.Arbitrary<unknown> {
-  if (schema.color !== undefined) {
-    return fc.constantFrom(...colors, ...(takesAutoColor(schema.color) ? ['auto', 'Auto'] : []));
-  }
-  if (isMeasure(schema.measure)) return measureText(schema.measure);
-  if (schema.fraction === true) return fc.constantFrom(`${leastOf(schema) * 100}%`, '50%', '100%');
-  if (isObject(schema.choice)) {
-    const names = Object.entries(schema.choice).flatMap(([name, others]) => [name, ...(others as string[])]);
-    return fc.constantFrom(...names.flatMap((name) => [name, name.toUpperCase()]));
-  }
   const min = bound(schema.minLength) ?? 0;
   const max = Math.max(min, bound(schema.maxLength) ?? longText);
   const fits = (value: string) => [...value].length >= min && [...value].length <= max;
@@ -219,22 +210,7 @@ function patternOf(pattern: unknown): RegExp | undefined {
   }
 }
 
-function measureText({ minimum, maximum, percent, auto }: MeasureSetting): fc.Arbitrary<string> {
-  const pixels = fc.integer({ min: minimum, max: maximum }).map(String);
-  const perCent = percent ? [fc.constantFrom('0%', '5%', '12.5%', '100%')] : [];
-  return fc.oneof(pixels, ...perCent, ...(auto ? [fc.constantFrom('auto', 'Auto')] : []));
-}
-
-/** Of a fraction. */
-function leastOf({ minimum }: JsonSchema): number {
-  return bound(minimum) ?? 0;
-}
-
 function integer(schema: JsonSchema): fc.Arbitrary<number> {
-  if (isMeasure(schema.measure)) {
-    const { minimum: min, maximum: max } = schema.measure;
-    return fc.oneof(fc.integer({ min, max }), fc.constantFrom(min, max));
-  }
   const { min, max } = rangeOf(schema, 1);
   const step = bound(schema.multipleOf);
   if (step === undefined || step <= 0)
@@ -246,8 +222,7 @@ function integer(schema: JsonSchema): fc.Arbitrary<number> {
 }
 
 function number(schema: JsonSchema): fc.Arbitrary<number> {
-  if (schema.fraction === true) return fc.double({ min: leastOf(schema), max: 1, noNaN: true });
-  if (bound(schema.multipleOf) !== undefined || isMeasure(schema.measure)) return integer(schema);
+  if (bound(schema.multipleOf) !== undefined) return integer(schema);
   const { min, max } = rangeOf(schema, Number.EPSILON);
   const whole = fc.integer({ min: Math.ceil(min), max: Math.max(Math.ceil(min), Math.floor(max)) });
   const double = fc.double({ min, max: Math.max(min, max), noNaN: true, noDefaultInfinity: true });

@@ -1,6 +1,7 @@
 import type { Components } from '../../../schemas/convert-schema.js';
-import { type FieldsSchema, standardSchema } from '../../../schemas/fields.js';
+import type { FieldsSchema } from '../../../schemas/fields.js';
 import type { JsonSchema } from '../../../schemas/json-schema.js';
+import { toStandard } from '../../../schemas/keywords/keywords.js';
 import { itemPageSchema, jobId, jobPageSchema } from '../../jobs/api/fields.js';
 import { mostItems } from '../../jobs/model.js';
 import { failuresOf, type HeaderName, headersOf, limitHeaders, type SuccessWith } from './responses.js';
@@ -228,7 +229,7 @@ const id = {
   in: 'path',
   required: true,
   description: 'Of the job.',
-  schema: standardSchema(jobId, []),
+  schema: toStandard(jobId),
 };
 
 const index = { name: 'index', in: 'path', required: true, schema: { type: 'integer', minimum: 0 } };
@@ -248,7 +249,7 @@ function about(operationId: string, summary: string, description: string): objec
 
 function inQuery({ properties }: FieldsSchema): object[] {
   return Object.entries(properties).map(([name, property]) => {
-    const { description, ...schema } = standardSchema(property, []);
+    const { description, ...schema } = toStandard(property);
     return { name, in: 'query', required: false, description, schema };
   });
 }

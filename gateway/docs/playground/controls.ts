@@ -8,8 +8,8 @@ import {
   type Tag,
   typesOf,
 } from '../../../schemas/json-schema.js';
-import { takesAutoColor } from '../../../schemas/keywords/color.js';
-import { isMeasure, type MeasureSetting } from '../../../schemas/keywords/measure.js';
+import type { ControlForm } from '../../../schemas/keywords/keyword.js';
+import { askKeywords } from '../../../schemas/keywords/keywords.js';
 import { type Condition, onlyWithOf } from '../../../schemas/keywords/only-with.js';
 
 /** What all controls have. */
@@ -44,16 +44,9 @@ type NumberControl = Scalar & {
   /** What it counts. */
   unit?: string;
 };
-/** A text that may be pixels, per cent or `auto`. */
-export type MeasureControl = Scalar & { kind: 'measure'; unit: string; auto: boolean };
-/** A text with a native picker beside it. */
-export type ColorControl = Scalar & { kind: 'color'; auto: boolean };
-export type ChoiceControl = Scalar & {
-  kind: 'choice';
-  options: readonly unknown[];
-  /** Other spellings of the options. */
-  aliases?: Readonly<Record<string, readonly string[]>>;
-};
+export type ColorControl = Scalar & Extract<ControlForm, { kind: 'color' }>;
+export type MeasureControl = Scalar & Extract<ControlForm, { kind: 'measure' }>;
+export type ChoiceControl = Scalar & Extract<ControlForm, { kind: 'choice' }>;
 export type GroupControl = Common & { kind: 'group'; members: readonly Control[] };
 /** Alternatives that a property tells apart. */
 export type VariantsControl = Common & {
@@ -117,14 +110,11 @@ function choose(declared: JsonSchema, root: JsonSchema, place: Place): Control {
     ...('default' in schema ? { default: schema.default } : {}),
   };
   const scalar = { ...common, types };
-  if (isOn(schema.color)) return { ...scalar, kind: 'color', auto: takesAutoColor(schema.color) };
-  if (isMeasure(schema.measure)) return { ...scalar, ...measureOf(schema.measure) };
-  if (isOn(schema.fraction)) return { ...scalar, kind: 'fraction' };
+  const own = askKeywords(schema, (keyword, setting) => keyword.control?.(setting));
+  if (own?.kind === 'pixels') return { ...scalar, kind: 'number', unit: 'px', ...rangeOf({ ...own }, true) };
+  if (own) return { ...scalar, ...own };
   const options = optionsOf(schema);
-  if (options !== undefined) {
-    const aliases = isObject(schema.choice) ? (schema.choice as Record<string, string[]>) : {};
-    return { ...scalar, kind: 'choice', options, aliases };
-  }
+  if (options !== undefined) return { ...scalar, kind: 'choice', options };
   if (types.join() === 'boolean') return { ...common, kind: 'switch' };
   if (types.join() === 'array') return listOf(schema, root, common);
   if (types.join() === 'object') return objectOf(schema, root, place, common) ?? { ...common, kind: 'json' };
@@ -143,17 +133,8 @@ function choose(declared: JsonSchema, root: JsonSchema, place: Place): Control {
   return { ...scalar, kind: 'text', multiline: isPlain && isLong && !('format' in schema), sendsEmpty };
 }
 
-/** A keyword of the vocabulary that is there, with whatever setting. */
-function isOn(keyword: unknown): boolean {
-  return keyword !== undefined && keyword !== false;
-}
-
 function optionsOf(schema: JsonSchema): unknown[] | undefined {
-  const options = isObject(schema.choice)
-    ? Object.keys(schema.choice)
-    : 'const' in schema
-      ? [schema.const]
-      : schema.enum;
+  const options = 'const' in schema ? [schema.const] : schema.enum;
   if (!Array.isArray(options) || options.length === 0) return undefined;
   return options.every((option) => typeof option !== 'object' || option === null) ? options : undefined;
 }
@@ -167,14 +148,6 @@ function rangeOf({ minimum, maximum, multipleOf }: JsonSchema, whole: boolean) {
   const fine = span > 0 ? 10 ** Math.floor(Math.log10(span / 100)) : 0.1;
   const step = typeof multipleOf === 'number' ? multipleOf : whole ? 1 : fine;
   return { ...bounds, step, slider: span > 0 && span / step <= mostSteps };
-}
-
-/** Whole pixels alone are a number like any other. */
-function measureOf(setting: MeasureSetting) {
-  const { percent = false, auto = false } = setting;
-  if (!percent && !auto) return { kind: 'number' as const, unit: 'px', ...rangeOf({ ...setting }, true) };
-  const units = ['px', ...(percent ? ['%'] : []), ...(auto ? ['auto'] : [])];
-  return { kind: 'measure' as const, auto, unit: units.join(', ').replace(/, ([^,]*)$/, ' or $1') };
 }
 
 type Shared = Pick<Control, 'path' | 'required' | 'allowed' | 'description' | 'default'>;

@@ -1,14 +1,10 @@
-import { boundProblems, type FieldProblem } from '../../../schemas/field-problem.js';
-import {
-  compileFields,
-  createAdminVocabulary,
-  type Fields,
-  type FieldsSchema,
-} from '../../../schemas/fields.js';
+import { boundProblems, type FieldProblem, fieldName } from '../../../schemas/field-problem.js';
+import { compileFields, type Fields, type FieldsSchema } from '../../../schemas/fields.js';
 import { looksLikeJson, readJsonObject } from '../../../schemas/input/json.js';
 import type { QueryText } from '../../../schemas/input/urlencoded.js';
 import { didYouMean } from '../../../schemas/nearest.js';
-import { describeValue, fieldName } from '../../../schemas/quote.js';
+import { describeValue } from '../../../schemas/quote.js';
+import { createAdminVocabulary } from '../../../schemas/vocabulary.js';
 import { inputError } from '../../errors.js';
 import type { UploadedFile } from '../../http/multipart.js';
 import type { Call, Stage } from '../../pipeline/stage.js';
@@ -111,7 +107,7 @@ export const itemPageSchema = {
   },
 } as const satisfies FieldsSchema;
 
-const ajv = createAdminVocabulary({ knownScopes: () => [], now: Date.now });
+const ajv = createAdminVocabulary({});
 const noFields = compileFields<object>(ajv, { properties: {} });
 
 export const jobPage = compileFields<{ limit: number; after?: string }>(ajv, jobPageSchema);

@@ -1,10 +1,10 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
-import { boundProblems, type FieldProblem, mostProblems } from '../../../schemas/field-problem.js';
+import { boundProblems, type FieldProblem, fieldName, mostProblems } from '../../../schemas/field-problem.js';
 import { mostNames } from '../../../schemas/input/json.js';
 import { JsonFault, JsonWalk, type WalkedValue } from '../../../schemas/input/json-walk.js';
 import { didYouMean } from '../../../schemas/nearest.js';
-import { describeValue, fieldName } from '../../../schemas/quote.js';
+import { describeValue } from '../../../schemas/quote.js';
 import { GatewayError, inputError } from '../../errors.js';
 import { mostItems } from '../model.js';
 import {

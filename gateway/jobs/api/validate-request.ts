@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { FileField } from '../../../schemas/declared-helper.js';
-import type { FieldProblem } from '../../../schemas/field-problem.js';
+import { type FieldProblem, fieldName } from '../../../schemas/field-problem.js';
 import { didYouMean } from '../../../schemas/nearest.js';
-import { describeValue, fieldName } from '../../../schemas/quote.js';
+import { describeValue } from '../../../schemas/quote.js';
 import { GatewayError } from '../../errors.js';
 import { scopeAllows } from '../../keys/model.js';
 import type { Caller } from '../../pipeline/stage.js';

@@ -9,7 +9,7 @@ import { anyCharacter } from '../../examples.js';
 
 function hexOf(text: string): string {
   const color = parseColor(text);
-  return color.ok ? color.hex : color.problem + (color.hint?.() ?? '');
+  return 'value' in color ? String(color.value) : color.problem + (color.hint?.() ?? '');
 }
 
 function hexByHand(...parts: number[]): string {
@@ -180,7 +180,7 @@ describe('parseColor', () => {
     fc.assert(
       fc.property(fc.oneof(phrase, fc.string({ unit: anyCharacter, maxLength: 120 })), (text) => {
         const color = parseColor(text);
-        if (color.ok) expect(color.hex).to.match(/^#[0-9a-f]{6}$/);
+        if ('value' in color) expect(color.value).to.match(/^#[0-9a-f]{6}$/);
         else expect(color.problem).to.match(/^must be /);
       }),
       { numRuns: 500 },

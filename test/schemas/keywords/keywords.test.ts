@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { compileFields, createAdminVocabulary } from '../../../schemas/fields.js';
+import { compileFields } from '../../../schemas/fields.js';
 import { parseFraction } from '../../../schemas/keywords/fraction.js';
 import { parseTime } from '../../../schemas/keywords/future.js';
 import { parseMeasure } from '../../../schemas/keywords/measure.js';
+import { createAdminVocabulary } from '../../../schemas/vocabulary.js';
 import { validateValue as judge, validateValue } from './validate-value.js';
 
 describe('keyword color', () => {
