@@ -4,7 +4,6 @@ import Koa from 'koa';
 import type { Answer } from '../pool/answer.js';
 import type { ImageLimits } from '../pool/image/engine.js';
 import type { Pool } from '../pool/pool.js';
-import type { MaybePromise } from './after.js';
 import type { DocRoute } from './docs/doc-route.js';
 import type { SourceFiles } from './download/source-files.js';
 import type { InboundBudget } from './http/inbound-budget.js';
@@ -154,7 +153,7 @@ function createRouter(
 type LimitsOf = ReturnType<typeof createLimitsOf>;
 
 /** A message of an agent: what it asks, and the calls of the helpers' tools. */
-function agentStages(parts: AppParts, limitsOf: LimitsOf): (call: HttpCall) => MaybePromise<Answer> {
+function agentStages(parts: AppParts, limitsOf: LimitsOf): (call: HttpCall) => Promise<Answer> {
   const { tracing } = parts.observers;
   const toolStages = (helper: Helper) =>
     // The same stages as any call of the helper, once its key is known.

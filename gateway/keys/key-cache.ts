@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
-import type { MaybePromise } from '../after.js';
 import { DatabaseError } from '../database/database-error.js';
 import { GatewayError } from '../errors.js';
 import type { ChangeFeed } from './change-feed.js';
@@ -24,7 +23,7 @@ export interface Touched {
 /** Keys as they are known by one kind of name: a secret's hash, or a key's id. */
 interface KnownKeys {
   /** Undefined where there is none. Rejects with `keys_unavailable` where nobody can tell at the moment. */
-  find(name: string): MaybePromise<KnownKey | undefined>;
+  find(name: string): Promise<KnownKey | undefined>;
   /** As it is now, of which the caller has reason to think that it changed this moment; rejects likewise. */
   findAgain(name: string): Promise<KnownKey | undefined>;
   /** Believes nothing of these any more. */
@@ -129,7 +128,7 @@ export function createKnownKeys<Found extends CacheableKey>(options: KnownKeysOp
   }
 
   return {
-    find(name) {
+    async find(name) {
       const cached = known.get(name);
       if (trustedFor(cached, freshMs)) return cached;
       if (!cached && !feed.isDown() && trustedFor(unknown.get(name), freshMs)) return undefined;

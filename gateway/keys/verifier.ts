@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import { after, type MaybePromise } from '../after.js';
 import { createChangeFeed } from './change-feed.js';
 import { createKnownKeys, type KnownKey, type Touched } from './key-cache.js';
 import { parseKey } from './key-format.js';
@@ -37,14 +36,14 @@ interface KeyVerifierOptions {
 
 export interface KeyVerifier {
   /** Judges what a caller sent as its key. Rejects with `keys_unavailable` where nobody can tell at the moment. */
-  verify(text: string): MaybePromise<KeyStatus>;
+  verify(text: string): Promise<KeyStatus>;
   /**
    * Judges the key of this id, which signed a call; `isSigned` says whether it did by this version of its signing secret. Of one that
    * did not nothing is told: it is unknown. The ends of its secrets are nothing to what it signed. Rejects likewise.
    */
-  verifySigned(id: string, isSigned: (version: number) => boolean): MaybePromise<KeyStatus>;
+  verifySigned(id: string, isSigned: (version: number) => boolean): Promise<KeyStatus>;
   /** Judges the key of this id now, for work that was asked for with it before. Rejects likewise. */
-  verifyById(id: string): MaybePromise<KeyStatus>;
+  verifyById(id: string): Promise<KeyStatus>;
   /** Looks for other processes' changes now. */
   refresh(): Promise<void>;
   /** Whether the database answers. */
@@ -113,27 +112,23 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
   }
 
   return {
-    verify(text) {
+    async verify(text) {
       const digest = parseKey(text);
       if (!digest) return { state: 'malformed' };
-      return after(byHash.find(digest.hash), judge);
+      return judge(await byHash.find(digest.hash));
     },
-    verifySigned(id, isSigned) {
+    async verifySigned(id, isSigned) {
       if (!isKeyId(id)) return { state: 'malformed' };
-      return after(byId.find(id), (found) => {
-        if (!found) return { state: 'unknown' };
-        const { signing_version } = found.key;
-        if (isSigned(signing_version)) return judge(found);
-        // The secret was replaced a moment ago, by another process: only who was given the new one can sign by it.
-        if (!isSigned(signing_version + 1)) return { state: 'unknown' };
-        return byId
-          .findAgain(id)
-          .then((fresh) =>
-            fresh && isSigned(fresh.key.signing_version) ? judge(fresh) : { state: 'unknown' },
-          );
-      });
+      const found = await byId.find(id);
+      if (!found) return { state: 'unknown' };
+      const { signing_version } = found.key;
+      if (isSigned(signing_version)) return judge(found);
+      // The secret was replaced a moment ago, by another process: only who was given the new one can sign by it.
+      if (!isSigned(signing_version + 1)) return { state: 'unknown' };
+      const fresh = await byId.findAgain(id);
+      return fresh && isSigned(fresh.key.signing_version) ? judge(fresh) : { state: 'unknown' };
     },
-    verifyById: (id) => (isKeyId(id) ? after(byId.find(id), judge) : { state: 'malformed' }),
+    verifyById: async (id) => (isKeyId(id) ? judge(await byId.find(id)) : { state: 'malformed' }),
     refresh: () => feed.poll(),
     available: () => !feed.isDown(),
     async close() {

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import { after, type MaybePromise } from '../after.js';
 import type { BatchWriter } from '../database/batch-writer.js';
 import type { Access } from '../database/database.js';
 import { createQuotaLedger, type QuotaAccount, type QuotaLedger, type QuotaTables } from './quota-ledger.js';
@@ -34,7 +33,7 @@ export type LimitVerdict =
 
 export interface Limiter {
   /** Counts a call and says whether it may run. Never throws for a Redis or a database that is away. */
-  take(tenant: LimitedTenant): MaybePromise<LimitVerdict>;
+  take(tenant: LimitedTenant): Promise<LimitVerdict>;
   /** Ends the connection to what is shared. What is charged is written by the batch writer, which is its owner's to close. */
   close(): void;
 }
@@ -96,11 +95,11 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
     return judge(id, inForce, await ownRate.take(id, inForce.rate, inForce.burst));
   }
 
-  function judge(
+  async function judge(
     id: string,
     limits: EffectiveLimits,
     rate: RateState | undefined,
-  ): MaybePromise<LimitVerdict> {
+  ): Promise<LimitVerdict> {
     const month = monthOf(now());
     if (rate && !rate.allowed) {
       const retryAfter = Math.max(1, Math.ceil(rate.second.resetMs / 1000));
@@ -114,14 +113,13 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
     if (limits.monthlyQuota === null) {
       return { allowed: true, headers: rateLimitFields(limits, { rate, month }), settle() {} };
     }
-    return after(quotas.reserve(id, month.name, limits.monthlyQuota), (quota): LimitVerdict => {
-      const headers = rateLimitFields(limits, { rate, month, quota });
-      if (!quota.granted) {
-        const reserved = quota.reserved ? { reserved: true as const } : {};
-        return { allowed: false, code: 'quota_exceeded', retryAfter: month.left, headers, ...reserved };
-      }
-      return { allowed: true, headers, settle: (status) => quota.settle(status < 400) };
-    });
+    const quota = await quotas.reserve(id, month.name, limits.monthlyQuota);
+    const headers = rateLimitFields(limits, { rate, month, quota });
+    if (!quota.granted) {
+      const reserved = quota.reserved ? { reserved: true as const } : {};
+      return { allowed: false, code: 'quota_exceeded', retryAfter: month.left, headers, ...reserved };
+    }
+    return { allowed: true, headers, settle: (status) => quota.settle(status < 400) };
   }
 
   return {
@@ -179,7 +177,7 @@ type QuotaVerdict =
 
 /** A monthly quota: a call is reserved before it runs, and charged or given back when it is answered. */
 interface Quota {
-  reserve(tenant: string, month: string, limit: number): MaybePromise<QuotaVerdict>;
+  reserve(tenant: string, month: string, limit: number): Promise<QuotaVerdict>;
 }
 
 interface Reserved {
@@ -234,15 +232,13 @@ function createQuota(ledger: QuotaLedger, sharing?: QuotaSharing): Quota {
     return verdictOf(account, limit, shared, () => void run(() => quota.release(name, account.charged())));
   }
 
-  function reserve(account: QuotaAccount, limit: number): MaybePromise<QuotaVerdict> {
-    return sharing
-      ? reserveShared(sharing, account, limit)
-      : verdictOf(account, limit, reserveHere(account, limit));
-  }
-
   return {
-    reserve: (tenant, month, limit) =>
-      after(ledger.open(tenant, month), (account) => reserve(account, limit)),
+    async reserve(tenant, month, limit) {
+      const account = await ledger.open(tenant, month);
+      return sharing
+        ? reserveShared(sharing, account, limit)
+        : verdictOf(account, limit, reserveHere(account, limit));
+    },
   };
 }
 

@@ -1,6 +1,5 @@
 import { performance } from 'node:perf_hooks';
 import { type Kysely, sql, type Transaction } from 'kysely';
-import type { MaybePromise } from '../after.js';
 import type { BatchSource, PendingWrite } from '../database/batch-writer.js';
 import type { Access, DatabaseKind } from '../database/database.js';
 import type { Prune } from '../database/prune-daily.js';
@@ -35,7 +34,7 @@ export interface QuotaAccount {
 /** Keeps accounts in memory and their sums in the database, as one more source of the batch writer. */
 export interface QuotaLedger extends BatchSource {
   /** Reads the account's sum once; where the database does not answer in time, it is read later. */
-  open(tenant: string, month: string): MaybePromise<QuotaAccount>;
+  open(tenant: string, month: string): Promise<QuotaAccount>;
 }
 
 interface LedgerEntry extends QuotaAccount {
@@ -174,7 +173,7 @@ export function createQuotaLedger(access: Access<QuotaTables>): QuotaLedger {
   }
 
   return {
-    open(tenant, month) {
+    async open(tenant, month) {
       const entry = entryOf(tenant, month);
       if (entry.loaded) return entry;
       entry.loading ??= load(entry);

@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 import { type Answer, jsonAnswer, toBytes } from '../../pool/answer.js';
 import { quote } from '../../schemas/quote.js';
-import { after, type MaybePromise } from '../after.js';
 import { GatewayError } from '../errors.js';
 import { announcedBytes, bodyTooLarge, createTextReader, requirePlain } from '../http/body.js';
 import type { InboundBudget } from '../http/inbound-budget.js';
@@ -35,8 +34,8 @@ export const toolsPath = '/mcp';
  * Has messages answered by these stages, and all other methods told that there is POST alone. There is no session that could be
  * listened to or ended.
  */
-export function toolsEndpoint(answer: (call: HttpCall) => MaybePromise<Answer>): CallMiddleware {
-  return function toolsEndpoint(ctx) {
+export function toolsEndpoint(answer: (call: HttpCall) => Promise<Answer>): CallMiddleware {
+  return async function toolsEndpoint(ctx) {
     const { method, state } = ctx;
     if (method === 'OPTIONS') {
       ctx.set('allow', 'POST');
@@ -47,9 +46,7 @@ export function toolsEndpoint(answer: (call: HttpCall) => MaybePromise<Answer>):
       const message = `This path takes POST, not ${method}: agents send it their messages.`;
       throw new GatewayError('method_not_allowed', { message, headers: { allow: 'POST' } });
     }
-    return after(answer({ ctx, state, bodyBytes: announcedBytes(ctx.req.headers) }), (result) => {
-      state.result = result;
-    });
+    state.result = await answer({ ctx, state, bodyBytes: announcedBytes(ctx.req.headers) });
   };
 }
 
@@ -61,10 +58,11 @@ export function limitProtocolCalls<Needs>(
   tools: Pick<HttpTools, 'has'>,
   limit: Stage<Needs, object>,
 ): Stage<Needs & Call & { message: Message }, object> {
-  return function limitQuestions(call, next) {
+  return async function limitQuestions(call, next) {
     const tool = calledTool(call.message);
     if (tool === undefined || !tools.has(tool)) return limit(call, next);
-    return after(next({}), (answer) => (call.state.helper ? answer : limit(call, () => answer)));
+    const answer = await next({});
+    return call.state.helper ? answer : limit(call, async () => answer);
   };
 }
 

@@ -1,5 +1,4 @@
 import type { Answer } from '../../pool/answer.js';
-import type { MaybePromise } from '../after.js';
 import { prepareErrorAnswer } from '../http/envelope.js';
 import { scopeAllows } from '../keys/model.js';
 import { holdVersion } from '../pipeline/admit.js';
@@ -42,7 +41,7 @@ interface HttpToolsOptions {
 /** The helpers as tools, each with its own stages behind it. */
 export function createHttpTools(
   registry: LiveRegistry,
-  stagesOf: (helper: Helper) => (call: ToolCall) => MaybePromise<Answer>,
+  stagesOf: (helper: Helper) => (call: ToolCall) => Promise<Answer>,
   { apiUrl, tell }: HttpToolsOptions,
 ): HttpTools {
   // Looked at when a tool is called and not before: from then on its version's threads stay for it.
@@ -107,7 +106,7 @@ export function createHttpTools(
 
 interface RunnableTool {
   helper: Helper;
-  run: (call: ToolCall) => MaybePromise<Answer>;
+  run: (call: ToolCall) => Promise<Answer>;
 }
 
 function linkTo(uri: string | undefined): FullResult {

@@ -4,7 +4,6 @@ import { PoolError } from '../../pool/errors.js';
 import type { Pool, Ticket } from '../../pool/pool.js';
 import type { Task, TaskOutcome } from '../../pool/task.js';
 import { lightBytes } from '../../schemas/input/validate-input.js';
-import { after, type MaybePromise, onSettled } from '../after.js';
 import type { EffectiveLimits } from '../limits/tenant-limits.js';
 import type { Helper } from '../plugins/registry.js';
 import type { Call, Caller, Stage } from './stage.js';
@@ -19,15 +18,17 @@ export function admit(
   pool: Pick<Pool, 'turn'>,
   processes = 1,
 ): Stage<Call & { caller: Caller; limits: EffectiveLimits }, { turn: Ticket }> {
-  return function admit({ state: { gone }, bodyBytes, caller: { tenant }, limits }, next) {
+  return async function admit({ state: { gone }, bodyBytes, caller: { tenant }, limits }, next) {
     const asker = { tenant: tenant.id, weight: tenant.weight, most: shareOf(limits.inFlight, processes) };
     const turn = pool.turn(asker, helper.group);
     // A client that has gone must not keep its place in the line.
     gone.listen(turn.leave);
-    return onSettled(() => after(bodyBytes > lightBytes ? turn.expect() : undefined, () => next({ turn })), {
-      done: turn.leave,
-      failed: turn.leave,
-    });
+    try {
+      if (bodyBytes > lightBytes) await turn.expect();
+      return await next({ turn });
+    } finally {
+      turn.leave();
+    }
   };
 }
 
@@ -67,11 +68,11 @@ export async function runTask<T extends Task>(
  * Does what is a call of this helper, from the moment in which it was looked up: the threads that have loaded its version stay
  * until that has ended, also where another version has taken its place meanwhile.
  */
-export function holdVersion<T>(
-  { group }: Pick<Helper, 'group'>,
-  work: () => MaybePromise<T>,
-): MaybePromise<T> {
-  if (!group) return work();
-  group.enter();
-  return onSettled(work, { done: group.leave, failed: group.leave });
+export async function holdVersion<T>({ group }: Pick<Helper, 'group'>, work: () => Promise<T>): Promise<T> {
+  group?.enter();
+  try {
+    return await work();
+  } finally {
+    group?.leave();
+  }
 }

@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { parseUrlencoded, type QueryText } from '../../schemas/input/urlencoded.js';
 import { signatureParameters } from '../../schemas/parameters/gateway-parameters.js';
-import { after, type MaybePromise } from '../after.js';
 import { errorTable, GatewayError, inputError } from '../errors.js';
 import { bearerToken } from '../http/request.js';
 import type { KeyStatus, KeyVerifier } from '../keys/verifier.js';
@@ -17,7 +16,7 @@ export function authenticate(
   keys: Pick<KeyVerifier, 'verify'>,
   authenticateSigned?: AuthenticateSigned,
 ): Stage<HttpCall, { caller: Caller; query: QueryText }> {
-  return function authenticate({ ctx, state }, next) {
+  return async function authenticate({ ctx, state }, next) {
     const query = parseUrlencoded(ctx.querystring);
     const enter = (verdict: KeyStatus, signedUntil?: number) => {
       const caller = callerOf(verdict);
@@ -26,8 +25,10 @@ export function authenticate(
       return next({ caller, query });
     };
 
-    if (authenticateSigned && hasSignature(query))
-      return after(authenticateSigned(ctx, query), ({ verdict, signedUntil }) => enter(verdict, signedUntil));
+    if (authenticateSigned && hasSignature(query)) {
+      const { verdict, signedUntil } = await authenticateSigned(ctx, query);
+      return enter(verdict, signedUntil);
+    }
     const key = keyOf(ctx, query);
     if (!key) {
       if (authenticateSigned && isHalfSigned(query)) throw new GatewayError('signature_invalid');
@@ -35,7 +36,7 @@ export function authenticate(
     }
     // From here on nothing needs it: not the plugin, not a message that lists what was sent.
     query.values.delete('ak');
-    return after(keys.verify(key), enter);
+    return enter(await keys.verify(key));
   };
 }
 
@@ -127,7 +128,7 @@ interface SignedVerdict {
   signedUntil: number;
 }
 
-type AuthenticateSigned = (ctx: CallContext, query: QueryText) => MaybePromise<SignedVerdict>;
+type AuthenticateSigned = (ctx: CallContext, query: QueryText) => Promise<SignedVerdict>;
 
 /**
  * Finds whose call a signed url is. Whatever is wrong with it, one answer tells it, at the cost of a signature; only of a right one
@@ -138,7 +139,7 @@ export function authenticateSigned(
   signing: SigningSecrets,
   now: () => number = Date.now,
 ): AuthenticateSigned {
-  return function authenticateSigned(ctx, query) {
+  return async function authenticateSigned(ctx, query) {
     refuseOthers(ctx, query);
     const signed = readSigned(query);
     if (!signed) throw new GatewayError('signature_invalid');
@@ -151,13 +152,12 @@ export function authenticateSigned(
       if (exp * 1000 <= now()) throw new GatewayError('signature_expired');
       return true;
     };
-    return after(keys.verifySigned(kid, isSigned), (verdict) => {
-      if (verdict.state === 'unknown' || verdict.state === 'malformed')
-        throw new GatewayError('signature_invalid');
-      for (const name of signatureParameters) query.values.delete(name);
-      const until = verdict.state === 'active' ? verdict.until : undefined;
-      return { verdict, signedUntil: until === undefined ? exp : Math.min(exp, until / 1000) };
-    });
+    const verdict = await keys.verifySigned(kid, isSigned);
+    if (verdict.state === 'unknown' || verdict.state === 'malformed')
+      throw new GatewayError('signature_invalid');
+    for (const name of signatureParameters) query.values.delete(name);
+    const until = verdict.state === 'active' ? verdict.until : undefined;
+    return { verdict, signedUntil: until === undefined ? exp : Math.min(exp, until / 1000) };
   };
 }
 

@@ -5,7 +5,6 @@ import { checkHeader } from '../../pool/image/header.js';
 import type { FileBytes, TaskFiles } from '../../pool/task.js';
 import { type FileField, sourceField } from '../../schemas/declared-helper.js';
 import type { FieldProblem } from '../../schemas/field-problem.js';
-import { type MaybePromise, onSettled } from '../after.js';
 import type { CheckedUrl } from '../download/fetch.js';
 import type { FileRequest, SourceFile, SourceFiles } from '../download/source-files.js';
 import { GatewayError, inputError, toGatewayError } from '../errors.js';
@@ -62,29 +61,27 @@ export function fetchSource(helper: Helper, source: SourceFiles, limits: ImageLi
   };
 
   /** What need not be waited for goes on at once: to make signals for it would cost many times as much. */
-  function bring(
+  async function bring(
     wanted: readonly WantedFile[],
     here: readonly [string, FileBytes][],
     call: CallWithInput,
     next: Parameters<SourceStage>[1],
-  ): MaybePromise<Answer> {
+  ): Promise<Answer> {
     const kept = wanted.flatMap(({ file, url }) => {
       const take = namingFile(file, 'url', () => source.kept(url, fileRequest(file, call)));
       return take ? [{ file, url, take }] : [];
     });
     if (kept.length < wanted.length) return download(wanted, here, call, next);
     const taken = kept.map(({ file, url, take }) => ({ file, url, brought: take() }));
-    const release = () => {
-      for (const { brought } of taken) brought.release();
-    };
-    const use = () => {
+    try {
       const came = taken.map(({ file, url, brought }): [string, FileBytes] => [
         file.field,
         namingFile(file, 'url', () => read(file, url, brought)),
       ]);
-      return next(filesFound([...here, ...came], came, call.state));
-    };
-    return onSettled(use, { done: release, failed: release });
+      return await next(filesFound([...here, ...came], came, call.state));
+    } finally {
+      for (const { brought } of taken) brought.release();
+    }
   }
 
   async function download(

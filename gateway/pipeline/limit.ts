@@ -1,4 +1,4 @@
-import { after, onSettled } from '../after.js';
+import type { Answer } from '../../pool/answer.js';
 import { GatewayError, toGatewayError } from '../errors.js';
 import { scopeAllows, type TenantLimits } from '../keys/model.js';
 import type { Limiter } from '../limits/limiter.js';
@@ -15,22 +15,26 @@ export function limit(
   limiter: Pick<Limiter, 'take'>,
   limitsOf: (own: TenantLimits) => EffectiveLimits,
 ): Stage<Call & { caller: Caller }, { limits: EffectiveLimits }> {
-  return function limit({ state, caller: { tenant, scopes } }, next) {
+  return async function limit({ state, caller: { tenant, scopes } }, next) {
     const limits = limitsOf(tenant.limits);
-    return after(limiter.take({ id: tenant.id, limits }), (verdict) => {
-      state.headers = verdict.headers;
-      if (!scopeAllows(scopes, helper.id)) {
-        // Counted like every refused call, so that its answer tells what is left too; the scope speaks before the limits.
-        if (verdict.allowed) verdict.settle(403);
-        throw new GatewayError('scope_denied');
-      }
-      if (!verdict.allowed) throw new GatewayError(verdict.code, { retryAfter: verdict.retryAfter });
-      return onSettled(() => next({ limits }), {
-        // The work is done: a client that went away before its answer has used its share.
-        done: () => verdict.settle(200),
-        failed: (error) => verdict.settle(toGatewayError(error).status),
-      });
-    });
+    const verdict = await limiter.take({ id: tenant.id, limits });
+    state.headers = verdict.headers;
+    if (!scopeAllows(scopes, helper.id)) {
+      // Counted like every refused call, so that its answer tells what is left too; the scope speaks before the limits.
+      if (verdict.allowed) verdict.settle(403);
+      throw new GatewayError('scope_denied');
+    }
+    if (!verdict.allowed) throw new GatewayError(verdict.code, { retryAfter: verdict.retryAfter });
+    let answer: Answer;
+    try {
+      answer = await next({ limits });
+    } catch (error) {
+      verdict.settle(toGatewayError(error).status);
+      throw error;
+    }
+    // The work is done: a client that went away before its answer has used its share.
+    verdict.settle(200);
+    return answer;
   };
 }
 
@@ -39,12 +43,11 @@ export function limitRate(
   limiter: Limiter,
   limitsOf: (own: TenantLimits) => EffectiveLimits,
 ): Stage<Call & { caller: Caller }, object> {
-  return function limitRate({ state, caller: { tenant } }, next) {
+  return async function limitRate({ state, caller: { tenant } }, next) {
     const limits = { ...limitsOf(tenant.limits), monthlyQuota: null };
-    return after(limiter.take({ id: tenant.id, limits }), (verdict) => {
-      state.headers = verdict.headers;
-      if (!verdict.allowed) throw new GatewayError(verdict.code, { retryAfter: verdict.retryAfter });
-      return next({});
-    });
+    const verdict = await limiter.take({ id: tenant.id, limits });
+    state.headers = verdict.headers;
+    if (!verdict.allowed) throw new GatewayError(verdict.code, { retryAfter: verdict.retryAfter });
+    return next({});
   };
 }

@@ -2,7 +2,6 @@ import { hash, webcrypto } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { fontFilesOf } from '../../pool/image/text/fonts.js';
 import type { FileBytes, WorkerReport } from '../../pool/task.js';
-import type { MaybePromise } from '../after.js';
 
 /**
  * A name for values: the same for equal ones, whatever the order of their fields, and another for any others (SHA-256 as base64url).
@@ -28,29 +27,21 @@ function canonical(value: unknown): string {
 const mostHashedHere = 128 * 1024;
 
 /** SHA-256 of bytes as base64url, which names them wherever content is compared; of many on a thread of libuv's. */
-export function digestOf(bytes: Uint8Array): MaybePromise<string> {
+export async function digestOf(bytes: Uint8Array): Promise<string> {
   if (bytes.byteLength <= mostHashedHere) return hash('sha256', bytes, 'base64url');
-  return webcrypto.subtle
-    .digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)
-    .then((digest) => Buffer.from(digest).toString('base64url'));
+  const digest = await webcrypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>);
+  return Buffer.from(digest).toString('base64url');
 }
 
 /** Of bytes that several calls use: they are hashed once, when the first of them asks. */
-const ofShared = new WeakMap<Uint8Array, MaybePromise<string>>();
+const ofShared = new WeakMap<Uint8Array, Promise<string>>();
 
 /** The digest of a file's bytes. */
-export function digestOfFile({ bytes, shared }: FileBytes): MaybePromise<string> {
+export function digestOfFile({ bytes, shared }: FileBytes): Promise<string> {
   if (!shared) return digestOf(bytes);
   const made = ofShared.get(bytes) ?? digestOf(bytes);
   ofShared.set(bytes, made);
   return made;
-}
-
-/** The digests of several, in their order. */
-export function digestsOf(files: readonly FileBytes[]): MaybePromise<string[]> {
-  const digests = files.map(digestOfFile);
-  const isHere = digests.every((digest) => typeof digest === 'string');
-  return isHere ? (digests as string[]) : Promise.all(digests);
 }
 
 /**

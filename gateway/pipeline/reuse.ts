@@ -1,12 +1,11 @@
 import type { Answer, AnswerHeaders, BodyAnswer } from '../../pool/answer.js';
 import type { WorkerReport } from '../../pool/task.js';
-import { after } from '../after.js';
 import { type Cache, type CacheStatus, createInFlight } from '../cache.js';
 import { version as packageVersion } from '../plugins/paths.js';
 import type { Helper, HelperConfig } from '../plugins/registry.js';
 import type { AdmittedCall } from './admit.js';
 import type { SourceFound } from './fetch-source.js';
-import { cacheControl, digestsOf, etagOf, identifyEngine, isNamed, tagOf } from './result-tag.js';
+import { cacheControl, digestOfFile, etagOf, identifyEngine, isNamed, tagOf } from './result-tag.js';
 import type { RunOptions } from './run-helper.js';
 import type { CallContext, Caller, LastStage } from './stage.js';
 
@@ -49,17 +48,16 @@ export function reuse<Needs extends CompleteCall>(
     declaration.files.filter(({ kind }) => kind === 'bytes').map(({ field }) => field),
   );
 
-  return function reuse(call) {
+  return async function reuse(call) {
     if (call.state.dryrun) return last(call);
     const files = Object.entries(call.files ?? {});
-    return after(digestsOf(files.map(([, file]) => file)), (digests) => {
-      const byField = files.map(([field, { type, name }], index) => [
-        field,
-        plainFiles.has(field) ? [digests[index], type, name] : digests[index],
-      ]);
-      const input = Object.fromEntries(Object.entries(call.input).filter(([name]) => !urls.has(name)));
-      return answer(call, tagOf([maker, input, Object.fromEntries(byField)]));
-    });
+    const digests = await Promise.all(files.map(([, file]) => digestOfFile(file)));
+    const byField = files.map(([field, { type, name }], index) => [
+      field,
+      plainFiles.has(field) ? [digests[index], type, name] : digests[index],
+    ]);
+    const input = Object.fromEntries(Object.entries(call.input).filter(([name]) => !urls.has(name)));
+    return answer(call, tagOf([maker, input, Object.fromEntries(byField)]));
   };
 
   function answer(call: Needs, tag: string) {

@@ -1,7 +1,6 @@
 import type Router from '@koa/router';
 import type { RouterContext } from '@koa/router';
 import type { Answer } from '../../pool/answer.js';
-import { after, type MaybePromise } from '../after.js';
 import { GatewayError } from '../errors.js';
 import { announcedBytes } from '../http/body.js';
 import { answerUnrouted } from '../http/unrouted.js';
@@ -14,17 +13,12 @@ import { callerIfAny } from './authenticate.js';
 import type { CallMiddleware, CallState, HttpCall } from './stage.js';
 
 /** Has the requests of a helper's paths answered by its stages. */
-export function route(helper: Helper, answer: (call: HttpCall) => MaybePromise<Answer>): CallMiddleware {
-  return function route(ctx) {
+export function route(helper: Helper, answer: (call: HttpCall) => Promise<Answer>): CallMiddleware {
+  return async function route(ctx) {
     const { state } = ctx;
     state.helper = helper;
     const bodyBytes = ctx.method === 'POST' ? announcedBytes(ctx.req.headers) : 0;
-    return after(
-      holdVersion(helper, () => answer({ ctx, state, bodyBytes })),
-      (result) => {
-        state.result = result;
-      },
-    );
+    state.result = await holdVersion(helper, () => answer({ ctx, state, bodyBytes }));
   };
 }
 

@@ -10,7 +10,6 @@ import type { CallTask } from '../../pool/task.js';
 import { restoreObjectPrototype } from '../../pool/thread-settings.js';
 import { isInspected } from '../../pool/time-limits.js';
 import { asSchema } from '../../schemas/json-schema.js';
-import { after, type MaybePromise, onSettled } from '../after.js';
 import { readHandlerError } from '../errors.js';
 import type { HelperContext } from '../helper.js';
 import { type MainHelpers, runsOnMain } from '../plugins/main-helpers.js';
@@ -52,7 +51,7 @@ export function runHelper(helper: Helper, forAll: RunOptions): LastStage<Handler
   // Where what `setup` made is.
   const rehearsesHere = !declaration.setup || runsOnMain(helper) ? functions?.dryrun : undefined;
 
-  return function runHelper(call) {
+  return async function runHelper(call) {
     const { state, input } = call;
     if (state.dryrun && declaration.dryrun === 'operation') {
       return jsonAnswer({ operation: service.slice(service.lastIndexOf('/') + 1) });
@@ -69,7 +68,7 @@ export function runHelper(helper: Helper, forAll: RunOptions): LastStage<Handler
     }
     const pooled = () => runInPool(helper, call, { ...inPool, does: 'handler' });
     if (!mayBeShort(functions)) return pooled();
-    return after(runShort(functions, call, callHere(call), here), (answer) => answer ?? pooled());
+    return (await runShort(functions, call, callHere(call), here)) ?? pooled();
   };
 
   function callHere(call: HandlerCall): CallHere {
@@ -126,8 +125,8 @@ interface CallHere {
 }
 
 /** Runs a plugin's code on the main thread and makes the answer of what it returns. Throws a `GatewayError`. */
-function runHere({ scope }: CallHere, work: () => unknown, options: RunHereOptions): MaybePromise<Answer> {
-  return guarded(scope, options, () => answerOf(work(), options));
+function runHere({ scope }: CallHere, work: () => unknown, options: RunHereOptions): Promise<Answer> {
+  return guarded(scope, options, async () => answerOf(await work(), options));
 }
 
 /** A helper's functions where it says of its calls which are short. */
@@ -147,26 +146,20 @@ export function runShort(
   { state, input }: { state: Pick<CallState, 'taskMs'>; input: Record<string, unknown> },
   { scope, context }: CallHere,
   options: RunHereOptions,
-): MaybePromise<Answer | undefined> {
-  return guarded(scope, options, () => {
+): Promise<Answer | undefined> {
+  return guarded(scope, options, async () => {
     if (!isShort(functions, input)) return undefined;
     const began = performance.now();
-    const count = () => {
+    try {
+      return answerOf(await functions.handler(input, context), options);
+    } finally {
       state.taskMs += performance.now() - began;
-    };
-    return onSettled(() => answerOf(functions.handler(input, context), options), {
-      done: count,
-      failed: count,
-    });
+    }
   });
 }
 
-/** Of what a handler returned, or will: whatever has a `then` is waited for, as `await` does. */
-function answerOf(returned: unknown, { maxJsonBytes, maxBodyBytes }: RunHereOptions): MaybePromise<Answer> {
-  const isThenable = typeof (returned as PromiseLike<unknown> | null | undefined)?.then === 'function';
-  return after<unknown, Answer>(isThenable ? Promise.resolve(returned) : returned, (result) =>
-    makeAnswer(result, maxJsonBytes, maxBodyBytes),
-  );
+function answerOf(result: unknown, { maxJsonBytes, maxBodyBytes }: RunHereOptions): Answer {
+  return makeAnswer(result, maxJsonBytes, maxBodyBytes);
 }
 
 /** A promise would be true, and have every call run here. */
@@ -177,18 +170,16 @@ function isShort({ inline }: ShortFunctions, input: Record<string, unknown>): bo
 }
 
 /** What a plugin lets escape here would end the process for all, and what never settles would hold its call for ever. */
-function guarded<T>(
+async function guarded<T>(
   scope: CallScope,
   { timeoutMs, logger, shipped }: RunHereOptions,
-  work: () => MaybePromise<T>,
-): MaybePromise<T> {
+  work: () => Promise<T>,
+): Promise<T> {
   const { service, request_id } = scope.ids;
   const tell = (error: unknown) => scope.redacted(readThrown(error));
-  const fail = (error: unknown): never => {
-    throw readHandlerError(tell(error), refusalIn(error));
-  };
-  if (!shipped) {
-    return guard(
+  try {
+    if (shipped) return await work();
+    return await guard(
       {
         name: service,
         timeoutMs,
@@ -197,19 +188,15 @@ function guarded<T>(
         onLate: (error) =>
           logger.error({ err: tell(error), service, request_id }, 'helper failed after its answer'),
       },
-      async () => work(),
-    )
-      .catch(fail)
-      .finally(() => {
-        restoreObjectPrototype(service);
-        scope.end();
-      });
-  }
-  try {
-    const value = work();
-    return value instanceof Promise ? value.catch(fail) : value;
+      work,
+    );
   } catch (error) {
-    return fail(error);
+    throw readHandlerError(tell(error), refusalIn(error));
+  } finally {
+    if (!shipped) {
+      restoreObjectPrototype(service);
+      scope.end();
+    }
   }
 }
 
@@ -245,13 +232,12 @@ export interface PreviewRequest {
 export function withPreview<Needs extends AdmittedCall>(
   last: LastStage<Needs>,
 ): LastStage<Needs & { readonly shown?: PreviewRequest | undefined }> {
-  return function withPreview(call) {
-    return after(last(call), (answer) => {
-      const { shown } = call;
-      return shown && answer.kind === 'bytes' && shown.needsPreview(answer)
-        ? makePreview(call, shown, answer)
-        : answer;
-    });
+  return async function withPreview(call) {
+    const answer = await last(call);
+    const { shown } = call;
+    return shown && answer.kind === 'bytes' && shown.needsPreview(answer)
+      ? makePreview(call, shown, answer)
+      : answer;
   };
 }
 

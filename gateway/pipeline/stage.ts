@@ -1,11 +1,10 @@
 import type { RouterContext } from '@koa/router';
 import type { Middleware } from 'koa';
 import type { Answer } from '../../pool/answer.js';
-import { type MaybePromise, onSettled } from '../after.js';
 import type { Ending } from '../http/ending.js';
 import type { StoredBytes } from '../http/outbound-budget.js';
 import type { ActiveKey } from '../keys/verifier.js';
-import type { Trace, Tracing } from '../observability/tracing.js';
+import type { Step, Trace, Tracing } from '../observability/tracing.js';
 import type { Helper } from '../plugins/registry.js';
 
 /**
@@ -86,17 +85,17 @@ export interface HttpCall extends Call {
 /** A stage: takes a call of which it needs to know this much, and hands on what it found, or throws. */
 export type Stage<Needs, Finds extends object> = (
   call: Needs,
-  next: (found: Finds) => MaybePromise<Answer>,
-) => MaybePromise<Answer>;
+  next: (found: Finds) => Promise<Answer>,
+) => Promise<Answer>;
 
 /** The last stage: answers. */
-export type LastStage<Needs> = (call: Needs) => MaybePromise<Answer>;
+export type LastStage<Needs> = (call: Needs) => Promise<Answer>;
 
 /** Stages one after another. The compiler sees to it that each finds before it what it needs. */
 interface Stages<First, Known> {
   through<Finds extends object>(stage: Stage<Known, Finds>): Stages<First, Known & Finds>;
   /** Ends the list; what comes of it runs a call through all of it. */
-  to(last: LastStage<Known>): (call: First) => MaybePromise<Answer>;
+  to(last: LastStage<Known>): (call: First) => Promise<Answer>;
 }
 
 /** Begins a list of stages, for calls of which this much is known; each is a span where calls are followed. */
@@ -117,7 +116,7 @@ function tracedStages<First, Known>(tracing: Tracing, list: Stages<First, Known>
 }
 
 function stagesAfter<First, Known>(
-  reach: (last: LastStage<Known>) => (call: First) => MaybePromise<Answer>,
+  reach: (last: LastStage<Known>) => (call: First) => Promise<Answer>,
 ): Stages<First, Known> {
   return {
     // Made once a list and not once a call; and spread, for V8 takes ten times as long to add fields to an object that is there.
@@ -128,11 +127,8 @@ function stagesAfter<First, Known>(
 }
 
 /** What stands before others, as `Stage` has it, and what stands last. */
-type StageFunction<Call, Found> = (
-  call: Call,
-  next: (found: Found) => MaybePromise<Answer>,
-) => MaybePromise<Answer>;
-type LastStageFunction<Call> = (call: Call) => MaybePromise<Answer>;
+type StageFunction<Call, Found> = (call: Call, next: (found: Found) => Promise<Answer>) => Promise<Answer>;
+type LastStageFunction<Call> = (call: Call) => Promise<Answer>;
 
 /** Those that are followed already, and are not to be twice. */
 const tracedStagesKnown = new WeakSet<object>();
@@ -146,14 +142,11 @@ function traceStage<Call, Found>(stage: StageFunction<Call, Found>): StageFuncti
     const trace = traceOf(call);
     if (!trace) return stage(call, next);
     const step = trace.stage(name);
-    const handOn = (found: Found): MaybePromise<Answer> => {
+    const handOn = (found: Found): Promise<Answer> => {
       step.end();
       return next(found);
     };
-    return onSettled(() => stage(call, handOn), {
-      done: () => step.end(),
-      failed: (error) => step.end(error),
-    });
+    return during(step, () => stage(call, handOn));
   };
 }
 
@@ -166,12 +159,21 @@ export function traceLast<Call>(
   if (!tracing || name === '' || tracedStagesKnown.has(last)) return last;
   const traced: LastStageFunction<Call> = (call) => {
     const trace = traceOf(call);
-    if (!trace) return last(call);
-    const step = trace.stage(name);
-    return onSettled(() => last(call), { done: () => step.end(), failed: (error) => step.end(error) });
+    return trace ? during(trace.stage(name), () => last(call)) : last(call);
   };
   tracedStagesKnown.add(traced);
   return traced;
+}
+
+async function during(step: Step, work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    const answer = await work();
+    step.end();
+    return answer;
+  } catch (error) {
+    step.end(error);
+    throw error;
+  }
 }
 
 function traceOf(call: unknown): Trace | undefined {

@@ -5,7 +5,6 @@ import {
   type ValidatedInput,
   validateRawInput,
 } from '../../schemas/input/validate-input.js';
-import { after, type MaybePromise } from '../after.js';
 import { GatewayError, inputError } from '../errors.js';
 import type { Helper } from '../plugins/registry.js';
 import { type AdmittedCall, runTask } from './admit.js';
@@ -18,30 +17,24 @@ interface InputFound {
   text: undefined;
 }
 
-/** Makes one input object of query and body and judges it by the helper's schema; every problem is told at once. */
-export function validate(helper: Helper): Stage<AdmittedCall & BodyInput & { query: QueryText }, InputFound> {
-  return function validate(call, next) {
-    const { query, text, uploads } = call;
-    const raw = { query, body: text, uploaded: uploads.size === 0 ? undefined : [...uploads.keys()] };
-    return after(checkInput(helper, raw, call), ({ input, dryrun, problems }) => {
-      call.state.dryrun = dryrun;
-      if (problems.length > 0) throw inputError(problems);
-      // Waiting for its turn, a call holds what it was sent once: as input, no longer as text too.
-      return next({ input, text: undefined });
-    });
-  };
-}
-
 /**
- * Judges what a call brought: on the main thread where that is quickly done, else in a worker, in the tenant's turn and at
- * its expense. The main thread is everybody's.
+ * Makes one input object of query and body and checks it by the helper's schema, with every problem at once: on the main thread where
+ * that is quickly done, else in a worker, on the tenant's ticket and at its expense. The main thread is everybody's.
  */
-function checkInput(helper: Helper, raw: RawInput, call: AdmittedCall): MaybePromise<ValidatedInput> {
+export function validate(helper: Helper): Stage<AdmittedCall & BodyInput & { query: QueryText }, InputFound> {
   const { declaration, parameters } = helper;
   const runsDry = declaration.dryrun === 'run';
-  return isLight(raw)
-    ? validateRawInput(parameters, raw, { runsDry })
-    : validateInPool(helper, { raw, runsDry }, call);
+  return async function validate(call, next) {
+    const { query, text, uploads } = call;
+    const raw = { query, body: text, uploaded: uploads.size === 0 ? undefined : [...uploads.keys()] };
+    const { input, dryrun, problems } = isLight(raw)
+      ? validateRawInput(parameters, raw, { runsDry })
+      : await validateInPool(helper, { raw, runsDry }, call);
+    call.state.dryrun = dryrun;
+    if (problems.length > 0) throw inputError(problems);
+    // Waiting for its turn, a call holds what it was sent once: as input, no longer as text too.
+    return next({ input, text: undefined });
+  };
 }
 
 async function validateInPool(

@@ -1,7 +1,6 @@
 import { type Answer, jsonAnswer } from '../../../pool/answer.js';
 import { serializeByKey } from '../../../pool/concurrency.js';
 import type { QueryText } from '../../../schemas/input/urlencoded.js';
-import { after, type MaybePromise } from '../../after.js';
 import { GatewayError } from '../../errors.js';
 import { announcedBytes } from '../../http/body.js';
 import type { InboundBudget } from '../../http/inbound-budget.js';
@@ -85,14 +84,12 @@ function onePageAtATime(): Stage<HttpCall & { caller: Caller }, object> {
   };
 }
 
-function handle(path: string, stages: (call: HttpCall) => MaybePromise<Answer>): CallMiddleware {
-  return function handle(ctx) {
+function handle(path: string, stages: (call: HttpCall) => Promise<Answer>): CallMiddleware {
+  return async function handle(ctx) {
     const { state } = ctx;
     if (state.trace) state.trace.route = path;
     const bodyBytes = ctx.method === 'POST' ? announcedBytes(ctx.req.headers) : 0;
-    return after(stages({ ctx, state, bodyBytes }), (result) => {
-      state.result = result;
-    });
+    state.result = await stages({ ctx, state, bodyBytes });
   };
 }
 
@@ -104,14 +101,13 @@ function limitCreation(
   limiter: Limiter,
   limitsOf: (own: TenantLimits) => EffectiveLimits,
 ): Stage<Call & { caller: Caller }, object> {
-  return function limitCreation({ state, caller: { tenant } }, next) {
-    return after(limiter.take({ id: tenant.id, limits: limitsOf(tenant.limits) }), (verdict) => {
-      state.headers = verdict.headers;
-      if (!verdict.allowed) throw new GatewayError(verdict.code, { retryAfter: verdict.retryAfter });
-      // As if it had failed: what was reserved for it is free again.
-      verdict.settle(400);
-      return next({});
-    });
+  return async function limitCreation({ state, caller: { tenant } }, next) {
+    const verdict = await limiter.take({ id: tenant.id, limits: limitsOf(tenant.limits) });
+    state.headers = verdict.headers;
+    if (!verdict.allowed) throw new GatewayError(verdict.code, { retryAfter: verdict.retryAfter });
+    // As if it had failed: what was reserved for it is free again.
+    verdict.settle(400);
+    return next({});
   };
 }
 

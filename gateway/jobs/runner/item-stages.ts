@@ -5,7 +5,6 @@ import type { FileBytes } from '../../../pool/task.js';
 import type { FieldProblem } from '../../../schemas/field-problem.js';
 import type { QueryText } from '../../../schemas/input/urlencoded.js';
 import type { BodyText } from '../../../schemas/input/validate-input.js';
-import { after, type MaybePromise, onSettled } from '../../after.js';
 import type { SourceFiles } from '../../download/source-files.js';
 import { GatewayError, inputError } from '../../errors.js';
 import { bodyTooLarge } from '../../http/body.js';
@@ -55,7 +54,7 @@ export interface ItemParts {
 const itemsPart = 1 / 4;
 
 /** Runs an item through the stages of its helper. */
-export type ItemPipeline = (call: ItemCall) => MaybePromise<Answer>;
+export type ItemPipeline = (call: ItemCall) => Promise<Answer>;
 
 /** The stages of the items of each helper: a call's, but for what HTTP brings. Made once a version of the helper. */
 export function createItemPipelines(parts: ItemParts): (helper: Helper) => ItemPipeline {
@@ -83,17 +82,14 @@ export function createItemPipelines(parts: ItemParts): (helper: Helper) => ItemP
 
 /** The same stage, which says when it waits for a download, or for a file from where files of jobs are kept. */
 function watched<Needs, Finds extends object>(stage: Stage<Needs, Finds>): Stage<Needs & ItemCall, Finds> {
-  function watched(
-    call: Needs & ItemCall,
-    next: (found: Finds) => MaybePromise<Answer>,
-  ): MaybePromise<Answer> {
+  function watched(call: Needs & ItemCall, next: (found: Finds) => Promise<Answer>): Promise<Answer> {
     let waits: boolean | undefined;
     const answer = stage(call, (found) => {
       if (waits) call.watch.hasInput();
       waits ??= false;
       return next(found);
     });
-    if (waits === undefined && answer instanceof Promise) {
+    if (waits === undefined) {
       waits = true;
       call.watch.waitsForInput();
     }
@@ -114,18 +110,18 @@ function limitItem(
 ): Stage<ItemCall & { caller: Caller }, { limits: EffectiveLimits }> {
   const limitItem: Stage<ItemCall & { caller: Caller }, { limits: EffectiveLimits }> = (call, next) => {
     const limiter: ItemParts['limiter'] = {
-      take: (tenant) =>
-        after(take(tenant), (verdict) => {
-          if (!verdict.allowed && verdict.reserved) throw new GatewayError('busy');
-          if (!verdict.allowed) return verdict;
-          return {
-            ...verdict,
-            settle(status) {
-              if (status >= 400) return verdict.settle(status);
-              call.quota.settle = (charge) => verdict.settle(charge ? status : 500);
-            },
-          };
-        }),
+      async take(tenant) {
+        const verdict = await take(tenant);
+        if (!verdict.allowed && verdict.reserved) throw new GatewayError('busy');
+        if (!verdict.allowed) return verdict;
+        return {
+          ...verdict,
+          settle(status) {
+            if (status >= 400) return verdict.settle(status);
+            call.quota.settle = (charge) => verdict.settle(charge ? status : 500);
+          },
+        };
+      },
     };
     return limit(helper, limiter, limitsOf)(call, next);
   };
@@ -140,12 +136,10 @@ function withoutRate(limitsOf: (own: TenantLimits) => EffectiveLimits) {
 
 /** Looks again at the key that made the job: it may have ended since, and what it may call may have changed. */
 function requireKey(keys: Pick<KeyVerifier, 'verifyById'>): Stage<ItemCall, { caller: Caller }> {
-  return function requireKey({ state, item }, next) {
-    return after(keys.verifyById(item.of.key_id), (verdict) => {
-      const caller = callerOf(verdict);
-      state.caller = caller;
-      return next({ caller });
-    });
+  return async function requireKey({ state, item }, next) {
+    const caller = callerOf(await keys.verifyById(item.of.key_id));
+    state.caller = caller;
+    return next({ caller });
   };
 }
 
@@ -154,11 +148,15 @@ function turnBehind(
   helper: Pick<Helper, 'group'>,
   pool: Pick<Pool, 'turn'>,
 ): Stage<ItemCall & { caller: Caller }, { turn: Ticket }> {
-  return function turnBehind({ state: { gone }, watch, caller: { tenant } }, next) {
+  return async function turnBehind({ state: { gone }, watch, caller: { tenant } }, next) {
     const asker = { tenant: tenant.id, weight: tenant.weight, most: null, behind: true };
     const turn = watch.over(pool.turn(asker, helper.group));
     gone.listen(turn.leave);
-    return onSettled(() => next({ turn }), { done: turn.leave, failed: turn.leave });
+    try {
+      return await next({ turn });
+    } finally {
+      turn.leave();
+    }
   };
 }
 
@@ -192,10 +190,7 @@ function readItem(
   async function readHeld(
     item: StartedItem,
     bytes: number,
-    {
-      state,
-      next,
-    }: Pick<ItemCall, 'state'> & { next: (uploads: Map<string, FileBytes>) => MaybePromise<Answer> },
+    { state, next }: Pick<ItemCall, 'state'> & { next: (uploads: Map<string, FileBytes>) => Promise<Answer> },
   ): Promise<Answer> {
     const leave = await room.enter(item.of.tenant_id, bytes, state.gone.signal);
     try {

@@ -5,7 +5,6 @@ import {
   cacheControl,
   digestOf,
   digestOfFile,
-  digestsOf,
   isNamed,
   tagOf,
 } from '../../../gateway/pipeline/result-tag.js';
@@ -94,11 +93,6 @@ describe('the digest of bytes', () => {
     const memory = randomBytes(1_000_000);
     const view = memory.subarray(1000, 900_000);
     expect(await digestOf(view)).to.equal(sha256(view));
-  });
-
-  it('is there at once for what is small', () => {
-    const files = [100, 1000].map((size) => ({ bytes: randomBytes(size), type: 'image/png' }));
-    expect(digestsOf(files)).to.deep.equal(files.map(({ bytes }) => sha256(bytes)));
   });
 
   it('is made once of what several calls use', async () => {

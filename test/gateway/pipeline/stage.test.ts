@@ -59,7 +59,7 @@ describe('stages', () => {
       .through<object>(function first(_, next) {
         return next({});
       })
-      .to(function last() {
+      .to(async function last() {
         return answer;
       });
     expect(await run({ bodyBytes: 0, state })).to.equal(answer);

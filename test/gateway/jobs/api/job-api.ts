@@ -103,7 +103,7 @@ export async function startJobApi({ maxOpenBytes = 1e9, maxResultBytes = 1e9 } =
   const source = createSource({ origins: ['http://127.0.0.1:9100'], timeoutMs: 1000, maxBytes: 1000 });
   const headers = { ratelimit: '"rate";r=1;t=1' };
   const limiter: Limiter = {
-    take: (tenant) => broken.take?.(tenant) ?? { allowed: true, headers, settle: () => undefined },
+    take: async (tenant) => broken.take?.(tenant) ?? { allowed: true, headers, settle: () => undefined },
     close: () => undefined,
   };
   const keys = { verify: async (key: string) => verdictOf(key) };

@@ -15,7 +15,7 @@ describe('jobs/runner, the quota of items', () => {
   it('has an item wait while another has the rest of the quota, which fails and gives it back', async () => {
     let left = 1;
     const limiter: Pick<Limiter, 'take'> = {
-      take() {
+      async take() {
         const no = { allowed: false, code: 'quota_exceeded', retryAfter: 9, headers: {} } as const;
         if (left === 0) return { ...no, reserved: true };
         left -= 1;
@@ -41,7 +41,7 @@ describe('jobs/runner, the quota of items', () => {
   function withQuota() {
     const seen = { reserved: 0, charged: 0 };
     const limiter: Pick<Limiter, 'take'> = {
-      take() {
+      async take() {
         seen.reserved += 1;
         const settle = (status: number) => {
           seen.reserved -= 1;

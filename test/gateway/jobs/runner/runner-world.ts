@@ -52,7 +52,7 @@ export function createRunnerWorld({
   jobs = createMemoryJobs(),
   lackingMs,
   observeItem,
-  limiter = { take: () => ({ allowed: true, headers: {}, settle() {} }) },
+  limiter = { take: async () => ({ allowed: true, headers: {}, settle() {} }) },
 }: {
   threads?: number;
   weights?: Record<string, number>;
@@ -133,7 +133,7 @@ export function createRunnerWorld({
     tracing,
     observeItem,
     keys: {
-      verifyById: (id) => {
+      verifyById: async (id) => {
         const tenant = id.slice('key_'.length);
         const limits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
         return {

@@ -218,14 +218,18 @@ describe('jobs/runner', () => {
   it('leaves a tenant whose inputs do not come no more than its part of those that are brought ahead', async () => {
     const coming = withInputs();
     await until(() => coming.length >= 64);
+    // Of those that are begun together some come to their downloads a moment later.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const own = coming.length;
+    expect(own).to.be.at.most(64 + 32);
     world.jobs.add('b', 500, { url: 'https://b.example/1' }, 'fetch');
     world.runner.open(['b']);
-    await until(() => coming.length >= 64 + 4);
-    for (const come of coming.splice(64)) come();
+    await until(() => coming.length >= own + 4);
+    for (const come of coming.splice(own)) come();
     await serve(world, 4);
     expect(new Set(world.jobs.ended.map(({ job }) => job))).to.deep.equal(new Set(['b']));
     // And so it goes on.
-    await until(() => coming.length > 64);
+    await until(() => coming.length > own);
   });
 
   it('has fewer inputs brought ahead where they are large', async () => {
