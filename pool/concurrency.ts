@@ -29,3 +29,28 @@ export function serializeByKey(): <T>(key: string, work: () => Promise<T>) => Pr
     return running;
   };
 }
+
+/**
+ * Does something with each item, at most `most` at a time, in their order. After a failure no further one is begun; rejects with the first
+ * error once nothing is under way any more.
+ */
+export async function forEachConcurrent<T>(
+  items: Iterable<T>,
+  most: number,
+  work: (item: T) => Promise<unknown>,
+): Promise<void> {
+  // One iterator for all, which a plain loop over `items` would close where it fails.
+  const left = items[Symbol.iterator]();
+  let failed: { error: unknown } | undefined;
+  async function workOff(): Promise<void> {
+    for (let next = left.next(); !next.done && !failed; next = left.next()) {
+      try {
+        await work(next.value);
+      } catch (error) {
+        failed ??= { error };
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: most }, workOff));
+  if (failed) throw failed.error;
+}

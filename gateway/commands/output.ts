@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import type { Command } from 'commander';
 import { escapeInvisible, visible, visibleJson } from '../../schemas/quote.js';
-import { reasonOf } from '../database/database-error.js';
+import { reasonOf } from '../database/store-error.js';
 import { GatewayError } from '../errors.js';
 
 /** Where a command writes; the process's own streams but in tests. */

@@ -1,6 +1,6 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, type Migration, Migrator, type Transaction } from 'kysely';
-import { classifyFault, isConflict } from './database-error.js';
+import { database, isConflict, withStore } from './store-error.js';
 
 /** The one database of a gateway: keys, usage, quotas, the site's accounts. */
 export interface Database {
@@ -49,7 +49,7 @@ export type NoTables = Record<never, object>;
 
 /**
  * Every room's way to its tables. Where another process holds a lock the work is run again, from its start, without blocking the
- * event loop; where the database does not answer, both reject with a `DatabaseError`, whose cause says why.
+ * event loop; where the database does not answer, both reject with a `StoreError`, whose cause says why.
  */
 export interface Access<Tables extends TableSet> {
   readonly kind: DatabaseKind;
@@ -64,14 +64,6 @@ export function createAccess(
   db: Kysely<NoTables>,
   kind: DatabaseKind,
 ): <Tables extends TableSet>() => Access<Tables> {
-  async function settle<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      throw classifyFault(error);
-    }
-  }
-
   const commit =
     kind === 'sqlite'
       ? commitTogether(db)
@@ -82,9 +74,9 @@ export function createAccess(
     const own = db.withTables<Tables>();
     return {
       kind,
-      run: (work) => settle(() => retryConflicts(() => work(own))),
+      run: (work) => withStore(database, () => retryConflicts(() => work(own))),
       change: <T>(work: (trx: Transaction<Tables>) => Promise<T>) =>
-        settle(() => commit((trx) => work(trx.withTables<Tables>())) as Promise<T>),
+        withStore(database, () => commit((trx) => work(trx.withTables<Tables>())) as Promise<T>),
     };
   };
 }

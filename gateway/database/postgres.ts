@@ -2,7 +2,7 @@ import { type DatabaseIntrospector, Kysely, PostgresDialect, PostgresIntrospecto
 import pg from 'pg';
 import { GatewayError } from '../errors.js';
 import { createDatabase, type Database, migrate, migrationTable, type OpenOptions } from './database.js';
-import { reasonOf } from './database-error.js';
+import { reasonOf } from './store-error.js';
 
 /** PostgreSQL's number for the type `bigint`. */
 const int8 = 20;

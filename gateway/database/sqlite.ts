@@ -20,8 +20,8 @@ import {
 import { GatewayError } from '../errors.js';
 import { makeFolder } from '../file-system.js';
 import { createDatabase, type Database, migrate, type OpenOptions, retryConflicts } from './database.js';
-import { reasonOf } from './database-error.js';
 import { beginWriting, openConnection, type SqliteConnection } from './sqlite-connection.js';
+import { reasonOf } from './store-error.js';
 
 /**
  * Opens `gateway.db` in `dataDir` and brings the tables up to date. Where they are missing, `create` makes both, for the owner's

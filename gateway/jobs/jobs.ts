@@ -1,4 +1,5 @@
-import { DatabaseError } from '../database/database-error.js';
+import { forEachConcurrent } from '../../pool/concurrency.js';
+import { StoreError } from '../database/store-error.js';
 import { type ErrorCode, errorTable, GatewayError } from '../errors.js';
 import type { StoredBytes } from '../http/outbound-budget.js';
 import {
@@ -163,7 +164,7 @@ export function createJobs(parts: JobsParts): Jobs {
     };
     const asked = { ...made, ...(idempotency ? { idempotency } : {}) };
     const created = await store.create(asked, inputs, most).catch(async (error) => {
-      if (!(error instanceof DatabaseError)) return forgetAndThrow(error);
+      if (!(error instanceof StoreError)) return forgetAndThrow(error);
       // Its connection may be lost when all is done: the job is there then, or will be, and needs its files. Else they are swept.
       const found = await store.job(tenantId, job).catch(() => undefined);
       if (!found) throw error;
@@ -250,18 +251,9 @@ async function putFiles(
   { files, sharedFiles }: Pick<JobRequest, 'files' | 'sharedFiles'>,
   results: Pick<ResultStore, 'put'>,
 ): Promise<void> {
-  const coming = nameFiles(job, { files, sharedFiles });
-  let failed: { error: unknown } | undefined;
-  const lane = async () => {
-    for (const [name, bytes] of coming) {
-      if (failed) return;
-      await results.put(name, bytes).catch((error) => {
-        failed ??= { error };
-      });
-    }
-  };
-  await Promise.all(Array.from({ length: concurrentPuts }, lane));
-  if (failed) throw failed.error;
+  await forEachConcurrent(nameFiles(job, { files, sharedFiles }), concurrentPuts, ([name, bytes]) =>
+    results.put(name, bytes),
+  );
 }
 
 function* nameFiles(

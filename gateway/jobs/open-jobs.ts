@@ -4,6 +4,7 @@ import type { Pool } from '../../pool/pool.js';
 import type { Closers } from '../closers.js';
 import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
+import { withStore } from '../database/store-error.js';
 import { GatewayError } from '../errors.js';
 import { limitsByDefault } from '../limits/tenant-limits.js';
 import type { Metrics } from '../observability/metrics.js';
@@ -14,7 +15,7 @@ import type { Job } from './model.js';
 import type { JobQueue } from './queue/job-queue.js';
 import { createSqliteQueue, type QueueTables } from './queue/sqlite-queue.js';
 import { createFolderStore, requireFree } from './results/folder-store.js';
-import { type ResultStore, ResultStoreError } from './results/result-store.js';
+import { type ResultStore, resultStore } from './results/result-store.js';
 import { checkSharedStore, createStoreWatch, type SharedStoreTables } from './results/shared-store.js';
 import { type Cleanup, clearInputs, startCleanup } from './runner/cleanup.js';
 import type { ItemParts } from './runner/item-stages.js';
@@ -70,9 +71,7 @@ interface OpenedJobs {
 /** Throws where the embedded database has no room for inputs of so many bytes. */
 async function requireDisk({ databaseUrl, dataDir }: Config, bytes: number): Promise<void> {
   if (databaseUrl !== undefined) return;
-  await requireFree(dataDir, { bytes, part: 1 / 4 }).catch((error) => {
-    throw new ResultStoreError(error);
-  });
+  await withStore(resultStore, () => requireFree(dataDir, { bytes, part: 1 / 4 }));
 }
 
 /** Opens it by the configuration; what is opened is left to `closers`. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
-import { DatabaseError } from '../database/database-error.js';
+import { database, StoreError } from '../database/store-error.js';
 import { GatewayError } from '../errors.js';
 import type { ChangeFeed } from './change-feed.js';
 import type { UsedKey } from './last-used.js';
@@ -88,7 +88,7 @@ export function createKnownKeys<Found extends CacheableKey>(options: KnownKeysOp
     const cached = known.get(name);
     if (trustedFor(cached, outageMs)) return cached;
     // Who calls the API is told of keys, and not of a database.
-    if (cause instanceof DatabaseError) throw new GatewayError('keys_unavailable', { cause: cause.cause });
+    if (cause instanceof StoreError) throw new GatewayError('keys_unavailable', { cause: cause.cause });
     throw cause instanceof GatewayError ? cause : new GatewayError('keys_unavailable', { cause });
   }
 
@@ -117,14 +117,14 @@ export function createKnownKeys<Found extends CacheableKey>(options: KnownKeysOp
 
   function noteFailure(error: unknown): void {
     // Not so a look-up that was refused for there being too many.
-    if (error instanceof DatabaseError) feed.reportFailure(error);
+    if (error instanceof StoreError) feed.reportFailure(error);
   }
 
   function lookInTime(name: string): ReturnType<typeof look> {
     const found = look(name);
     if (!known.has(name)) return found;
     const late = new Error(`The database did not answer within ${readTimeoutMs} ms.`);
-    return withTimeout(found, readTimeoutMs, new DatabaseError(late));
+    return withTimeout(found, readTimeoutMs, new StoreError(database, late));
   }
 
   return {

@@ -78,7 +78,7 @@ interface KeyReads {
 }
 
 /**
- * Tenants, keys and their audit log. Where the database does not answer, every method rejects with a `DatabaseError`, whose cause
+ * Tenants, keys and their audit log. Where the database does not answer, every method rejects with a `StoreError`, whose cause
  * says why.
  */
 export interface KeyStore extends KeyReads {

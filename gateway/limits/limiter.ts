@@ -5,12 +5,11 @@ import { createQuotaLedger, type QuotaAccount, type QuotaLedger, type QuotaTable
 import {
   burstWindowS,
   createMemoryRate,
-  type RateGate,
   type RateState,
   rateWindowS,
+  type SharedCounts,
   type WindowState,
 } from './rate.js';
-import type { RedisLinkOptions, SharedQuota } from './redis.js';
 import type { EffectiveLimits, LimitedTenant } from './tenant-limits.js';
 
 /** `headers` belong on the answer, whatever it turns out to be. */
@@ -77,7 +76,10 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
     now = Date.now,
   } = options;
   const redis = { prefix: redisPrefix, logger, commandTimeoutMs: redisTimeoutMs, outageShare };
-  const shared = redisUrl ? await openRedisCounts({ ...redis, url: redisUrl }) : options.counts;
+  // Imported only where there is one: its client takes a tenth of a second to load.
+  const shared = redisUrl
+    ? await (await import('./redis.js')).openRedisCounts({ ...redis, url: redisUrl })
+    : options.counts;
   const ownRate = createMemoryRate();
   const monthOf = createMonthClock();
   const ledger = createQuotaLedger(access);
@@ -130,38 +132,6 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
         : ownRate.take(id, limits.rate, limits.burst).then((rate) => judge(id, limits, rate));
     },
     close: () => shared?.close(),
-  };
-}
-
-/** Rates and quotas that several processes or gateways count together. */
-export interface SharedCounts {
-  /** Runs an operation. Undefined where the counts cannot be reached: the caller goes on without them. */
-  run<T>(operation: () => Promise<T>): Promise<T | undefined>;
-  rate: RateGate;
-  quota: SharedQuota;
-  /** What is allowed of rate and burst while they cannot be reached, above 0 to 1. */
-  outageShare: number;
-  close(): void;
-}
-
-interface RedisCountsOptions extends Pick<RedisLinkOptions, 'url' | 'prefix' | 'commandTimeoutMs'> {
-  logger: Pick<Logger, 'info' | 'warn'>;
-  outageShare: number;
-}
-
-/** The counts in Redis. Imported only where there is one: its client takes a tenth of a second to load. */
-export async function openRedisCounts(options: RedisCountsOptions): Promise<SharedCounts> {
-  const { createRedisLink } = await import('./redis.js');
-  const { createRedisQuota } = await import('./redis.js');
-  const { createRedisRate } = await import('./redis.js');
-  const { prefix, outageShare } = options;
-  const { client, run, close } = await createRedisLink(options);
-  return {
-    run,
-    rate: createRedisRate(client, prefix),
-    quota: createRedisQuota(client, prefix),
-    outageShare,
-    close,
   };
 }
 

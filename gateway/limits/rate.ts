@@ -19,6 +19,25 @@ export interface RateGate {
   take(tenant: string, rate: number, burst: number): Promise<RateState>;
 }
 
+/** One count a tenant and month, shared by all gateways. Throws what the client throws. */
+export interface SharedQuota {
+  /** Takes one call of `limit`; counts from `floor` where fewer calls are known there. */
+  reserve(name: string, limit: number, floor: number): Promise<{ granted: boolean; used: number }>;
+  /** Gives a call back, but not below `floor`. */
+  release(name: string, floor: number): Promise<void>;
+}
+
+/** Rates and quotas that several processes or gateways count together. */
+export interface SharedCounts {
+  /** Runs an operation. Undefined where the counts cannot be reached: the caller goes on without them. */
+  run<T>(operation: () => Promise<T>): Promise<T | undefined>;
+  rate: RateGate;
+  quota: SharedQuota;
+  /** What is allowed of rate and burst while they cannot be reached, above 0 to 1. */
+  outageShare: number;
+  close(): void;
+}
+
 /** Length of the windows of `rate` and `burst`, in seconds. */
 export const rateWindowS = 1;
 export const burstWindowS = 10;

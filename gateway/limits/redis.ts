@@ -1,111 +1,85 @@
-import { Redis, type Result } from 'ioredis';
+import type { Redis, Result } from 'ioredis';
 import type { Logger } from 'pino';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
-import { burstWindowS, createRateGate, type RateGate, rateWindowS, unboundedPoints } from './rate.js';
+import { connectRedis, redisReason } from '../database/redis.js';
+import {
+  burstWindowS,
+  createRateGate,
+  type RateGate,
+  rateWindowS,
+  type SharedCounts,
+  type SharedQuota,
+  unboundedPoints,
+} from './rate.js';
 
-/** A Redis that may go away and come back. */
-export interface RedisLink {
-  readonly client: Redis;
-  /** Runs an operation. Undefined where Redis cannot be used: the caller goes on without it. */
-  run<T>(operation: () => Promise<T>): Promise<T | undefined>;
-  close(): void;
-}
-
-export interface RedisLinkOptions {
+interface RedisCountsOptions {
   /** `redis://` or `rediss://`. */
   url: string;
   prefix: string;
   logger: Pick<Logger, 'info' | 'warn'>;
   /** Milliseconds that one command may take; default 200. */
   commandTimeoutMs?: number | undefined;
-  /** Milliseconds between two looks whether Redis is back; default 500. */
-  retryMs?: number;
+  outageShare: number;
 }
 
-// A connection that is open but dead is opened again after so many looks in vain.
-const looksBeforeReconnect = 10;
-
-function redisReason(error: unknown): string {
-  return error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.message) : String(error);
-}
-
-function connectRedis({ url, commandTimeoutMs = 200, retryMs = 500 }: RedisLinkOptions): Redis {
-  return new Redis(url, {
-    commandTimeout: commandTimeoutMs,
-    connectTimeout: 2000,
-    // A command that waits for a connection would hold its request; one that is sent again might count twice.
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: () => retryMs,
-  });
-}
+/** Milliseconds between two probes whether Redis is back, and probes after which a connection that is open but dead is opened again. */
+const probeMs = 500;
+const probesBeforeReconnect = 10;
 
 /**
- * Connects, and waits for the first connection as long as two commands may take. After a failed operation Redis is
- * asked by itself before it counts as down, since a gateway that was busy for a moment sees time-outs too; while it
- * is down no request waits for it. Each outage is logged once, and once its end.
+ * Rates and quotas in Redis. The first connection is waited for as long as two commands may take. After a failed operation a probe
+ * decides whether Redis is down, since a gateway that was busy for a moment sees time-outs too. While Redis is down, no request waits
+ * for it. Each outage is logged once, and once its end.
  */
-export async function createRedisLink(options: RedisLinkOptions): Promise<RedisLink> {
-  const { prefix, logger, commandTimeoutMs = 200, retryMs = 500 } = options;
-  const client = connectRedis(options);
+export async function openRedisCounts(options: RedisCountsOptions): Promise<SharedCounts> {
+  const { url, prefix, logger, commandTimeoutMs = 200, outageShare } = options;
+  const connection = connectRedis({ url, commandTimeoutMs, firstConnectionMs: 2 * commandTimeoutMs });
+  const { client } = connection;
   let state: 'up' | 'suspect' | 'down' = 'suspect';
   let closed = false;
-  let lastError: unknown;
-  let looking = false;
-  let looksInVain = 0;
+  let probing = false;
+  let failedProbes = 0;
   let timer: NodeJS.Timeout | undefined;
-
-  client.on('error', (error) => {
-    lastError = error;
-  });
 
   function foundUp(): void {
     if (state === 'down') logger.info({}, 'Redis is back: limits are shared again');
     state = 'up';
-    looksInVain = 0;
+    failedProbes = 0;
   }
 
   function foundDown(error: unknown): void {
     if (state !== 'down') {
-      const reason = redisReason(client.status === 'ready' ? error : (lastError ?? error));
+      const lost = client.status === 'ready' ? undefined : connection.reason();
+      const reason = lost ?? redisReason(error);
       logger.warn({ reason }, 'Redis cannot be used: this gateway limits by itself, at a reduced share');
     }
     state = 'down';
-    looksInVain += 1;
+    failedProbes += 1;
     const open = client.status === 'ready' || client.status === 'connect';
-    if (open && looksInVain % looksBeforeReconnect === 0) client.disconnect(true);
-    timer = setTimeout(look, retryMs);
-    timer.unref();
+    if (open && failedProbes % probesBeforeReconnect === 0) client.disconnect(true);
+    timer = setTimeout(probe, probeMs).unref();
   }
 
   // Writes, since a Redis that only reads (a replica, a full one) is of no use here.
-  async function look(): Promise<void> {
-    if (looking || closed) return;
-    looking = true;
+  async function probe(): Promise<void> {
+    if (probing || closed) return;
+    probing = true;
     try {
       await client.set(`${prefix}probe`, 1, 'PX', 1000);
       if (!closed) foundUp();
     } catch (error) {
       if (!closed) foundDown(error);
     } finally {
-      looking = false;
+      probing = false;
     }
   }
 
-  await new Promise<void>((resolve) => {
-    const giveUp = setTimeout(resolve, 2 * commandTimeoutMs);
-    const connected = () => {
-      clearTimeout(giveUp);
-      resolve();
-    };
-    client.once('ready', connected);
-    client.once('error', connected);
-  });
-  await look();
-
+  await connection.connected;
+  await probe();
   return {
-    client,
+    rate: createRedisRate(client, prefix),
+    quota: createRedisQuota(client, prefix),
+    outageShare,
     async run(operation) {
       if (state !== 'up' || closed) return undefined;
       try {
@@ -113,7 +87,7 @@ export async function createRedisLink(options: RedisLinkOptions): Promise<RedisL
       } catch {
         if (state === 'up') {
           state = 'suspect';
-          void look();
+          void probe();
         }
         return undefined;
       }
@@ -144,7 +118,7 @@ return {consumed, ttl}
 `;
 
 /** Counts in Redis, for all gateways that use it: one round trip a call, two while a burst is being spent. */
-export function createRedisRate(client: Redis, prefix: string): RateGate {
+function createRedisRate(client: Redis, prefix: string): RateGate {
   const limiter = (name: string, duration: number) =>
     new RateLimiterRedis({
       storeClient: client,
@@ -155,14 +129,6 @@ export function createRedisRate(client: Redis, prefix: string): RateGate {
       customIncrTtlLuaScript: countScript,
     });
   return createRateGate(limiter('rate', rateWindowS), limiter('burst', burstWindowS));
-}
-
-/** One count a tenant and month in Redis, shared by all gateways. Throws what the client throws. */
-export interface SharedQuota {
-  /** Takes one call of `limit`; counts from `floor` where Redis knows of fewer calls. */
-  reserve(name: string, limit: number, floor: number): Promise<{ granted: boolean; used: number }>;
-  /** Gives a call back, but not below `floor`. */
-  release(name: string, floor: number): Promise<void>;
 }
 
 /**
@@ -202,7 +168,7 @@ declare module 'ioredis' {
   }
 }
 
-export function createRedisQuota(client: Redis, prefix: string): SharedQuota {
+function createRedisQuota(client: Redis, prefix: string): SharedQuota {
   client.defineCommand('quotaReserve', { numberOfKeys: 1, lua: reserveScript });
   client.defineCommand('quotaRelease', { numberOfKeys: 1, lua: releaseScript });
   return {

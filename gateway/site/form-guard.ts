@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import { readUtf8 } from '../../schemas/input/json.js';
 import { parseUrlencoded } from '../../schemas/input/urlencoded.js';
 import { tryUrl } from '../../schemas/try-url.js';
-import { isDuplicate } from '../database/database-error.js';
+import { isDuplicate } from '../database/store-error.js';
 import { GatewayError, inputError } from '../errors.js';
 import { bodyTooLarge, createTextReader, hasBody, requirePlain } from '../http/body.js';
 import { type SiteCookie, siteCookie } from './accounts/devices.js';

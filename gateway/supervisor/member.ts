@@ -5,8 +5,7 @@ import { endAsOrphan, isInspected } from '../../pool/time-limits.js';
 import type { Config } from '../config.js';
 import type { KeyStore } from '../keys/store.js';
 import type { KeyVerifier } from '../keys/verifier.js';
-import type { SharedCounts } from '../limits/limiter.js';
-import type { RateState } from '../limits/rate.js';
+import type { RateState, SharedCounts } from '../limits/rate.js';
 import type { MetricFacts, Metrics } from '../observability/metrics.js';
 import {
   type Ask,

@@ -68,7 +68,7 @@ function toRow(row: UsageTable): UsageRow {
 }
 
 /**
- * One page of a tenant's figures. Throws `invalid_input` for an `after` that nobody handed out, and a `DatabaseError` where the
+ * One page of a tenant's figures. Throws `invalid_input` for an `after` that nobody handed out, and a `StoreError` where the
  * database does not answer.
  */
 export async function readUsage(

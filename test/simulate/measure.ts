@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { createBatchWriter } from '../../gateway/database/batch-writer.js';
 import { createKeyAdmin } from '../../gateway/keys/admin.js';
 import { createKeyStore } from '../../gateway/keys/store.js';
-import { openRedisCounts } from '../../gateway/limits/limiter.js';
+import { openRedisCounts } from '../../gateway/limits/redis.js';
 import { createSigningSecrets } from '../../gateway/signing/signing-secrets.js';
 import { createUsageMeter } from '../../gateway/usage/meter.js';
 import { createPostgresDatabase, type TestDatabase } from '../gateway/databases.js';

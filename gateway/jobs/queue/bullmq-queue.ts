@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { IQueueBackend, JobJson, MinimalJob } from 'bullmq';
+import { ErrorCode, type IQueueBackend, type JobJson, type MinimalJob } from 'bullmq';
+import { forEachConcurrent } from '../../../pool/concurrency.js';
 import { slices } from '../../database/rows.js';
-import { GatewayError } from '../../errors.js';
+import { type StoreName, toStoreError } from '../../database/store-error.js';
 import type { ItemRef } from '../model.js';
 import type { JobQueue, Lease } from './job-queue.js';
 
@@ -21,8 +22,15 @@ interface BullmqBackend {
 const maxEvents = 100;
 /** What one command adds: neither Redis nor the event loop is held for long. */
 const addedAtOnce = 500;
-/** BullMQ's codes of an item that is gone, without a lock, not active, or locked by another. */
-const lostCodes = new Set<unknown>([-1, -2, -3, -6]);
+/** The lease was lost: the item is gone, without a lock, not active, or locked by another. */
+const lostCodes = new Set<unknown>([
+  ErrorCode.JobNotExist,
+  ErrorCode.JobLockNotExist,
+  ErrorCode.JobNotInState,
+  ErrorCode.JobLockMismatch,
+]);
+
+const jobQueue: StoreName = { code: 'storage_unavailable', name: 'The queue of jobs of this gateway' };
 
 /** What BullMQ has to be told where a backend is opened; it holds for all tenants. */
 export function backendOptions(leaseMs: number) {
@@ -37,7 +45,8 @@ export function backendOptions(leaseMs: number) {
 
 /**
  * BullMQ's queues, one a tenant, without its workers: these would have a connection, timers and a loop each, where a process here
- * chooses among thousands of tenants.
+ * chooses among thousands of tenants. BullMQ has nothing of its own for this (taskforcesh/bullmq#303). So this file alone uses what
+ * stands below its workers: `IQueueBackend`, the stored form of a job, and its error codes.
  */
 export function createBullmqQueue(backend: BullmqBackend, prefix: string): JobQueue {
   const { root, leaseMs, lanes } = backend;
@@ -49,14 +58,14 @@ export function createBullmqQueue(backend: BullmqBackend, prefix: string): JobQu
 
   /** BullMQ leaves what is asked of a closed connection open for ever. */
   async function run<T>(work: () => Promise<T>): Promise<T> {
-    if (closed) throw classifyQueueFault(new Error('the queue is closed'));
+    if (closed) throw toStoreError(jobQueue, new Error('the queue is closed'));
     const running = work();
     underWay.add(running);
     try {
       return await running;
     } catch (error) {
       backend.onFault?.(error);
-      throw classifyQueueFault(error);
+      throw toStoreError(jobQueue, error);
     } finally {
       underWay.delete(running);
     }
@@ -73,17 +82,13 @@ export function createBullmqQueue(backend: BullmqBackend, prefix: string): JobQu
     const first = most > 0 ? await takeOne(queue, tenant, token) : undefined;
     if (!first) return [];
     const taken = [first];
-    let wanted = most - 1;
-    async function takeMore(): Promise<void> {
-      while (wanted > 0) {
-        wanted -= 1;
-        const lease = await takeOne(queue, tenant, token);
-        if (lease) taken.push(lease);
-        else wanted = 0;
-      }
-    }
+    let empty = false;
     // What was taken is given, whatever came of the others.
-    await Promise.allSettled(Array.from({ length: Math.min(lanes, wanted) }, takeMore));
+    await forEachConcurrent(Array(most - 1), lanes, async () => {
+      const lease = empty ? undefined : await takeOne(queue, tenant, token);
+      if (lease) taken.push(lease);
+      else empty = true;
+    }).catch(() => undefined);
     return taken;
   }
 
@@ -137,7 +142,7 @@ export function createBullmqQueue(backend: BullmqBackend, prefix: string): JobQu
 
     done: (leases) =>
       run(() =>
-        inLanes(leases, lanes, ({ tenant, token, ...item }) =>
+        forEachConcurrent(leases, lanes, ({ tenant, token, ...item }) =>
           unlessLost(queueOf(tenant).moveToCompleted(finished(item), null, true, token, false)),
         ),
       ),
@@ -149,9 +154,7 @@ export function createBullmqQueue(backend: BullmqBackend, prefix: string): JobQu
       }),
 
     remove: (tenant, items) =>
-      run(() =>
-        inLanes(items, lanes, async (item) => void (await queueOf(tenant).remove(idOf(item), false))),
-      ),
+      run(() => forEachConcurrent(items, lanes, (item) => queueOf(tenant).remove(idOf(item), false))),
 
     recover: (tenant) =>
       run(async () => {
@@ -223,35 +226,4 @@ function byTenant(leases: readonly Lease[]): Map<string, Lease[]> {
     else tenants.set(lease.tenant, [lease]);
   }
   return tenants;
-}
-
-async function inLanes<T>(
-  items: readonly T[],
-  lanes: number,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const left = items.values();
-  async function lane(): Promise<void> {
-    for (const item of left) await work(item);
-  }
-  await Promise.all(Array.from({ length: Math.min(lanes, items.length) }, lane));
-}
-
-const bugs = [TypeError, RangeError, ReferenceError, SyntaxError];
-
-/** What the queue keeps its items in cannot answer now; the cause is the driver's own error. */
-class QueueError extends GatewayError {
-  constructor(cause: unknown) {
-    super('storage_unavailable', {
-      message: 'The queue of jobs of this gateway does not answer at the moment.',
-      cause,
-    });
-    this.name = 'QueueError';
-  }
-}
-
-/** A bug of ours stays what it is; everything else, be it a refused connection or a full Redis, may be gone the next time. */
-function classifyQueueFault(error: unknown): unknown {
-  if (error instanceof GatewayError || bugs.some((bug) => error instanceof bug)) return error;
-  return new QueueError(error);
 }

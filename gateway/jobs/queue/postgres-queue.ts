@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { Logger } from 'pino';
-import { reasonOf } from '../../database/database-error.js';
+import { reasonOf } from '../../database/store-error.js';
 import { backendOptions, createBullmqQueue } from './bullmq-queue.js';
 import { defaultLeaseMs, type JobQueue } from './job-queue.js';
 

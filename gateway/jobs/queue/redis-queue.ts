@@ -1,5 +1,6 @@
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
+import { connectRedis, type RedisConnection } from '../../database/redis.js';
 import { backendOptions, createBullmqQueue } from './bullmq-queue.js';
 import { defaultLeaseMs, type JobQueue } from './job-queue.js';
 
@@ -19,27 +20,13 @@ const firstConnectionMs = 2_000;
 /** Of one connection, which sends whatever is asked in a moment together. */
 const lanes = 32;
 
-function connect(url: string, commandTimeout: number): Redis {
-  return new Redis(url, {
-    commandTimeout,
-    connectTimeout: 2_000,
-    // Whoever asks during an outage is told so, and asks again when it suits.
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: () => 500,
-    // Of a server that has become a replica: its name may lead to another one by now.
-    reconnectOnError: (error) => error.message.startsWith('READONLY'),
-    connectionName: 'helper-gateway-jobs',
-  });
-}
-
 /** A queue on Redis, over one connection for all tenants. */
 export async function openRedisQueue(options: RedisQueueOptions): Promise<JobQueue> {
   const { url, logger, leaseMs = defaultLeaseMs, prefix = 'hg:jobs', commandTimeoutMs = 5_000 } = options;
   const { createRedisBackend } = await import('bullmq');
-  const client = connect(url, commandTimeoutMs);
-  const hush = logOutages(client, logger);
+  const connection = connectRedis({ url, commandTimeoutMs, firstConnectionMs, name: 'helper-gateway-jobs' });
+  const { client } = connection;
+  const stopLogging = logOutages(connection, logger);
   const forAll = {
     connection: client,
     // It would ask at the first connection, whose time nobody knows, and write what it thinks of the answer to the console.
@@ -49,7 +36,7 @@ export async function openRedisQueue(options: RedisQueueOptions): Promise<JobQue
   };
   const root = createRedisBackend('all', forAll);
   root.on('error', () => {});
-  await waitForConnection(client);
+  await connection.connected;
   return createBullmqQueue(
     {
       root,
@@ -61,7 +48,7 @@ export async function openRedisQueue(options: RedisQueueOptions): Promise<JobQue
         if (timedOut && client.status === 'ready') client.disconnect(true);
       },
       async close() {
-        hush();
+        stopLogging();
         await root.close();
         client.disconnect();
       },
@@ -71,15 +58,12 @@ export async function openRedisQueue(options: RedisQueueOptions): Promise<JobQue
 }
 
 /** Says once that Redis is away, and once that it is back; until the function that it gives is called. */
-function logOutages(client: Redis, logger: Pick<Logger, 'info' | 'warn'>): () => void {
+function logOutages({ client, reason }: RedisConnection, logger: Pick<Logger, 'info' | 'warn'>): () => void {
   let away = false;
   let quiet = false;
-  let reason = 'the connection was closed';
-  client.on('error', (error: NodeJS.ErrnoException) => {
-    reason = error.code ?? error.message;
-  });
   client.on('close', () => {
-    if (!away && !quiet) logger.warn({ reason }, 'Redis cannot be used: jobs wait');
+    if (!away && !quiet)
+      logger.warn({ reason: reason() ?? 'the connection was closed' }, 'Redis cannot be used: jobs wait');
     away = true;
   });
   client.on('ready', () => {
@@ -98,16 +82,4 @@ async function checkEvictionPolicy(client: Redis, logger: Pick<Logger, 'warn'>):
   if (policy !== 'noeviction') {
     logger.warn({ policy }, 'Redis may drop items of jobs when it is full: set maxmemory-policy noeviction');
   }
-}
-
-async function waitForConnection(client: Redis): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const giveUp = setTimeout(resolve, firstConnectionMs);
-    for (const event of ['ready', 'error']) {
-      client.once(event, () => {
-        clearTimeout(giveUp);
-        resolve();
-      });
-    }
-  });
 }

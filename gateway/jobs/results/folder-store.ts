@@ -14,8 +14,9 @@ import {
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { limitConcurrency } from '../../../pool/concurrency.js';
+import { codeOf, toStoreError, withStore } from '../../database/store-error.js';
 import { makeFolder } from '../../file-system.js';
-import { type ByteRange, isInput, nameParts, type ResultStore, ResultStoreError } from './result-store.js';
+import { type ByteRange, isInput, nameParts, type ResultStore, resultStore } from './result-store.js';
 
 /** Writes at a time: each waits for the disk on one of the four threads that Node has for all such work. */
 const writers = 2;
@@ -101,7 +102,7 @@ export function createFolderStore(root: string, disk: Disk = { statfs }): Result
 
   return {
     id() {
-      known ??= asStoreError(readId);
+      known ??= withStore(resultStore, readId);
       known.catch(() => {
         known = undefined;
       });
@@ -110,15 +111,15 @@ export function createFolderStore(root: string, disk: Disk = { statfs }): Result
     async put(name, bytes) {
       const path = placeOf(name);
       // Where results have filled the disk, jobs can still be made.
-      await turn(() => asStoreError(() => write(path, bytes, isInput(name) ? 1 / 2 : 1)));
+      await turn(() => withStore(resultStore, () => write(path, bytes, isInput(name) ? 1 / 2 : 1)));
     },
     async get(name, range) {
       const path = placeOf(name);
-      return asStoreError(() => readIfThere(path, range));
+      return withStore(resultStore, () => readIfThere(path, range));
     },
     async removeAll(prefix) {
       const path = placeOf(prefix);
-      await asStoreError(() => removeTree(path));
+      await withStore(resultStore, () => removeTree(path));
     },
     async *prefixes() {
       for await (const spread of foldersIn(join(root, 'jobs'))) yield* foldersIn(join(root, 'jobs', spread));
@@ -174,15 +175,7 @@ async function* foldersIn(path: string): AsyncGenerator<string> {
   try {
     for await (const entry of await opendir(path)) if (entry.isDirectory()) yield entry.name;
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw new ResultStoreError(error);
-  }
-}
-
-async function asStoreError<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw new ResultStoreError(error);
+    if (codeOf(error) !== 'ENOENT') throw toStoreError(resultStore, error);
   }
 }
 
@@ -207,9 +200,4 @@ async function unlessGone(work: () => Promise<void>): Promise<void> {
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
   }
-}
-
-/** The system's word for what went wrong. */
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { GatewayError } from '../../errors.js';
+import type { StoreName } from '../../database/store-error.js';
 import type { ItemFile, ItemRef } from '../model.js';
 
 /**
  * Keeps bytes under names of `A-Z a-z 0-9 _ -`, parted by `/`. What is put is there whole or not at all, and may be put again. Opening
- * one touches nothing; each method rejects with a `ResultStoreError` where the store does not answer.
+ * one touches nothing; each method rejects with a `StoreError` where the store does not answer.
  */
 export interface ResultStore {
   /** Tells one store from another: processes that have the same see each other's files. */
@@ -25,24 +25,11 @@ export interface ByteRange {
   end: number;
 }
 
-/** The store cannot be used now; the cause says why. What was asked may be asked again. */
-export class ResultStoreError extends GatewayError {
-  /** Whether it has no room, though it may for less. */
-  readonly isFull: boolean;
-
-  constructor(cause: unknown) {
-    const isFull = cause instanceof Error && 'code' in cause && full.has(cause.code);
-    const state = isFull ? 'has no room' : 'does not answer';
-    super('storage_unavailable', {
-      message: `The store of files and results ${state} at the moment.`,
-      cause,
-    });
-    this.name = 'ResultStoreError';
-    this.isFull = isFull;
-  }
-}
-
-const full: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
+/** What the errors of every result store say of it. */
+export const resultStore: StoreName = {
+  code: 'storage_unavailable',
+  name: 'The store of files and results',
+};
 
 /** A name's parts. What is no name is a bug of ours: nothing that came from outside may lead out of a store. */
 export function nameParts(name: string): string[] {

@@ -3,7 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
 import { Agent, request } from 'undici';
 import { type Config, ConfigError } from '../../config.js';
-import { nameParts, type ResultStore, ResultStoreError } from './result-store.js';
+import { StoreError, withStore } from '../../database/store-error.js';
+import { nameParts, type ResultStore, resultStore } from './result-store.js';
 
 /** Opens the bucket of an `s3://` url by the configuration. Throws a `ConfigError` that names what is missing. */
 export function openS3Results(url: string, config: Config): ResultStore {
@@ -20,17 +21,12 @@ export function createS3Store(
 ): ResultStore {
   const keyOf = (name: string) => prefix + nameParts(name).join('/');
 
-  async function ask(
-    request: S3Request,
-    isFine: (answer: S3Answer) => boolean = () => false,
-  ): Promise<S3Answer> {
-    try {
+  function ask(request: S3Request, isFine: (answer: S3Answer) => boolean = () => false): Promise<S3Answer> {
+    return withStore(resultStore, async () => {
       const answer = await client.send(request);
       if (answer.failure && !isFine(answer)) throw answer.failure;
       return answer;
-    } catch (error) {
-      throw new ResultStoreError(error);
-    }
+    });
   }
 
   async function list(query: Record<string, string>): Promise<string> {
@@ -51,7 +47,7 @@ export function createS3Store(
     };
     const answer = (await ask({ method: 'POST', query: { delete: '' }, body, headers })).body.toString();
     const code = answer.includes('<Error>') && firstTag(answer, 'Code');
-    if (code) throw new ResultStoreError(new S3Failure(200, code, 'not all objects could be deleted'));
+    if (code) throw new StoreError(resultStore, new S3Failure(200, code, 'not all objects could be deleted'));
   }
 
   return {

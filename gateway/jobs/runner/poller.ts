@@ -1,9 +1,10 @@
 import type { Logger } from 'pino';
+import { isStoreAway } from '../../database/store-error.js';
 import type { LiveRegistry } from '../../plugins/registry.js';
 import type { JobQueue, Lease } from '../queue/job-queue.js';
 import type { JobStore, StartedItem } from '../store/job-store.js';
 import { createLackingHelpers, leftToOthers, type Retry, restOf } from './retries.js';
-import { isAway, type RetryPolicy } from './retry-policy.js';
+import type { RetryPolicy } from './retry-policy.js';
 import { type Share, TenantShares } from './tenant-shares.js';
 
 export interface PollerParts {
@@ -170,7 +171,7 @@ export function createPoller(parts: PollerParts): Poller {
       }
     } catch (error) {
       // That something is away has been told. What was leased comes back when its lease runs out.
-      if (!isAway(error)) {
+      if (!isStoreAway(error)) {
         logger.error(
           { err: error, tenant },
           'items could not be taken; they are when their leases have run out',

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { GatewayError } from '../../errors.js';
+import { isStoreAway } from '../../database/store-error.js';
 
 export interface RetryPolicyOptions {
   logger: Pick<Logger, 'info' | 'warn'>;
@@ -61,7 +61,7 @@ export function createRetryPolicy({
           }
           return result;
         } catch (error) {
-          if (isAway(error)) tellAway(error);
+          if (isStoreAway(error)) tellAway(error);
           else if (tries >= mostTries) throw error;
           if (stopped) throw error;
           const last = giveUp?.(error);
@@ -78,12 +78,4 @@ export function createRetryPolicy({
       for (const wake of [...wakeups]) wake();
     },
   };
-}
-
-/** Whether an error says that something does not answer, and not that it was asked wrongly. */
-export function isAway(error: unknown): boolean {
-  return (
-    error instanceof GatewayError &&
-    (error.code === 'keys_unavailable' || error.code === 'storage_unavailable')
-  );
 }

@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Logger } from 'pino';
 import type { Pool } from '../../../pool/pool.js';
+import { isStoreAway } from '../../database/store-error.js';
 import type { LiveRegistry } from '../../plugins/registry.js';
 import type { Job } from '../model.js';
 import type { JobQueue, Lease } from '../queue/job-queue.js';
@@ -10,7 +11,7 @@ import { createItemCall, createItemLog, type ItemCall, type ItemObserver } from 
 import { createItemPipelines, type ItemParts } from './item-stages.js';
 import { createLeases, createPoller, type PollerParts } from './poller.js';
 import type { Retry } from './retries.js';
-import { isAway, type RetryPolicy } from './retry-policy.js';
+import type { RetryPolicy } from './retry-policy.js';
 import type { Share } from './tenant-shares.js';
 import { createItemResults, createItemWork } from './work-item.js';
 
@@ -200,7 +201,7 @@ function createGroups<T, R = void>(
       const result = await work(group.map(({ one }) => one));
       for (const { resolve } of group) resolve(result);
     } catch (error) {
-      if (group.length === 1 || isAway(error)) for (const { reject } of group) reject(error);
+      if (group.length === 1 || isStoreAway(error)) for (const { reject } of group) reject(error);
       else for (const each of group) await settle([each]);
     }
   }

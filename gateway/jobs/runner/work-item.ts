@@ -1,11 +1,12 @@
 import { performance } from 'node:perf_hooks';
 import { LRUCache } from 'lru-cache';
 import { type Answer, toBytes } from '../../../pool/answer.js';
+import { StoreError } from '../../database/store-error.js';
 import { GatewayError, toGatewayError } from '../../errors.js';
 import { holdVersion } from '../../pipeline/admit.js';
 import type { LiveRegistry } from '../../plugins/registry.js';
 import type { ItemError, ItemResult } from '../model.js';
-import { type ResultStore, ResultStoreError, resultName } from '../results/result-store.js';
+import { type ResultStore, resultName, resultStore } from '../results/result-store.js';
 import type { EndedItem, JobStore } from '../store/job-store.js';
 import type { ItemCall } from './item-call.js';
 import type { ItemPipeline } from './item-stages.js';
@@ -146,7 +147,11 @@ export interface ItemResults {
 }
 
 /** The end of an item: what else failed with the store may be tried again. */
-export class StoreGivenUp extends ResultStoreError {}
+export class StoreGivenUp extends StoreError {
+  constructor(cause: unknown) {
+    super(resultStore, cause);
+  }
+}
 
 /** How long an item waits for a store. One that has been away for this long already is asked once. */
 const longestOutageMs = 60_000;
@@ -172,7 +177,7 @@ export function createItemResults(options: ItemResultsOptions): ItemResults {
   function fail(bytes: number, error: unknown): void {
     const time = now();
     if (outage && time - outage.last > longestOutageMs) outage = undefined;
-    const least = error instanceof ResultStoreError && error.isFull ? bytes : 0;
+    const least = error instanceof StoreError && error.isFull ? bytes : 0;
     outage = {
       since: outage?.since ?? time,
       last: time,
@@ -200,7 +205,7 @@ export function createItemResults(options: ItemResultsOptions): ItemResults {
       return next - Math.min(began, outage?.since ?? began) > longestOutageMs;
     };
     return patience.run(attempt, (error) =>
-      error instanceof ResultStoreError && isLate() ? new StoreGivenUp(error.cause) : undefined,
+      error instanceof StoreError && isLate() ? new StoreGivenUp(error.cause) : undefined,
     );
   }
 

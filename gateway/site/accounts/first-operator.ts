@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { quote } from '../../../schemas/quote.js';
-import { isDuplicate } from '../../database/database-error.js';
+import { isDuplicate } from '../../database/store-error.js';
 import { GatewayError } from '../../errors.js';
 import type { SiteDatabase } from '../tables.js';
 import { addAccount, createAudited, hashPassword, setPassword } from './account.js';

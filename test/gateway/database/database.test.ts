@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { DatabaseError } from '../../../gateway/database/database-error.js';
+import { StoreError } from '../../../gateway/database/store-error.js';
 import { GatewayError } from '../../../gateway/errors.js';
 import type { KeyTables } from '../../../gateway/keys/tables.js';
 import type { UsageTables } from '../../../gateway/usage/store.js';
@@ -15,8 +15,8 @@ describe('database/access', () =>
       const count = () => access.run((db) => db.selectFrom('keys').select('id').execute());
       const add = () => access.change((trx) => trx.deleteFrom('keys').execute());
       for (const work of [count, add]) {
-        const error = (await rejection(work())) as DatabaseError;
-        expect(error).to.be.instanceOf(DatabaseError);
+        const error = (await rejection(work())) as StoreError;
+        expect(error).to.be.instanceOf(StoreError);
         expect(error).to.include({ code: 'keys_unavailable', status: 503, retryAfter: 5 });
         expect(error.message).to.equal('The database of this gateway does not answer at the moment.');
         expect(error.cause).to.be.instanceOf(Error);

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { pruneWriters } from '../../../gateway/database/batch-writer.js';
 import type { Access, NoTables } from '../../../gateway/database/database.js';
-import { DatabaseError } from '../../../gateway/database/database-error.js';
 import { type Prune, pruneDaily } from '../../../gateway/database/prune-daily.js';
+import { database as databaseStore, StoreError } from '../../../gateway/database/store-error.js';
 import { pruneQuotas, type QuotaTables } from '../../../gateway/limits/quota-ledger.js';
 import { pruneUsage, type UsageTables } from '../../../gateway/usage/store.js';
 import { createSqliteDatabase, onEachDatabase, type TestDatabase } from '../databases.js';
@@ -32,7 +32,7 @@ describe('database/prune-daily', () => {
   });
 
   it('says that it could not, and throws nothing', async () => {
-    const gone = () => Promise.reject(new DatabaseError(new Error('gone')));
+    const gone = () => Promise.reject(new StoreError(databaseStore, new Error('gone')));
     const access: Access<NoTables> = { kind: 'sqlite', run: gone, change: gone };
     const logger = createQuietLog();
     await pruneDaily({ access, logger, parts: [async () => 0] }).close();

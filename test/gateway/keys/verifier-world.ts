@@ -1,4 +1,4 @@
-import { DatabaseError } from '../../../gateway/database/database-error.js';
+import { database as databaseStore, StoreError } from '../../../gateway/database/store-error.js';
 import { createKeyAdmin, type KeyAdmin } from '../../../gateway/keys/admin.js';
 import type { KeyStore } from '../../../gateway/keys/store.js';
 import { createKeyVerifier, type KeyVerifier } from '../../../gateway/keys/verifier.js';
@@ -34,7 +34,7 @@ function createFaultyStore(store: KeyStore): FaultyStore {
   let held = Promise.resolve();
 
   function guard(broken = failing): void {
-    if (broken) throw new DatabaseError(new Error('connect ECONNREFUSED'));
+    if (broken) throw new StoreError(databaseStore, new Error('connect ECONNREFUSED'));
   }
 
   async function lookUp<T>(read: () => Promise<T>): Promise<T> {

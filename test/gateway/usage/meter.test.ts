@@ -161,7 +161,7 @@ import { createQuietLog } from './quiet.js';
         const { meter } = createMeter(database);
         await database.close();
         const refusal = await meter.usage('acme').catch((error) => error);
-        expect(refusal).to.include({ name: 'DatabaseError', code: 'keys_unavailable' });
+        expect(refusal).to.include({ name: 'StoreError', code: 'keys_unavailable' });
       });
 
       it('deletes at the start what is older than the days it keeps', async () => {

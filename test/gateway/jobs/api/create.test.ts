@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { DatabaseError } from '../../../../gateway/database/database-error.js';
+import { database, StoreError } from '../../../../gateway/database/store-error.js';
 import { GatewayError } from '../../../../gateway/errors.js';
 import { readJobJson } from '../../../../gateway/jobs/api/read-json.js';
 import { validateRequest } from '../../../../gateway/jobs/api/validate-request.js';
@@ -374,7 +374,7 @@ describe('jobs/api: Idempotency-Key', () => {
       ...store,
       async create(job, inputs) {
         await store.create(job, inputs);
-        throw new DatabaseError(new Error('connection lost'));
+        throw new StoreError(database, new Error('connection lost'));
       },
     };
     const { status, json } = await api.call('/jobs', { body: form('kept') });

@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { StoreError } from '../../../../gateway/database/store-error.js';
 import { createFolderStore } from '../../../../gateway/jobs/results/folder-store.js';
-import { ResultStoreError } from '../../../../gateway/jobs/results/result-store.js';
 import { rejection } from '../../keys/key-store-contract.js';
 import { resultStoreTests } from './result-store-contract.js';
 
@@ -72,7 +72,7 @@ describe('jobs/results in a folder', () => {
     const get = () => store.get('a');
     const removeAll = () => store.removeAll('a');
     for (const work of [id, put, get, removeAll]) {
-      expect(await rejection(work())).to.be.instanceOf(ResultStoreError);
+      expect(await rejection(work())).to.be.instanceOf(StoreError);
     }
   });
 
@@ -102,9 +102,9 @@ describe('jobs/results in a folder', () => {
       const store = open();
       const put = Array.from({ length: 100 }, (_, at) => store.put(`job_a/out/${at}`, megabyte));
       const failed = (await Promise.allSettled(put)).flatMap((one) =>
-        one.status === 'rejected' ? [one.reason as ResultStoreError] : [],
+        one.status === 'rejected' ? [one.reason as StoreError] : [],
       );
-      expect(failed[0]).to.be.instanceOf(ResultStoreError).and.include({ isFull: true });
+      expect(failed[0]).to.be.instanceOf(StoreError).and.include({ isFull: true });
       // Two that are written at a time are both counted.
       expect(await used()).to.be.within(66 * 2 ** 20, 70 * 2 ** 20);
       for (let at = 0; at < 4; at += 1) await store.put(`job_b/in/${at}/file`, megabyte);

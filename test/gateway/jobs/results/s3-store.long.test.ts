@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { type ResultStore, ResultStoreError } from '../../../../gateway/jobs/results/result-store.js';
+import { StoreError } from '../../../../gateway/database/store-error.js';
+import type { ResultStore } from '../../../../gateway/jobs/results/result-store.js';
 import { createS3Client, createS3Store } from '../../../../gateway/jobs/results/s3-store.js';
 import { skipWithout, until } from '../../../needs.js';
 import { freePorts } from '../../haproxy.js';
@@ -111,7 +112,7 @@ describe('jobs/results on S3', () => {
   it('rejects what is signed by another secret, naming neither', async () => {
     const store = open({ secretAccessKey: 'wrong-secret' });
     const error = (await rejection(store.put('job_a/out/0', Buffer.from('x')))) as Error;
-    expect(error).to.be.instanceOf(ResultStoreError);
+    expect(error).to.be.instanceOf(StoreError);
     expect(String(error.cause)).to.match(/S3 answered 403 SignatureDoesNotMatch/);
     expect(String(error.cause) + String(error)).not.to.contain('wrong-secret');
     await store.close();
@@ -120,7 +121,7 @@ describe('jobs/results on S3', () => {
   it('tells a bucket that is not there from a name that is not', async () => {
     const store = open({ bucket: 'nowhere' });
     const error = (await rejection(store.get('job_a/out/0'))) as Error;
-    expect(error).to.be.instanceOf(ResultStoreError);
+    expect(error).to.be.instanceOf(StoreError);
     expect(String(error.cause)).to.contain('NoSuchBucket');
     await store.close();
   });

@@ -3,8 +3,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { ConfigError, loadConfig } from '../../../../gateway/config.js';
+import { StoreError } from '../../../../gateway/database/store-error.js';
 import { openResults } from '../../../../gateway/jobs/open-jobs.js';
-import { type ResultStore, ResultStoreError } from '../../../../gateway/jobs/results/result-store.js';
+import type { ResultStore } from '../../../../gateway/jobs/results/result-store.js';
 import { createS3Client, createS3Store, readS3Address } from '../../../../gateway/jobs/results/s3-store.js';
 import { rejection } from '../../keys/key-store-contract.js';
 
@@ -68,8 +69,8 @@ describe('jobs/results on an S3 that', () => {
 
   it('stays away is given up, with its reason', async () => {
     answers = [refused(500, 'InternalError')];
-    const error = (await rejection(store.put('job_a/out/0', Buffer.from('x')))) as ResultStoreError;
-    expect(error).to.be.instanceOf(ResultStoreError);
+    const error = (await rejection(store.put('job_a/out/0', Buffer.from('x')))) as StoreError;
+    expect(error).to.be.instanceOf(StoreError);
     expect(error).to.include({ code: 'storage_unavailable', status: 503 });
     expect(String(error.cause)).to.equal("S3Failure: S3 answered 500 InternalError: It's so.");
     expect(asked).to.equal(4);
@@ -77,14 +78,14 @@ describe('jobs/results on an S3 that', () => {
 
   it('refuses is asked once', async () => {
     answers = [refused(403, 'AccessDenied')];
-    expect(await rejection(store.get('job_a/out/0'))).to.be.instanceOf(ResultStoreError);
+    expect(await rejection(store.get('job_a/out/0'))).to.be.instanceOf(StoreError);
     expect(asked).to.equal(1);
   });
 
   it('cannot delete all says so', async () => {
     const listed: Answer = (response) => response.end('<Contents><Key>job_a/out/0</Key></Contents>');
     answers = [listed, (response) => response.end('<Error><Key>a</Key><Code>AccessDenied</Code></Error>')];
-    const error = (await rejection(store.removeAll('job_a'))) as ResultStoreError;
+    const error = (await rejection(store.removeAll('job_a'))) as StoreError;
     expect(String(error.cause)).to.contain('AccessDenied');
   });
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import { StoreError } from '../../../../gateway/database/store-error.js';
 import { createJobId } from '../../../../gateway/jobs/model.js';
-import { ResultStoreError } from '../../../../gateway/jobs/results/result-store.js';
+import { resultStore } from '../../../../gateway/jobs/results/result-store.js';
 import { type Cleanup, startCleanup, sweepResults } from '../../../../gateway/jobs/runner/cleanup.js';
 import { until } from '../../../needs.js';
 
@@ -37,7 +38,7 @@ describe('jobs/runner/forget-jobs', () => {
       },
       results: {
         async removeAll(name) {
-          if (stuck.some((id) => name.startsWith(id))) throw new ResultStoreError(new Error('EACCES'));
+          if (stuck.some((id) => name.startsWith(id))) throw new StoreError(resultStore, new Error('EACCES'));
           told.push(`files ${name}`);
         },
         async *prefixes() {

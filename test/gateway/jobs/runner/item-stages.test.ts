@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { DatabaseError } from '../../../../gateway/database/database-error.js';
+import { database as databaseStore, StoreError } from '../../../../gateway/database/store-error.js';
 import { GatewayError } from '../../../../gateway/errors.js';
 import { createFileBudget } from '../../../../gateway/jobs/runner/item-stages.js';
 import type { Limiter } from '../../../../gateway/limits/limiter.js';
@@ -88,7 +88,7 @@ describe('jobs/runner, the quota of items', () => {
     store.finish = async (all) => {
       tries += 1;
       const ended = tries === 2 ? await finish(all) : undefined;
-      if (tries <= 2) throw new DatabaseError(new Error('lost'));
+      if (tries <= 2) throw new StoreError(databaseStore, new Error('lost'));
       return ended ?? finish(all);
     };
     world.jobs.add('a', 1);

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { DatabaseError } from '../../../../gateway/database/database-error.js';
+import { database as databaseStore, StoreError } from '../../../../gateway/database/store-error.js';
 import type { JobQueue, Lease } from '../../../../gateway/jobs/queue/job-queue.js';
 import type { ItemObserver } from '../../../../gateway/jobs/runner/item-call.js';
 import { createRetryPolicy } from '../../../../gateway/jobs/runner/retry-policy.js';
@@ -293,7 +293,7 @@ export function createMemoryJobs(): MemoryJobs {
   }
 
   function requireThere(): void {
-    if (world.away) throw new DatabaseError(new Error('refused'));
+    if (world.away) throw new StoreError(databaseStore, new Error('refused'));
   }
 
   return world;

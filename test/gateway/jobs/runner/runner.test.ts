@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { ResultStoreError } from '../../../../gateway/jobs/results/result-store.js';
+import { StoreError } from '../../../../gateway/database/store-error.js';
+import { resultStore } from '../../../../gateway/jobs/results/result-store.js';
 import type { Trace } from '../../../../gateway/observability/tracing.js';
 import { PoolError } from '../../../../pool/errors.js';
 import { until } from '../../../needs.js';
@@ -335,7 +336,7 @@ describe('jobs/runner', () => {
     let tries = 0;
     const put = () => {
       tries += 1;
-      if (away) throw new ResultStoreError(new Error('refused'));
+      if (away) throw new StoreError(resultStore, new Error('refused'));
     };
     world = createRunnerWorld({ put });
     world.jobs.add('a', 1);

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { ResultStoreError } from '../../../../gateway/jobs/results/result-store.js';
+import { StoreError } from '../../../../gateway/database/store-error.js';
+import { resultStore } from '../../../../gateway/jobs/results/result-store.js';
 import { createRetryPolicy, type RetryPolicy } from '../../../../gateway/jobs/runner/retry-policy.js';
 import {
   createItemResults,
@@ -8,8 +9,8 @@ import {
 } from '../../../../gateway/jobs/runner/work-item.js';
 import { rejection } from '../../keys/key-store-contract.js';
 
-const away = () => new ResultStoreError(new Error('connect ECONNREFUSED'));
-const full = () => new ResultStoreError(Object.assign(new Error('no space'), { code: 'ENOSPC' }));
+const away = () => new StoreError(resultStore, new Error('connect ECONNREFUSED'));
+const full = () => new StoreError(resultStore, Object.assign(new Error('no space'), { code: 'ENOSPC' }));
 const large = Buffer.alloc(1_000);
 const small = Buffer.alloc(10);
 
