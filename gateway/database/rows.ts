@@ -7,6 +7,18 @@ export function* slices<T>(items: readonly T[], size: number): Generator<T[]> {
   for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
 }
 
+/** Items by what `keyOf` gives for them, in the order in which they come. */
+export function groupBy<T, K>(items: Iterable<T>, keyOf: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
+  }
+  return groups;
+}
+
 /** The most rows of one kind that a transaction writes or deletes: no other user of the database waits long for it. */
 export const rowsPerTransaction = 1_000;
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ErrorCode, type IQueueBackend, type JobJson, type MinimalJob } from 'bullmq';
 import { forEachConcurrent } from '../../../pool/concurrency.js';
-import { slices } from '../../database/rows.js';
+import { groupBy, slices } from '../../database/rows.js';
 import { type StoreName, toStoreError } from '../../database/store-error.js';
 import type { ItemRef } from '../model.js';
 import type { JobQueue, Lease } from './job-queue.js';
@@ -94,7 +94,7 @@ export function createBullmqQueue(backend: BullmqBackend, prefix: string): JobQu
 
   async function extend(leases: readonly Lease[]): Promise<Lease[]> {
     const lost = await Promise.all(
-      [...byTenant(leases)].map(async ([tenant, held]) => {
+      [...groupBy(leases, ({ tenant }) => tenant)].map(async ([tenant, held]) => {
         const tokens = held.map(({ token }) => token);
         const gone = new Set(await queueOf(tenant).extendLocks(held.map(idOf), tokens, leaseMs));
         return held.filter((lease) => gone.has(idOf(lease)));
@@ -115,7 +115,7 @@ export function createBullmqQueue(backend: BullmqBackend, prefix: string): JobQu
    * wall clock says so. Where this process ends before, their leases run out.
    */
   async function delay(leases: readonly Lease[], delayMs: number): Promise<void> {
-    for (const [tenant, held] of byTenant(leases)) {
+    for (const [tenant, held] of groupBy(leases, ({ tenant }) => tenant)) {
       const tokens = held.map(({ token }) => token);
       const lost = new Set(await queueOf(tenant).extendLocks(held.map(idOf), tokens, delayMs + leaseMs));
       const kept = held.filter((lease) => !lost.has(idOf(lease)));
@@ -216,14 +216,4 @@ async function unlessLost(work: Promise<unknown>): Promise<void> {
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && lostCodes.has(error.code))) throw error;
   }
-}
-
-function byTenant(leases: readonly Lease[]): Map<string, Lease[]> {
-  const tenants = new Map<string, Lease[]>();
-  for (const lease of leases) {
-    const held = tenants.get(lease.tenant);
-    if (held) held.push(lease);
-    else tenants.set(lease.tenant, [lease]);
-  }
-  return tenants;
 }

@@ -1,6 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import type { Logger } from 'pino';
 import type { Pool } from '../../../pool/pool.js';
+import { createBatcher } from '../../database/batcher.js';
+import { groupBy } from '../../database/rows.js';
 import { isStoreAway } from '../../database/store-error.js';
 import type { LiveRegistry } from '../../plugins/registry.js';
 import type { Job } from '../model.js';
@@ -90,35 +92,36 @@ export function createRunner(parts: RunnerParts): Runner {
     },
   });
 
-  const finish = createGroups(async (all: readonly EndedItem[]) => {
+  const finish = inGroups(async (all: readonly EndedItem[]) => {
     const { items, jobs } = await store.finish(all);
     for (const job of jobs) log.jobEnded(job);
     if (jobs.length > 0) parts.onJobsEnded?.(jobs);
-    return items;
-  }, itemsPerGroup);
-  const done = createGroups<Lease>((all) => queue.done(all), itemsPerGroup);
-  const giveBack = createGroups<GivenBack>(async (all) => {
-    for (const counted of [true, false]) {
-      const part = all.filter(({ retry }) => retry.counted === counted);
-      if (part.length > 0)
-        await store.handBack(
-          part.map(({ item }) => item),
-          { counted },
-        );
-    }
-    for (const delayMs of new Set(all.map(({ retry }) => retry.delayMs))) {
-      const part = all.filter(({ retry }) => retry.delayMs === delayMs);
+    return all.map((ended) => items.includes(ended));
+  });
+  const done = inGroups<Lease, void>(async (all) => {
+    await queue.done(all);
+    return [];
+  });
+  const giveBack = inGroups<GivenBack, void>(async (all) => {
+    const byCount = groupBy(all, ({ retry }) => retry.counted);
+    for (const [counted, part] of byCount)
+      await store.handBack(
+        part.map(({ item }) => item),
+        { counted },
+      );
+    const byDelay = groupBy(all, ({ retry }) => retry.delayMs);
+    for (const [delayMs, part] of byDelay)
       await queue.release(
         part.map(({ lease }) => lease),
         delayMs,
       );
-    }
-  }, itemsPerGroup);
+    return [];
+  });
 
   /** Whether this is the item's end: another process may have ended it first. */
   async function finishOne(ended: EndedItem): Promise<boolean> {
     try {
-      return (await finish(ended)).includes(ended);
+      return await finish(ended);
     } catch (error) {
       ended.again = true;
       throw error;
@@ -180,47 +183,10 @@ export function createRunner(parts: RunnerParts): Runner {
   };
 }
 
-/**
- * Does for many together what was asked for while the last was under way: each commit waits for a disk. Where a group fails that
- * was asked wrongly, each of it is done alone, so that one spoils nothing for the others. Each gets what `work` gave for its group.
- */
-function createGroups<T, R = void>(
-  work: (all: readonly T[]) => Promise<R>,
-  most: number,
-): (one: T) => Promise<R> {
-  interface Waiting {
-    one: T;
-    resolve(result: R): void;
-    reject(error: unknown): void;
-  }
-  let waiting: Waiting[] = [];
-  let running = false;
-
-  async function settle(group: readonly Waiting[]): Promise<void> {
-    try {
-      const result = await work(group.map(({ one }) => one));
-      for (const { resolve } of group) resolve(result);
-    } catch (error) {
-      if (group.length === 1 || isStoreAway(error)) for (const { reject } of group) reject(error);
-      else for (const each of group) await settle([each]);
-    }
-  }
-
-  async function workOff(): Promise<void> {
-    running = true;
-    // What is asked for in the same moment goes together.
-    await Promise.resolve();
-    while (waiting.length > 0) {
-      const group = waiting.slice(0, most);
-      waiting = waiting.slice(most);
-      await settle(group);
-    }
-    running = false;
-  }
-
-  return (one) =>
-    new Promise((resolve, reject) => {
-      waiting.push({ one, resolve, reject });
-      if (!running) void workOff();
-    });
+/** Does the same for up to `itemsPerGroup` items in one transaction; gives what came of each. */
+function inGroups<T, R>(work: (all: readonly T[]) => Promise<readonly R[]>): (one: T) => Promise<R> {
+  return createBatcher((all, addNext) => {
+    while (all.length < itemsPerGroup && addNext());
+    return work(all);
+  }, isStoreAway);
 }

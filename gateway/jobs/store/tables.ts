@@ -1,6 +1,6 @@
 import { type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Access, DatabaseKind } from '../../database/database.js';
-import { givenRows } from '../../database/rows.js';
+import { givenRows, groupBy } from '../../database/rows.js';
 import type { UsageTables } from '../../usage/store.js';
 import type { Item, ItemEnd, ItemInput, ItemRef, ItemState, Job } from '../model.js';
 import type { DeliveryTables } from '../webhooks/delivery-store.js';
@@ -184,13 +184,7 @@ function forUpdate(kind: DatabaseKind): RawBuilder<unknown> {
 
 /** Items by their jobs, and these by their ids, as they are to be locked. */
 export function byJob<T extends Pick<ItemRow, 'job_id'>>(items: readonly T[]): [string, T[]][] {
-  const found = new Map<string, T[]>();
-  for (const item of items) {
-    const of = found.get(item.job_id);
-    if (of) of.push(item);
-    else found.set(item.job_id, [item]);
-  }
-  return [...found].sort(([a], [b]) => (a < b ? -1 : 1));
+  return [...groupBy(items, ({ job_id }) => job_id)].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 /** What is added to a job's counts. */
