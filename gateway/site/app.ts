@@ -12,21 +12,37 @@ import { requireOperatorToken } from './authorize.js';
 import { issueFormToken, readText } from './form-guard.js';
 import { openApiDocument } from './openapi.js';
 import type { PageRoute } from './page.js';
-import { accountPages, joinPages } from './pages/account.js';
+import { accountPages } from './pages/account.js';
 import { auditPages } from './pages/audit.js';
-import { jobPages, jobsPages } from './pages/jobs.js';
+import { jobsPages } from './pages/jobs.js';
 import { keyPages } from './pages/key.js';
-import { allKeysPages, tenantKeysPages } from './pages/keys.js';
+import { keysPages } from './pages/keys.js';
 import { memberPages } from './pages/members.js';
 import { overviewPages } from './pages/overview.js';
-import { providerPages, signInPages } from './pages/sign-in.js';
-import { signAddressPages, signingSecretPages } from './pages/signed-urls.js';
-import { limitsPages, tenantsPages } from './pages/tenants.js';
+import { signInPages } from './pages/sign-in.js';
+import { signedUrlPages } from './pages/signed-urls.js';
+import { tenantsPages } from './pages/tenants.js';
 import { usagePages } from './pages/usage.js';
 import { webhookPages } from './pages/webhooks.js';
 import { createSite, type Site, type SiteOptions } from './site.js';
 import { checkHost, findVisitor, observe, protect, refuseUnread, respond, serve } from './stages.js';
 import type { SiteContext, SiteStage, SiteState } from './state.js';
+
+/** Every page and form of the site, each with who may have it. A test walks this table for every role. */
+export const pageRoutes: readonly PageRoute[] = [
+  ...signInPages,
+  ...accountPages,
+  ...overviewPages,
+  ...tenantsPages,
+  ...keysPages,
+  ...keyPages,
+  ...signedUrlPages,
+  ...usagePages,
+  ...jobsPages,
+  ...webhookPages,
+  ...memberPages,
+  ...auditPages,
+];
 
 /**
  * The key-management site as a Koa application: pages for people, a JSON API and metrics for programs. It shares the
@@ -86,9 +102,9 @@ function addApi(router: Router<SiteState>, site: Site): void {
 }
 
 function noteRoute(path: string): SiteStage {
-  return async function noteRoute(ctx, next) {
+  return (ctx, next) => {
     ctx.state.route = path;
-    await next();
+    return next();
   };
 }
 
@@ -102,47 +118,21 @@ function forApi(stage: SiteStage): SiteStage {
     ctx.state.answers === 'json' && ctx.method !== 'OPTIONS' ? stage(ctx, next) : next();
 }
 
-/** Every page and form of the site, each with who may have it. A test walks this table for every role. */
-export const pageRoutes: readonly PageRoute[] = [
-  ...signInPages,
-  ...providerPages,
-  ...joinPages,
-  ...accountPages,
-  ...overviewPages,
-  ...tenantsPages,
-  ...tenantKeysPages,
-  ...keyPages,
-  ...signAddressPages,
-  ...signingSecretPages,
-  ...usagePages,
-  ...jobsPages,
-  ...jobPages,
-  ...webhookPages,
-  ...limitsPages,
-  ...memberPages,
-  ...auditPages,
-  ...allKeysPages,
-];
-
-/** Runs an operation: reads and judges what was sent, all of it at once, and answers with the envelope. */
+/** Runs an operation: reads and checks all that was sent at once, and answers with the envelope. */
 function serveOperation(route: ApiRoute, site: Site): SiteStage {
   const { nothing } = site.admin.inputs;
   const { query: parameters = nothing, body: fields = nothing } = route;
-  return async function handle(ctx) {
+  return async function serveOperation(ctx) {
     const texts = parseUrlencoded(ctx.querystring);
     const query = parameters.check(parameters.coerce(texts.values));
     const sent = await readJson(ctx);
     const body = 'value' in sent ? fields.check(sent.value) : { value: {}, problems: sent.problems };
     const problems = [...texts.problems, ...query.problems, ...body.problems];
     if (problems.length > 0) throw inputError(boundProblems(problems));
-    sendSuccess(ctx, await route.run({ site, params: ctx.params, query: query.value, body: body.value }));
+    const data = await route.run({ site, params: ctx.params, query: query.value, body: body.value });
+    ctx.type = envelopeType;
+    ctx.body = JSON.stringify(success(data, plainMeta(ctx.state.requestId)));
   };
-}
-
-/** Answers with the envelope. */
-function sendSuccess(ctx: SiteContext, data: object): void {
-  ctx.type = envelopeType;
-  ctx.body = JSON.stringify(success(data, plainMeta(ctx.state.requestId)));
 }
 
 async function readJson(ctx: SiteContext): Promise<ReadResult<Record<string, unknown>>> {

@@ -5,7 +5,7 @@ import { tryUrl } from '../../schemas/try-url.js';
 import { isDuplicate } from '../database/store-error.js';
 import { GatewayError, inputError } from '../errors.js';
 import { bodyTooLarge, createTextReader, hasBody, requirePlain } from '../http/body.js';
-import { type SiteCookie, siteCookie } from './accounts/devices.js';
+import { siteCookie } from './accounts/devices.js';
 import type { SiteContext, SiteStage } from './state.js';
 import type { SiteDatabase } from './tables.js';
 
@@ -40,7 +40,7 @@ export function issueFormToken(options: FormGuardOptions): SiteStage {
   };
 }
 
-/** Reads a form, if a page of this site, shown to this very browser and session, made it; otherwise it is refused. */
+/** Reads a form; refuses one that was not made by a page of this site for this very browser and session. */
 export async function readGuardedForm(
   ctx: SiteContext,
   { secureCookies, baseUrl }: Pick<FormGuardOptions, 'secureCookies' | 'baseUrl'>,
@@ -54,9 +54,7 @@ export async function readGuardedForm(
   return form;
 }
 
-function formCookie(secure: boolean): SiteCookie {
-  return siteCookie('hg_form', secure);
-}
+const formCookie = (secure: boolean) => siteCookie('hg_form', secure);
 
 function sentNonce(ctx: SiteContext, secure: boolean): string | undefined {
   const nonce = ctx.cookies.get(formCookie(secure).name) ?? '';
@@ -107,45 +105,36 @@ export async function readText(ctx: SiteContext, type: string): Promise<string> 
 
 const markLifetimeMs = 86_400_000;
 
-/**
- * Forms that may be sent once. What answers such a form shows a secret, and a reload or the back button sends the form again:
- * without this, each time would make another key. In the database, as the second sending may reach another gateway.
- */
-export interface FormMarks {
-  /** A mark for a form. */
-  mark(): string;
-  /** True for a mark's first sending within a day. */
-  claim(mark: string): Promise<boolean>;
-  /** Takes a claim back, for a form that was refused and may be sent again. */
-  release(mark: string): Promise<void>;
-}
+export type FormMarks = ReturnType<typeof createFormMarks>;
 
-export function createFormMarks(database: SiteDatabase, now: () => number = Date.now): FormMarks {
+/**
+ * Marks of forms that may be sent once. Such a form's answer shows a secret, and a reload or the back button sends the form again:
+ * without a mark, each time would make another key. In the database, as the second request may reach another gateway.
+ */
+export function createFormMarks({ run }: SiteDatabase, now: () => number = Date.now) {
   return {
     mark: () => randomBytes(12).toString('base64url'),
-    async claim(mark) {
+    /** True for a mark's first request within a day. */
+    async claim(mark: string): Promise<boolean> {
       const row = { id: markId(mark), at: now() };
       try {
-        await database.run((db) => db.insertInto('connect_once').values(row).execute());
+        await run((db) => db.insertInto('connect_once').values(row).execute());
       } catch (error) {
         if (isDuplicate(error)) return false;
         throw error;
       }
-      await database.run((db) =>
-        db
-          .deleteFrom('connect_once')
-          .where('at', '<', now() - markLifetimeMs)
-          .execute(),
-      );
+      const oldest = now() - markLifetimeMs;
+      await run((db) => db.deleteFrom('connect_once').where('at', '<', oldest).execute());
       return true;
     },
-    async release(mark) {
-      await database.run((db) => db.deleteFrom('connect_once').where('id', '=', markId(mark)).execute());
+    /** Undoes a claim, for a form that was refused and may be sent again. */
+    async release(mark: string): Promise<void> {
+      await run((db) => db.deleteFrom('connect_once').where('id', '=', markId(mark)).execute());
     },
   };
 }
 
-/** Whatever was sent as the mark has one form and length in the table. */
+/** A mark is the client's text: its hash has one form and length in the table. */
 function markId(mark: string): string {
   return createHash('sha256').update(mark).digest('base64url');
 }

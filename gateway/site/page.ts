@@ -2,17 +2,17 @@ import type { ComponentChild } from 'preact';
 import { GatewayError } from '../errors.js';
 import type { Tenant } from '../keys/model.js';
 import { isTenantName } from '../keys/schemas.js';
-import type { KeyStore } from '../keys/store.js';
 import type { Site } from './site.js';
 import type { SignedIn, Visitor } from './state.js';
 
-/** What every page and form is told of a request, whoever sent it. */
-export interface PageRequest {
+/** What every page and form knows of a request. */
+export interface PageCall {
   site: Site;
+  visitor: Visitor;
   /** Parts of the path by name. */
   params: Record<string, string>;
   query: ReadonlyMap<string, string>;
-  /** The query as it came. */
+  /** The query as it was sent. */
   search: string;
   /** Fields of a form; empty for a GET. */
   form: ReadonlyMap<string, string>;
@@ -22,13 +22,23 @@ export interface PageRequest {
   address: string;
 }
 
+/** What a page for signed-in users knows. */
+export interface UserCall extends PageCall {
+  visitor: SignedIn;
+}
+
+/** What a page below `/tenants/:tenant` knows. */
+export interface TenantCall extends UserCall {
+  tenant: Tenant;
+}
+
 export interface PageAnswer {
   title: string;
   body: ComponentChild;
   /** 200 by default. */
   status?: number;
   headers?: Record<string, string>;
-  /** The one other origin that this page may show pictures of. */
+  /** The one other origin whose pictures this page may show. */
   picturesOf?: string | undefined;
   cookies?: string[];
 }
@@ -36,6 +46,108 @@ export interface PageAnswer {
 export interface Redirect {
   redirect: string;
   cookies?: string[];
+}
+
+type Answer = PageAnswer | Redirect;
+
+/** One page or form of the site. */
+export interface PageRoute {
+  method: 'GET' | 'POST';
+  /** With `:name` for its variable parts. */
+  path: string;
+  access: Access;
+  /** A form whose answer shows a secret: sent a second time, by a reload, it does nothing. */
+  once: boolean;
+  /** Checks who the visitor is; rejects where they may not have this page. */
+  enter(call: PageCall): Promise<PageCall>;
+  /** Answers a call that `enter` has let through. */
+  run(call: PageCall): Promise<Answer>;
+}
+
+/**
+ * Who may have a route. `anyone`; a signed-in `user`; an `operator`; `tenant`: an operator, or a member of the tenant in
+ * the path (`:tenant`), which for everybody else does not exist.
+ */
+export type Access = 'anyone' | 'user' | 'operator' | 'tenant';
+
+/** Checks the visitor of a route. What it makes sure of is in the call's type, so that no page checks it again. */
+interface Guard<Call extends PageCall, Path extends string = string> {
+  access: Access;
+  enter(call: PageCall): Promise<Call>;
+  /** For the type alone: the paths that have the parts that the guard reads. */
+  path?: Path;
+}
+
+type TenantPath = `/tenants/:tenant${string}`;
+
+export const forAnyone: Guard<PageCall> = { access: 'anyone', enter: async (call) => call };
+
+export const forUser: Guard<UserCall> = { access: 'user', enter: async (call) => requireSignedIn(call) };
+
+export const forOperator: Guard<UserCall> = {
+  access: 'operator',
+  enter: async (call) => requireOperator(call),
+};
+
+export const forTenant: Guard<TenantCall, TenantPath> = {
+  access: 'tenant',
+  enter: async (call) => findTenant(requireSignedIn(call)),
+};
+
+/** A page of one tenant that is not for its members. */
+export const forTenantOperator: Guard<TenantCall, TenantPath> = {
+  access: 'operator',
+  enter: async (call) => findTenant(requireOperator(call)),
+};
+
+type Run<Call> = (call: Call) => Promise<Answer>;
+
+/** A page. */
+export function getRoute<Call extends PageCall, Path extends string>(
+  { access, enter }: Guard<Call, Path>,
+  path: NoInfer<Path>,
+  run: Run<Call>,
+): PageRoute {
+  return { method: 'GET', path, access, once: false, enter, run };
+}
+
+/** What a form does. */
+export function postRoute<Call extends PageCall, Path extends string>(
+  { access, enter }: Guard<Call, Path>,
+  path: NoInfer<Path>,
+  run: Run<Call>,
+): PageRoute {
+  return { method: 'POST', path, access, once: false, enter, run };
+}
+
+/** What a form does whose answer shows a secret. */
+export function postOnceRoute<Call extends PageCall, Path extends string>(
+  guard: Guard<Call, Path>,
+  path: NoInfer<Path>,
+  run: Run<Call>,
+): PageRoute {
+  return { ...postRoute(guard, path, run), once: true };
+}
+
+function requireSignedIn(call: PageCall): UserCall {
+  const { visitor } = call;
+  if (!visitor) throw new GatewayError('unauthorized', { message: 'Sign in first.' });
+  return { ...call, visitor };
+}
+
+function requireOperator(call: PageCall): UserCall {
+  const entered = requireSignedIn(call);
+  if (entered.visitor.operator) return entered;
+  throw new GatewayError('forbidden', { message: 'Only an operator of this gateway may see this page.' });
+}
+
+async function findTenant(call: UserCall): Promise<TenantCall> {
+  const { params, site, visitor } = call;
+  const tenant = isTenantName(params.tenant) ? await site.store.tenant(params.tenant) : undefined;
+  const mayEnter = tenant && (visitor.operator || visitor.tenants.some(({ id }) => id === tenant.id));
+  // The same for another customer's tenant and for one that is not there: the answer reveals neither.
+  if (!mayEnter) throw new GatewayError('not_found');
+  return { ...call, tenant };
 }
 
 /** What a form holds when it is shown again: what was typed, and what is wrong with it, by field. */
@@ -46,19 +158,9 @@ export interface FormState {
 
 export const emptyForm: FormState = { values: new Map(), problems: {} };
 
-/** Part of a list, as the query asks for it; where the query is none that a page of this site leads to: `not_found`. */
-export async function readList<T>(read: () => Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (error) {
-    if (error instanceof GatewayError && error.code === 'invalid_input') throw new GatewayError('not_found');
-    throw error;
-  }
-}
-
 /**
  * What was wrong with a form, for showing it again; any other error is thrown on. `field` is where an error that names
- * none belongs, such as a name that is taken.
+ * none belongs, such as a name that is in use.
  */
 export function formState(error: unknown, form: ReadonlyMap<string, string>, field: string): FormState {
   if (!(error instanceof GatewayError)) throw error;
@@ -68,152 +170,12 @@ export function formState(error: unknown, form: ReadonlyMap<string, string>, fie
   return { values: form, problems };
 }
 
-/** One page or form of the site. */
-export interface PageRoute {
-  method: 'GET' | 'POST';
-  /** With `:name` for its variable parts. */
-  path: string;
-  access: Access;
-  /** A form whose answer shows a secret: sent a second time, by a reload, it does nothing. */
-  once: boolean;
-  /** Lets the visitor in, or rejects; what it resolves to answers the request. */
-  open: (asked: GuardInput) => Promise<(request: PageRequest) => Promise<PageAnswer | Redirect>>;
-}
-
-type RunPage<Entered> = (call: PageRequest & Entered) => Promise<PageAnswer | Redirect>;
-
-/**
- * A page: who may have it, where it lies and what it shows. What the door makes sure of is what the page is given, so that none
- * has to ask whether there is a visitor or a tenant.
- */
-export function getRoute<Entered, Path extends string>(
-  door: Guard<Entered, Path>,
-  path: NoInfer<Path>,
-  run: RunPage<Entered>,
-): PageRoute {
-  return createRoute('GET', door, path, run, false);
-}
-
-/** What a form does. */
-export function postRoute<Entered, Path extends string>(
-  door: Guard<Entered, Path>,
-  path: NoInfer<Path>,
-  run: RunPage<Entered>,
-): PageRoute {
-  return createRoute('POST', door, path, run, false);
-}
-
-/** What a form does whose answer shows a secret. */
-export function postOnceRoute<Entered, Path extends string>(
-  door: Guard<Entered, Path>,
-  path: NoInfer<Path>,
-  run: RunPage<Entered>,
-): PageRoute {
-  return createRoute('POST', door, path, run, true);
-}
-
-function createRoute<Entered>(
-  method: PageRoute['method'],
-  { access, enter }: Guard<Entered>,
-  path: string,
-  run: RunPage<Entered>,
-  once: boolean,
-): PageRoute {
-  return {
-    method,
-    path,
-    access,
-    once,
-    async open(asked) {
-      const entered = await enter(asked);
-      return (request) => run({ ...request, ...entered });
-    },
-  };
-}
-
-/**
- * Who may have a route. `anyone`; a signed-in `user`; an `operator`; `tenant`: an operator, or a member of the tenant in
- * the path (`:tenant`), which for everybody else does not exist.
- */
-export type Access = 'anyone' | 'user' | 'operator' | 'tenant';
-
-/** Who asks, and for which parts of the path. */
-interface GuardInput {
-  visitor: Visitor;
-  params: Record<string, string>;
-  store: Pick<KeyStore, 'tenant'>;
-}
-
-/** A rule of who is let in to a page, and what the page then knows for certain. */
-interface Guard<Entered, Path extends string = string> {
-  access: Access;
-  /** Rejects where this visitor is not let in. */
-  enter: (asked: GuardInput) => Promise<Entered>;
-  /** Of the type alone: the paths that have the parts that the rule looks at. */
-  path?: Path;
-}
-
-/** What a page knows that anyone may have: who is there, if anybody has signed in. */
-export interface WithVisitor {
-  visitor: Visitor;
-}
-
-/** What a page knows that only who is signed in may have. */
-export interface WithUser {
-  visitor: SignedIn;
-}
-
-/** What a page below `/tenants/:tenant` knows. */
-export interface WithTenant extends WithUser {
-  tenant: Tenant;
-}
-
-type TenantPath = `/tenants/:tenant${string}`;
-
-export const forAnyone: Guard<WithVisitor> = {
-  access: 'anyone',
-  enter: async ({ visitor }) => ({ visitor }),
-};
-
-export const forUser: Guard<WithUser> = {
-  access: 'user',
-  enter: async ({ visitor }) => ({ visitor: requireSignedIn(visitor) }),
-};
-
-export const forOperator: Guard<WithUser> = {
-  access: 'operator',
-  enter: async ({ visitor }) => ({ visitor: requireOperator(visitor) }),
-};
-
-export const forTenant: Guard<WithTenant, TenantPath> = {
-  access: 'tenant',
-  enter: async (asked) => findTenant(asked, requireSignedIn(asked.visitor)),
-};
-
-/** A page of one tenant that is not for its members. */
-export const forTenantOperator: Guard<WithTenant, TenantPath> = {
-  access: 'operator',
-  enter: async (asked) => findTenant(asked, requireOperator(asked.visitor)),
-};
-
-function requireSignedIn(visitor: Visitor): SignedIn {
-  if (!visitor) throw new GatewayError('unauthorized', { message: 'Sign in first.' });
-  return visitor;
-}
-
-function requireOperator(visitor: Visitor): SignedIn {
-  const user = requireSignedIn(visitor);
-  if (user.operator) return user;
-  throw new GatewayError('forbidden', { message: 'Only an operator of this gateway may see this page.' });
-}
-
-async function findTenant({ params, store }: GuardInput, visitor: SignedIn): Promise<WithTenant> {
-  const tenant = isTenantName(params.tenant) ? await store.tenant(params.tenant) : undefined;
-  // The same for a tenant that is somebody else's and one that is not there: whoever asks learns of neither.
-  if (!tenant || !mayEnter(visitor, tenant.id)) throw new GatewayError('not_found');
-  return { visitor, tenant };
-}
-
-function mayEnter(visitor: SignedIn, tenantId: string): boolean {
-  return visitor.operator || visitor.tenants.some(({ id }) => id === tenantId);
+/** Part of a list, as the query asks for it; a query that no page of this site leads to is `not_found`. */
+export async function readList<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'invalid_input') throw new GatewayError('not_found');
+    throw error;
+  }
 }

@@ -91,11 +91,11 @@ export interface Site extends SiteOptions {
   people: People;
   invitations: Invitations;
   members: MemberAdmin;
-  once: FormMarks;
+  formMarks: FormMarks;
   /** Of guessing passwords, links and a provider's answers. */
   throttle: Throttle;
-  /** Of going to the identity provider, by network. */
-  departures: AttemptBudget;
+  /** Visits of the identity provider, by network. */
+  providerVisits: AttemptBudget;
   devices: Devices;
   passwords: PasswordChecker;
   now: () => number;
@@ -123,9 +123,9 @@ export async function createSite(options: SiteOptions): Promise<Site> {
     people: createPeople(database),
     invitations,
     members: createMemberAdmin({ database, audited, invitations, passwords, throttle, joining, now }),
-    once: createFormMarks(database, now),
+    formMarks: createFormMarks(database, now),
     throttle,
-    departures: createAttemptBudget(providerVisitLimit.tries, providerVisitLimit.seconds),
+    providerVisits: createAttemptBudget(providerVisitLimit.tries, providerVisitLimit.seconds),
     passwords,
     devices: createDevices({ secret, now, secureCookies: options.secureCookies }),
   };

@@ -10,7 +10,7 @@ import type { People } from './accounts/people.js';
 import type { SignIn } from './accounts/sign-in.js';
 import { assetRoute } from './assets.js';
 import { readGuardedForm } from './form-guard.js';
-import type { PageAnswer, PageRoute, Redirect } from './page.js';
+import type { PageAnswer, PageCall, PageRoute, Redirect } from './page.js';
 import { errorPage, renderDocument } from './pages/document.js';
 import type { Site } from './site.js';
 import type { SiteContext, SiteStage } from './state.js';
@@ -45,7 +45,7 @@ export function observe(logger: Logger): SiteStage {
   };
 }
 
-/** The one place where a failure is answered, as a page or as the JSON envelope; what it was in truth goes to the log alone. */
+/** The one place where a failure is answered, as a page or as the JSON envelope; what caused it goes to the log alone. */
 export function respond(site: Site): SiteStage {
   return async function respond(ctx, next) {
     try {
@@ -58,12 +58,15 @@ export function respond(site: Site): SiteStage {
     }
     const { body, state } = ctx;
     if (typeof body !== 'string' && !Buffer.isBuffer(body)) return;
-    const { outbound: departures } = site;
-    sendBody(ctx, body, { departures, requester: requesterOf(ctx), shared: state.sharedBody });
+    sendBody(ctx, body, {
+      departures: site.outbound,
+      requester: requesterOf(ctx),
+      shared: state.sharedBody,
+    });
   };
 }
 
-/** Refuses a page or a document while this visitor leaves too many unread. */
+/** Refuses a page or a document while this visitor leaves too many answers unread. */
 export function refuseUnread({ outbound }: Pick<Site, 'outbound'>): SiteStage {
   return (ctx, next) => {
     requireOutboundBudget(outbound, requesterOf(ctx));
@@ -146,7 +149,7 @@ function hostOf(header: string): string | undefined {
   return tryUrl(`http://${header}`)?.hostname;
 }
 
-/** Finds out who is asking, by the session's cookie. Rights are read each time: whoever was removed is out at once. */
+/** Finds the visitor by the session's cookie. Rights are read each time: a person who was removed has none at once. */
 export function findVisitor(signIn: SignIn, people: People): SiteStage {
   return async function findVisitor(ctx, next) {
     const found = await signIn.session(ctx.get('cookie'));
@@ -158,9 +161,7 @@ export function findVisitor(signIn: SignIn, people: People): SiteStage {
   };
 }
 
-const noForm: ReadonlyMap<string, string> = new Map();
-
-/** Lets the visitor in to a route, or sends them to sign in, or refuses; runs it, and answers with its page or leads on. */
+/** Checks the visitor of a route or sends them to sign in, runs the route and sends its answer. */
 export function serve(route: PageRoute, site: Site): SiteStage {
   return async function serve(ctx) {
     const { visitor } = ctx.state;
@@ -168,48 +169,44 @@ export function serve(route: PageRoute, site: Site): SiteStage {
       sendAnswer(ctx, site, { redirect: `/sign-in?next=${encodeURIComponent(ctx.url)}` });
       return;
     }
-    const answerTo = await route.open({ visitor, params: ctx.params, store: site.store });
-    ctx.state.tenant = ctx.params.tenant;
-    const form = ctx.method === 'POST' ? await readGuardedForm(ctx, site) : noForm;
-    const request = {
+    const call = await route.enter({
       site,
+      visitor,
       params: ctx.params,
       query: parseUrlencoded(ctx.querystring).values,
       search: ctx.querystring,
-      form,
+      form: new Map(),
       cookie: ctx.get('cookie'),
       address: ctx.ip,
-    };
-    const answer = await (route.once ? onlyOnce(site, form, () => answerTo(request)) : answerTo(request));
-    sendAnswer(ctx, site, answer);
+    });
+    ctx.state.tenant = ctx.params.tenant;
+    if (ctx.method === 'POST') call.form = await readGuardedForm(ctx, site);
+    sendAnswer(ctx, site, await (route.once ? runOnce(route, call) : route.run(call)));
   };
 }
 
-/** Runs a form's work at its first sending. A form that was refused has done nothing, and may come again with this mark. */
-async function onlyOnce<A extends object>(
-  { once }: Pick<Site, 'once'>,
-  form: ReadonlyMap<string, string>,
-  work: () => Promise<A>,
-): Promise<A> {
-  const mark = form.get('_once') ?? '';
-  if (mark === '' || !(await once.claim(mark))) {
+/** Runs a form's work when it is first sent. A form that was refused has done nothing, and may be sent again. */
+async function runOnce(route: PageRoute, call: PageCall): Promise<PageAnswer | Redirect> {
+  const { formMarks } = call.site;
+  const mark = call.form.get('_once') ?? '';
+  if (mark === '' || !(await formMarks.claim(mark))) {
     throw new GatewayError('exists', {
       message:
         'This form was sent before, and what it showed is shown once only. Nothing was done now. If the key or link was not copied, make a new one.',
     });
   }
   try {
-    const answer = await work();
-    if ('status' in answer) await once.release(mark);
+    const answer = await route.run(call);
+    if ('status' in answer) await formMarks.release(mark);
     return answer;
   } catch (error) {
-    await once.release(mark).catch(() => undefined);
+    await formMarks.release(mark).catch(() => undefined);
     throw error;
   }
 }
 
-/** Sends a page, or the way to another. */
-function sendAnswer(ctx: SiteContext, site: Pick<Site, 'once'>, answer: PageAnswer | Redirect): void {
+/** Sends a page or a redirect. */
+function sendAnswer(ctx: SiteContext, site: Pick<Site, 'formMarks'>, answer: PageAnswer | Redirect): void {
   if (answer.cookies) ctx.append('set-cookie', answer.cookies);
   if ('redirect' in answer) {
     ctx.redirect(answer.redirect);
@@ -217,7 +214,7 @@ function sendAnswer(ctx: SiteContext, site: Pick<Site, 'once'>, answer: PageAnsw
     return;
   }
   const { visitor, formToken } = ctx.state;
-  const view = { visitor, formToken, path: ctx.path, mark: site.once.mark };
+  const view = { visitor, formToken, path: ctx.path, mark: site.formMarks.mark };
   if (answer.headers) ctx.set(answer.headers);
   if (answer.picturesOf) ctx.set('content-security-policy', contentPolicy(answer.picturesOf));
   ctx.status = answer.status ?? 200;

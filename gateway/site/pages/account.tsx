@@ -9,86 +9,70 @@ import {
   forUser,
   getRoute,
   type PageAnswer,
-  type PageRequest,
+  type PageCall,
   type PageRoute,
   postRoute,
   type Redirect,
-  type WithUser,
-  type WithVisitor,
+  type UserCall,
 } from '../page.js';
-import { Empty, Field, Form, Notice } from './elements.js';
-import { tooMany } from './sign-in.js';
+import { Empty, Facts, Field, Form, Notice } from './elements.js';
+import { rateLimited, tooMany } from './sign-in.js';
 
+const joinPath = '/join/:token';
+
+/** The visitor's own account, and the page of an invitation, which makes one. */
 export const accountPages: PageRoute[] = [
-  getRoute(forUser, '/account', async (call) =>
-    accountPage(call, emptyForm, call.query.get('changed') === '1'),
-  ),
+  getRoute(forUser, '/account', async (call) => accountPage(call, emptyForm)),
   postRoute(forUser, '/account/password', changePassword),
+  getRoute(forAnyone, joinPath, async (call) => joinPage(call, await findOffer(call), emptyForm)),
+  postRoute(forAnyone, joinPath, join),
 ];
 
-type AccountCall = PageRequest & WithUser;
-
-async function changePassword(call: AccountCall) {
+async function changePassword(call: UserCall) {
   const { site, form, cookie, address } = call;
   const { user } = call.visitor;
   const next = form.get('password') ?? '';
-  const problems: Record<string, string> = {};
+  const refused = (problems: Record<string, string>): PageAnswer => ({
+    ...accountPage(call, { values: form, problems }),
+    status: 400,
+  });
   const problem = await passwordProblem(site.passwords, next, user);
-  if (problem) problems.password = problem;
-  else if (form.get('again') !== next) problems.again = 'must be the same password as above';
-  if (Object.keys(problems).length > 0) return refusedChange(call, problems, 400);
+  if (problem) return refused({ password: problem });
+  if (form.get('again') !== next) return refused({ again: 'must be the same password as above' });
 
-  // Whoever finds an open session may not guess the password through it either.
-  const tryer = { address, account: user.email, device: site.devices.recognise(cookie, user.email) };
-  const wait = await site.throttle.attempt(tryer);
-  if (wait > 0) {
-    const answer = refusedChange(call, { current: tooMany(wait) }, 429);
-    return { ...answer, headers: { 'retry-after': String(wait) } };
-  }
+  // An open session that somebody else finds must not help to guess the password either.
+  const attempt = { address, account: user.email, device: site.devices.recognise(cookie, user.email) };
+  const wait = await site.throttle.attempt(attempt);
+  if (wait > 0) return rateLimited(refused({ current: tooMany(wait) }), wait);
   const changed = await site.signIn.changePassword(user, form.get('current') ?? '', next);
-  if (!changed) return refusedChange(call, { current: 'is not your password' }, 400);
-  await site.throttle.succeed(tryer);
+  if (!changed) return refused({ current: 'is not your password' });
+  await site.throttle.succeed(attempt);
   return { redirect: '/account?changed=1', cookies: changed.cookies };
 }
 
-function refusedChange(call: AccountCall, problems: Record<string, string>, status: number): PageAnswer {
-  return { ...accountPage(call, { values: call.form, problems }, false), status };
-}
-
-function accountPage(call: AccountCall, state: FormState, changed: boolean): PageAnswer {
-  const { user, operator, tenants } = call.visitor;
+function accountPage({ site, query, visitor }: UserCall, state: FormState): PageAnswer {
+  const { user, operator, tenants } = visitor;
+  const links = tenants.map(({ id, name }) => (
+    <a key={id} href={`/tenants/${name}`} class="listed">
+      {name}
+    </a>
+  ));
   return {
     title: 'Account',
     body: (
       <section class="narrow">
         <h1>Account</h1>
-        {changed && (
+        {query.get('changed') === '1' && (
           <Notice kind="good">Your password was changed, and your other sessions were ended.</Notice>
         )}
-        <dl class="facts">
-          <dt>E-mail</dt>
-          <dd>{user.email}</dd>
-          {user.name && (
-            <>
-              <dt>Name</dt>
-              <dd>{user.name}</dd>
-            </>
-          )}
-          <dt>Role</dt>
-          <dd>{operator ? 'Operator' : 'Member'}</dd>
-          {tenants.length > 0 && (
-            <>
-              <dt>Tenants</dt>
-              <dd>
-                {tenants.map(({ id, name }) => (
-                  <a key={id} href={`/tenants/${name}`} class="listed">
-                    {name}
-                  </a>
-                ))}
-              </dd>
-            </>
-          )}
-        </dl>
+        <Facts
+          facts={{
+            'E-mail': user.email,
+            Name: user.name,
+            Role: operator ? 'Operator' : 'Member',
+            Tenants: links.length > 0 && links,
+          }}
+        />
         {!operator && tenants.length === 0 && (
           <Empty title="You are a member of no tenant">
             <p>
@@ -96,9 +80,7 @@ function accountPage(call: AccountCall, state: FormState, changed: boolean): Pag
             </p>
           </Empty>
         )}
-        {call.site.oidc && (
-          <ProviderSection name={call.site.oidc.name} result={call.query.get('connected')} />
-        )}
+        {site.oidc && <ProviderSection name={site.oidc.name} result={query.get('connected')} />}
         <h2>Change password</h2>
         <Form action="/account/password">
           {/* For password managers, which otherwise do not know whose password it is. */}
@@ -137,21 +119,11 @@ function ProviderSection({ name, result }: { name: string; result: string | unde
   );
 }
 
-type JoinCall = PageRequest & WithVisitor;
-
-const joinPath = '/join/:token';
-
-/** Taking up an invitation. */
-export const joinPages: PageRoute[] = [
-  getRoute(forAnyone, joinPath, async (call) => joinPage(call, await findOffer(call), emptyForm)),
-  postRoute(forAnyone, joinPath, join),
-];
-
-function findOffer({ site, params, address }: JoinCall): Promise<Offer> {
+function findOffer({ site, params, address }: PageCall): Promise<Offer> {
   return site.members.offer(params.token ?? '', address);
 }
 
-async function join(call: JoinCall): Promise<PageAnswer | Redirect> {
+async function join(call: PageCall): Promise<PageAnswer | Redirect> {
   const { site, params, visitor } = call;
   const offer = await findOffer(call);
   if (!visitor) return joinAs(call, offer);
@@ -159,7 +131,7 @@ async function join(call: JoinCall): Promise<PageAnswer | Redirect> {
   return { redirect: '/' };
 }
 
-async function joinAs(call: JoinCall, offer: Offer): Promise<PageAnswer | Redirect> {
+async function joinAs(call: PageCall, offer: Offer): Promise<PageAnswer | Redirect> {
   const { site, params, form, address } = call;
   const account = {
     email: (form.get('email') ?? '').trim().toLowerCase(),
@@ -169,30 +141,24 @@ async function joinAs(call: JoinCall, offer: Offer): Promise<PageAnswer | Redire
   if (form.get('again') !== account.password) {
     const problems = await site.members.problemsOf(account);
     if (!problems.password) problems.again = 'must be the same password as above';
-    return refusedJoin(call, offer, { values: form, problems });
+    return { ...joinPage(call, offer, { values: form, problems }), status: 400 };
   }
   try {
     await site.members.joinAs(params.token ?? '', account, address);
   } catch (error) {
-    if (error instanceof GatewayError && error.code === 'rate_limited')
-      return rateLimitedJoin(call, offer, error);
-    return refusedJoin(call, offer, formState(error, form, 'email'));
+    if (error instanceof GatewayError && error.code === 'rate_limited') {
+      const { retryAfter = 1 } = error;
+      const problems = { email: tooMany(retryAfter) };
+      return rateLimited(joinPage(call, offer, { values: form, problems }), retryAfter);
+    }
+    return { ...joinPage(call, offer, formState(error, form, 'email')), status: 400 };
   }
   const session = await site.signIn.signIn(account.email, account.password, address);
   if (!session) return { redirect: '/sign-in' };
   return { redirect: '/', cookies: [...session.cookies, site.devices.remember(account.email)] };
 }
 
-function refusedJoin(call: JoinCall, offer: Offer, state: FormState): PageAnswer {
-  return { ...joinPage(call, offer, state), status: 400 };
-}
-
-function rateLimitedJoin(call: JoinCall, offer: Offer, { retryAfter = 1 }: GatewayError): PageAnswer {
-  const page = joinPage(call, offer, { values: call.form, problems: { email: tooMany(retryAfter) } });
-  return { ...page, status: 429, headers: { 'retry-after': String(retryAfter) } };
-}
-
-function joinPage({ visitor, params }: JoinCall, offer: Offer, state: FormState): PageAnswer {
+function joinPage({ visitor, params }: PageCall, offer: Offer, state: FormState): PageAnswer {
   const what =
     offer.tenant_id === null ? 'You are invited as an operator' : `You are invited to ${offer.tenant}`;
   const action = `/join/${params.token}`;

@@ -3,7 +3,7 @@ import {
   forOperator,
   forTenantOperator,
   getRoute,
-  type PageRequest,
+  type PageCall,
   type PageRoute,
   readList,
 } from '../page.js';
@@ -34,12 +34,12 @@ const actionTexts: Record<AuditView['action'], string> = {
   'operator.reset': 'reset the password of an operator',
 };
 
-/** Who did what to which key: of all tenants, and of one. */
+/** The audit log: of all tenants, and of one. */
 export const auditPages: PageRoute[] = [
   getRoute(forOperator, '/audit', async (call) => {
     const { entries, next } = await readAudit(call);
-    const ids = entries.map(({ tenant_id }) => tenant_id).filter((id) => id !== null);
-    const names = await call.site.people.tenantNames([...new Set(ids)]);
+    const ids = new Set(entries.flatMap(({ tenant_id }) => tenant_id ?? []));
+    const names = await call.site.people.tenantNames([...ids]);
     return {
       title: 'Audit',
       body: (
@@ -67,9 +67,9 @@ export const auditPages: PageRoute[] = [
   }),
 ];
 
-function readAudit({ site, query }: PageRequest, tenant?: string) {
-  const text = query.get('before');
-  const asked = site.admin.inputs.audit.coerce(text === undefined ? new Map() : new Map([['before', text]]));
+function readAudit({ site, query }: PageCall, tenant?: string) {
+  const before = query.get('before');
+  const asked = site.admin.inputs.audit.coerce(new Map(before === undefined ? [] : [['before', before]]));
   return readList(() => site.admin.audit({ ...asked, tenant, limit: entriesShown }));
 }
 
@@ -86,62 +86,49 @@ function AuditTable(props: {
       </Empty>
     );
   }
+  const tenantColumn = {
+    head: 'Tenant',
+    class: 'name',
+    cell: (entry: AuditView) => <TenantLink name={tenantOf(entry)} />,
+  };
   return (
     <Table
       label="Audit log, newest first"
-      head={
-        <>
-          <th scope="col">When</th>
-          <th scope="col">What</th>
-          <th scope="col">Who</th>
-          {showTenant && <th scope="col">Tenant</th>}
-          <th scope="col">Detail</th>
-        </>
-      }
-    >
-      {entries.map((entry) => {
-        const tenant = tenantOf(entry);
-        return (
-          <tr key={entry.id}>
-            <td>
-              <Moment at={entry.at} />
-            </td>
-            <td class="action">
-              {actionTexts[entry.action] ?? entry.action}
-              {entry.key_id && (
-                <>
-                  <br />
-                  <KeyLink tenant={tenant} id={entry.key_id} />
-                </>
-              )}
-            </td>
-            <td class="actor">{entry.actor.replace(/^(user|address):/, '')}</td>
-            {showTenant && (
-              <td class="name">{tenant ? <a href={`/tenants/${tenant}`}>{tenant}</a> : <NoTenant />}</td>
-            )}
-            <td class="detail">{detailText(entry.detail)}</td>
-          </tr>
-        );
-      })}
-    </Table>
+      rows={entries}
+      columns={[
+        { head: 'When', cell: ({ at }) => <Moment at={at} /> },
+        { head: 'What', class: 'action', cell: (entry) => <Action entry={entry} tenant={tenantOf(entry)} /> },
+        { head: 'Who', class: 'actor', cell: ({ actor }) => actor.replace(/^(user|address):/, '') },
+        ...(showTenant ? [tenantColumn] : []),
+        { head: 'Detail', class: 'detail', cell: ({ detail }) => detailText(detail) },
+      ]}
+    />
   );
 }
 
-function NoTenant() {
-  return <span class="quiet">–</span>;
+function TenantLink({ name }: { name: string | undefined }) {
+  return name ? <a href={`/tenants/${name}`}>{name}</a> : <span class="quiet">–</span>;
 }
 
-function KeyLink({ tenant, id }: { tenant: string | undefined; id: string }) {
-  const code = <code>{id}</code>;
-  return tenant ? <a href={`/tenants/${tenant}/keys/${id}`}>{code}</a> : code;
+function Action({ entry: { action, key_id }, tenant }: { entry: AuditView; tenant: string | undefined }) {
+  const key = <code>{key_id}</code>;
+  return (
+    <>
+      {actionTexts[action] ?? action}
+      {key_id && (
+        <>
+          <br />
+          {tenant ? <a href={`/tenants/${tenant}/keys/${key_id}`}>{key}</a> : key}
+        </>
+      )}
+    </>
+  );
 }
 
 function detailText(detail: Record<string, unknown>): string {
+  const text = (value: unknown) => (Array.isArray(value) ? value.join(', ') || 'none' : value);
   return Object.entries(detail)
     .filter(([, value]) => value !== null)
-    .map(
-      ([name, value]) =>
-        `${name.replaceAll('_', ' ')}: ${Array.isArray(value) ? value.join(', ') || 'none' : value}`,
-    )
+    .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${text(value)}`)
     .join(' · ');
 }

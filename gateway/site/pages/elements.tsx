@@ -1,4 +1,4 @@
-import { type ComponentChildren, createContext } from 'preact';
+import { type ComponentChildren, createContext, Fragment } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { FormState } from '../page.js';
 import type { Visitor } from '../state.js';
@@ -45,17 +45,118 @@ export function Empty({ title, children }: { title: string; children: ComponentC
   );
 }
 
+/** One column of a table: its head, and what stands below it for each row. */
+export interface Column<Row> {
+  head: string;
+  cell: (row: Row) => ComponentChildren;
+  /** Numbers are aligned to the right. */
+  number?: boolean;
+  /** Of the cells, for the style sheet. */
+  class?: string;
+  /** Whether its cells name their rows. */
+  rowHead?: boolean;
+  /** Whether the head is for screen readers alone, above buttons and links that say what they do. */
+  hiddenHead?: boolean;
+}
+
+interface TableProps<Row> {
+  label: string;
+  rows: readonly Row[];
+  columns: readonly Column<Row>[];
+}
+
 /** A table that scrolls sideways by itself on a narrow screen, with the keyboard too. */
-export function Table(props: { label: string; head: ComponentChildren; children: ComponentChildren }) {
+export function Table<Row>({ label, rows, columns }: TableProps<Row>) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard
-    <section class="scroll" aria-label={props.label} tabIndex={0}>
+    <section class="scroll" aria-label={label} tabIndex={0}>
       <table>
         <thead>
-          <tr>{props.head}</tr>
+          <tr>
+            {columns.map(({ head, number, hiddenHead }) => (
+              <th scope="col" class={number ? 'number' : undefined} key={head}>
+                {hiddenHead ? <span class="hidden">{head}</span> : head}
+              </th>
+            ))}
+          </tr>
         </thead>
-        <tbody>{props.children}</tbody>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={index}>
+              {columns.map(({ head, cell, number, rowHead, class: name }) =>
+                rowHead ? (
+                  <th scope="row" key={head}>
+                    {cell(row)}
+                  </th>
+                ) : (
+                  <td class={number ? 'number' : name} key={head}>
+                    {cell(row)}
+                  </td>
+                ),
+              )}
+            </tr>
+          ))}
+        </tbody>
       </table>
+    </section>
+  );
+}
+
+/** Facts of one thing, by name; those that are empty, null or false are left out. */
+export function Facts({ facts }: { facts: Readonly<Record<string, ComponentChildren>> }) {
+  return (
+    <dl class="facts">
+      {Object.entries(facts).map(
+        ([name, fact]) =>
+          fact && (
+            <Fragment key={name}>
+              <dt>{name}</dt>
+              <dd>{fact}</dd>
+            </Fragment>
+          ),
+      )}
+    </dl>
+  );
+}
+
+/** What is shown this once, in the answer to a form; the script replaces the address by `href`, so that a reload goes there. */
+export function Shown(props: { title: string; href: string; back: string; children: ComponentChildren }) {
+  const { title, href, back, children } = props;
+  return (
+    <section data-replace={href}>
+      <h2>{title}</h2>
+      {children}
+      <p>
+        <a class="button" href={href}>
+          {back}
+        </a>
+      </p>
+    </section>
+  );
+}
+
+/** Asks before something that cannot be undone; `href` is the page to stay on. */
+export function Confirm(props: {
+  title: string;
+  action: string;
+  once?: boolean;
+  button: string;
+  href: string;
+  children: ComponentChildren;
+}) {
+  const { title, action, once, button, href, children } = props;
+  return (
+    <section class="narrow">
+      <h2>{title}</h2>
+      {children}
+      <Form action={action} class="inline" once={once ?? false}>
+        <button type="submit" class="danger-button">
+          {button}
+        </button>
+        <a class="button quiet-button" href={href}>
+          Keep it
+        </a>
+      </Form>
     </section>
   );
 }

@@ -4,28 +4,28 @@ import {
   forTenant,
   getRoute,
   type PageAnswer,
-  type PageRequest,
   type PageRoute,
   postRoute,
   type Redirect,
-  type WithTenant,
+  type TenantCall,
 } from '../page.js';
 import { TenantFrame } from './document.js';
-import { Empty, Form, formatBytes, formatCount, Moment, NextPage, Table } from './elements.js';
+import { Empty, Facts, Form, formatBytes, formatCount, Moment, NextPage, Table } from './elements.js';
 
 const jobsShown = 50;
+const itemsShown = 100;
 
-/** A tenant's jobs, with how far they are. */
-export const jobsPages: PageRoute[] = [getRoute(forTenant, '/tenants/:tenant/jobs', jobsPage)];
+/** A tenant's jobs, and one job: its progress, its items, and a form to cancel it. */
+export const jobsPages: PageRoute[] = [
+  getRoute(forTenant, '/tenants/:tenant/jobs', jobsPage),
+  getRoute(forTenant, '/tenants/:tenant/jobs/:job', jobPage),
+  postRoute(forTenant, '/tenants/:tenant/jobs/:job/cancel', cancelJob),
+];
 
-async function jobsPage(call: PageRequest & WithTenant): Promise<PageAnswer> {
-  const { site, query } = call;
-  const { id, name } = call.tenant;
+async function jobsPage({ site, query, tenant: { id, name } }: TenantCall): Promise<PageAnswer> {
   const after = query.get('after');
-  const { jobs, next } = await site.jobs.list(id, {
-    limit: jobsShown,
-    ...(after === undefined ? {} : { after }),
-  });
+  const page = { limit: jobsShown, ...(after === undefined ? {} : { after }) };
+  const { jobs, next } = await site.jobs.list(id, page);
   return {
     title: `Jobs of ${name}`,
     body: (
@@ -51,69 +51,38 @@ async function jobsPage(call: PageRequest & WithTenant): Promise<PageAnswer> {
 }
 
 function JobTable({ tenant, jobs }: { tenant: string; jobs: readonly JobView[] }) {
+  const jobLink = (id: string) => (
+    <a href={`/tenants/${tenant}/jobs/${id}`}>
+      <code>{id}</code>
+    </a>
+  );
   return (
     <Table
       label={`Jobs of ${tenant}, the newest first`}
-      head={
-        <>
-          <th scope="col">Job</th>
-          <th scope="col">Helper</th>
-          <th scope="col">State</th>
-          <th scope="col">Progress</th>
-          <th scope="col" class="number">
-            Failed
-          </th>
-          <th scope="col">Made</th>
-        </>
-      }
-    >
-      {jobs.map((job) => (
-        <tr key={job.id}>
-          <td>
-            <a href={`/tenants/${tenant}/jobs/${job.id}`}>
-              <code>{job.id}</code>
-            </a>
-          </td>
-          <td>{job.service}</td>
-          <td>
-            <JobState state={job.state} />
-          </td>
-          <td>
-            <Progress job={job} />
-          </td>
-          <td class="number">{formatCount(job.failed)}</td>
-          <td>
-            <Moment at={job.created_at} />
-          </td>
-        </tr>
-      ))}
-    </Table>
+      rows={jobs}
+      columns={[
+        { head: 'Job', cell: ({ id }) => jobLink(id) },
+        { head: 'Helper', cell: ({ service }) => service },
+        { head: 'State', cell: ({ state }) => <JobState state={state} /> },
+        { head: 'Progress', cell: (job) => <Progress job={job} /> },
+        { head: 'Failed', number: true, cell: ({ failed }) => formatCount(failed) },
+        { head: 'Made', cell: ({ created_at }) => <Moment at={created_at} /> },
+      ]}
+    />
   );
 }
 
-const itemsShown = 100;
-
-/** One job: how far it is, what became of its items, and the way to call it off. */
-export const jobPages: PageRoute[] = [
-  getRoute(forTenant, '/tenants/:tenant/jobs/:job', jobPage),
-  postRoute(forTenant, '/tenants/:tenant/jobs/:job/cancel', cancelJob),
-];
-
-type JobCall = PageRequest & WithTenant;
-
-async function cancelJob({ site, tenant, params }: JobCall): Promise<Redirect> {
+async function cancelJob({ site, tenant, params }: TenantCall): Promise<Redirect> {
   const { id } = await site.jobs.cancel(tenant.id, params.job ?? '');
   return { redirect: `/tenants/${tenant.name}/jobs/${id}` };
 }
 
-async function jobPage({ site, tenant, params, query }: JobCall): Promise<PageAnswer> {
+async function jobPage({ site, tenant, params, query }: TenantCall): Promise<PageAnswer> {
   const id = params.job ?? '';
   const after = readIndex(query.get('after'));
   const job = await site.jobs.job(tenant.id, id);
-  const { items, next } = await site.jobs.items(tenant.id, id, {
-    limit: itemsShown,
-    ...(after === undefined ? {} : { after }),
-  });
+  const page = { limit: itemsShown, ...(after === undefined ? {} : { after }) };
+  const { items, next } = await site.jobs.items(tenant.id, id, page);
   const base = `/tenants/${tenant.name}/jobs/${job.id}`;
   return {
     title: `Job ${job.id}`,
@@ -132,94 +101,56 @@ async function jobPage({ site, tenant, params, query }: JobCall): Promise<PageAn
           </Form>
         )}
         <h3>Items</h3>
-        <JobItems items={items} of={job.id} />
+        <Table
+          label={`Items of job ${job.id}`}
+          rows={items}
+          columns={[
+            { head: 'Item', number: true, cell: ({ index }) => index },
+            { head: 'State', cell: ({ state }) => <JobState state={state} /> },
+            { head: 'What it came to', class: 'wraps', cell: (item) => <Outcome item={item} /> },
+          ]}
+        />
         <NextPage href={next === null ? null : `${base}?after=${next}`} />
       </TenantFrame>
     ),
   };
 }
 
-/** What no page of this site leads to is the beginning. */
+/** Anything that no page of this site leads to means the first page. */
 function readIndex(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,6}$/.test(text) ? Number(text) : undefined;
 }
 
 function JobFacts({ job }: { job: JobView }) {
+  const { done, failed, cancelled, expires_at } = job;
+  const counts = `${formatCount(done)} done, ${formatCount(failed)} failed, ${formatCount(cancelled)} cancelled`;
   return (
-    <dl class="facts">
-      <dt>Helper</dt>
-      <dd>{job.service}</dd>
-      <dt>State</dt>
-      <dd>
-        <JobState state={job.state} />
-      </dd>
-      <dt>Progress</dt>
-      <dd>
-        <Progress job={job} />
-      </dd>
-      <dt>Items</dt>
-      <dd>
-        {formatCount(job.done)} done, {formatCount(job.failed)} failed, {formatCount(job.cancelled)} cancelled
-      </dd>
-      <dt>Made</dt>
-      <dd>
-        <Moment at={job.created_at} />
-      </dd>
-      <dt>Ended</dt>
-      <dd>
-        <Moment at={job.finished_at} />
-      </dd>
-      {job.expires_at !== null && (
-        <>
-          <dt>Results until</dt>
-          <dd>
-            <Moment at={job.expires_at} />
-          </dd>
-        </>
-      )}
-    </dl>
+    <Facts
+      facts={{
+        Helper: job.service,
+        State: <JobState state={job.state} />,
+        Progress: <Progress job={job} />,
+        Items: counts,
+        Made: <Moment at={job.created_at} />,
+        Ended: <Moment at={job.finished_at} />,
+        'Results until': expires_at !== null && <Moment at={expires_at} />,
+      }}
+    />
   );
 }
 
-function JobItems({ items, of }: { items: readonly ItemView[]; of: string }) {
+function Outcome({ item: { error, result } }: { item: ItemView }) {
+  if (result) return <>{`${result.type}, ${formatBytes(result.bytes)}`}</>;
+  if (!error) return <span class="quiet">–</span>;
+  const problems = error.details?.map(({ field, problem }) => `${field} ${problem}`).join('; ');
   return (
-    <Table
-      label={`Items of job ${of}`}
-      head={
-        <>
-          <th scope="col" class="number">
-            Item
-          </th>
-          <th scope="col">State</th>
-          <th scope="col">What it came to</th>
-        </>
-      }
-    >
-      {items.map(({ index, state, error, result }) => (
-        <tr key={index}>
-          <td class="number">{index}</td>
-          <td>
-            <JobState state={state} />
-          </td>
-          <td class="wraps">
-            {error && (
-              <>
-                <code>{error.code}</code>{' '}
-                {error.details
-                  ? error.details.map(({ field, problem }) => `${field} ${problem}`).join('; ')
-                  : error.message}
-              </>
-            )}
-            {result && `${result.type}, ${formatBytes(result.bytes)}`}
-            {!error && !result && <span class="quiet">–</span>}
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <>
+      <code>{error.code}</code> {problems ?? error.message}
+    </>
   );
 }
 
-/** How the states of jobs and items look; each is told by its word. */
+/** How the states of jobs and items look, by the class of the style sheet. */
 const stateClasses: Record<ItemState, string> = {
   waiting: 'waiting',
   running: 'waiting',
@@ -244,7 +175,7 @@ function Progress({ job }: { job: JobView }) {
   );
 }
 
-/** Has the script look again while something goes on; without it there is a link. */
+/** Has the script refresh the page while a job runs; without the script there is a link. */
 function RefreshLink(props: { jobs: readonly Pick<JobView, 'finished_at'>[]; href: string }) {
   if (props.jobs.every(({ finished_at }) => finished_at !== null)) return null;
   return (

@@ -11,10 +11,11 @@ import {
   type PageRoute,
   postOnceRoute,
   postRoute,
+  type TenantCall,
 } from '../page.js';
 import { TenantFrame } from './document.js';
-import { Choices, Form, Moment, Notice, Scopes, StateLabel, Table } from './elements.js';
-import { findKey, type KeyCall, keyHref, newKeyPage, keyPath as path, serviceFor } from './keys.js';
+import { Choices, Confirm, Facts, Form, Moment, Notice, Scopes, StateLabel, Table } from './elements.js';
+import { findKey, keyHref, keyPath, newKeyPage } from './keys.js';
 import { SigningPanel } from './signed-urls.js';
 
 const graces = [
@@ -24,17 +25,19 @@ const graces = [
   ['604800', 'In 7 days'],
 ] as const;
 
-/** One key: what it is, its rotation, and its end. */
+/** One key: its facts, its rotation and its revocation. */
 export const keyPages: PageRoute[] = [
-  getRoute(forTenant, path, (call) => keyPage(call, emptyForm, doneMessages[call.query.get('done') ?? ''])),
-  postOnceRoute(forTenant, `${path}/rotate`, rotateKey),
-  postRoute(forTenant, `${path}/end-grace`, async (call) => {
+  getRoute(forTenant, keyPath, (call) =>
+    keyPage(call, emptyForm, doneMessages[call.query.get('done') ?? '']),
+  ),
+  postOnceRoute(forTenant, `${keyPath}/rotate`, rotateKey),
+  postRoute(forTenant, `${keyPath}/end-grace`, async (call) => {
     const key = await findKey(call);
     await call.site.admin.endGrace(key.id, actorOf(call.visitor.user));
     return { redirect: `${keyHref(call, key)}?done=grace` };
   }),
-  getRoute(forTenant, `${path}/revoke`, confirmRevokePage),
-  postRoute(forTenant, `${path}/revoke`, async (call) => {
+  getRoute(forTenant, `${keyPath}/revoke`, confirmRevokePage),
+  postRoute(forTenant, `${keyPath}/revoke`, async (call) => {
     const key = await findKey(call);
     await call.site.admin.revokeKey(key.id, actorOf(call.visitor.user));
     return { redirect: `${keyHref(call, key)}?done=revoked` };
@@ -46,39 +49,28 @@ const doneMessages: Record<string, string | undefined> = {
   revoked: 'The key was revoked. It opens nothing any more, on every gateway within 5 seconds.',
 };
 
-async function rotateKey(call: KeyCall): Promise<PageAnswer> {
+async function rotateKey(call: TenantCall): Promise<PageAnswer> {
   const { site, form } = call;
   const key = await findKey(call);
   const grace = form.get('grace_seconds') ?? '';
   try {
     if (!graces.some(([seconds]) => seconds === grace)) {
-      const problem = 'must be one of the choices';
-      throw inputError([{ field: 'grace_seconds', problem }]);
+      throw inputError([{ field: 'grace_seconds', problem: 'must be one of the choices' }]);
     }
-    const rotated = await site.admin.rotateKey(
-      key.id,
-      { grace_seconds: Number(grace) },
-      actorOf(call.visitor.user),
-    );
+    const options = { grace_seconds: Number(grace) };
+    const rotated = await site.admin.rotateKey(key.id, options, actorOf(call.visitor.user));
     const end = rotated.previous_expires_at;
-    return newKeyPage({
-      tenant: call.tenant.name,
-      id: key.id,
-      key: rotated.key,
-      apiUrl: site.apiUrl,
-      signs: site.signing.available,
-      service: serviceFor(site, key.scopes),
-      note:
-        grace === '0'
-          ? 'It works at once, and the old secret does not any more.'
-          : `It works at once. The old secret works too until ${end.slice(0, 10)} ${end.slice(11, 16)} UTC.`,
-    });
+    const note =
+      grace === '0'
+        ? 'It works at once, and the old secret does not any more.'
+        : `It works at once. The old secret works too until ${end.slice(0, 10)} ${end.slice(11, 16)} UTC.`;
+    return newKeyPage(call, { ...rotated, scopes: key.scopes }, note);
   } catch (error) {
     return { ...(await keyPage(call, formState(error, form, 'grace_seconds'))), status: 400 };
   }
 }
 
-async function keyPage(call: KeyCall, state: FormState, message?: string): Promise<PageAnswer> {
+async function keyPage(call: TenantCall, state: FormState, message?: string): Promise<PageAnswer> {
   const key = await findKey(call);
   const { name } = call.tenant;
   const base = keyHref(call, key);
@@ -137,64 +129,24 @@ async function keyPage(call: KeyCall, state: FormState, message?: string): Promi
   };
 }
 
-async function confirmRevokePage(call: KeyCall): Promise<PageAnswer> {
-  const key = await findKey(call);
-  const base = keyHref(call, key);
-  return {
-    title: 'Revoke key',
-    body: (
-      <TenantFrame name={call.tenant.name}>
-        <section class="narrow">
-          <h2>Revoke “{key.label ?? key.id}”?</h2>
-          <p>
-            Every program that uses <code>{key.hint}</code> is refused from now on. This cannot be undone: a
-            new key has to be issued instead.
-          </p>
-          <Form action={`${base}/revoke`} class="inline">
-            <button type="submit" class="danger-button">
-              Revoke for good
-            </button>
-            <a class="button quiet-button" href={base}>
-              Keep it
-            </a>
-          </Form>
-        </section>
-      </TenantFrame>
-    ),
-  };
-}
-
-/** What a key is, as a list. */
 function KeyFacts({ keyView: key }: { keyView: KeyView }) {
+  const since = key.revoked_at && (
+    <>
+      {' '}
+      since <Moment at={key.revoked_at} />
+    </>
+  );
   return (
-    <dl class="facts">
-      <dt>Id</dt>
-      <dd>
-        <code>{key.id}</code>
-      </dd>
-      <dt>State</dt>
-      <dd>
-        <StateLabel state={key.state} />
-        {key.revoked_at && (
-          <>
-            {' '}
-            since <Moment at={key.revoked_at} />
-          </>
-        )}
-      </dd>
-      <dt>May call</dt>
-      <dd>
-        <Scopes scopes={key.scopes} />
-      </dd>
-      <dt>Created</dt>
-      <dd>
-        <Moment at={key.created_at} />
-      </dd>
-      <dt>Expires</dt>
-      <dd>{key.expires_at ? <Moment at={key.expires_at} /> : 'never'}</dd>
-      <dt>Last used</dt>
-      <dd>{key.last_used_at ? <Moment at={key.last_used_at} /> : 'never'}</dd>
-    </dl>
+    <Facts
+      facts={{
+        Id: <code>{key.id}</code>,
+        State: [<StateLabel key="state" state={key.state} />, since],
+        'May call': <Scopes scopes={key.scopes} />,
+        Created: <Moment at={key.created_at} />,
+        Expires: key.expires_at ? <Moment at={key.expires_at} /> : 'never',
+        'Last used': key.last_used_at ? <Moment at={key.last_used_at} /> : 'never',
+      }}
+    />
   );
 }
 
@@ -204,25 +156,38 @@ function KeySecrets({ secrets }: Pick<KeyView, 'secrets'>) {
   return (
     <Table
       label="Secrets that work"
-      head={
-        <>
-          <th scope="col">Secret</th>
-          <th scope="col">Made</th>
-          <th scope="col">Works until</th>
-        </>
-      }
-    >
-      {secrets.map((secret) => (
-        <tr key={secret.id}>
-          <th scope="row">
-            <code>{secret.hint}</code>
-          </th>
-          <td>
-            <Moment at={secret.created_at} />
-          </td>
-          <td>{secret.expires_at ? <Moment at={secret.expires_at} /> : 'current'}</td>
-        </tr>
-      ))}
-    </Table>
+      rows={secrets}
+      columns={[
+        { head: 'Secret', rowHead: true, cell: ({ hint }) => <code>{hint}</code> },
+        { head: 'Made', cell: ({ created_at }) => <Moment at={created_at} /> },
+        {
+          head: 'Works until',
+          cell: ({ expires_at }) => (expires_at ? <Moment at={expires_at} /> : 'current'),
+        },
+      ]}
+    />
   );
+}
+
+async function confirmRevokePage(call: TenantCall): Promise<PageAnswer> {
+  const key = await findKey(call);
+  const base = keyHref(call, key);
+  return {
+    title: 'Revoke key',
+    body: (
+      <TenantFrame name={call.tenant.name}>
+        <Confirm
+          title={`Revoke “${key.label ?? key.id}”?`}
+          action={`${base}/revoke`}
+          button="Revoke for good"
+          href={base}
+        >
+          <p>
+            Every program that uses <code>{key.hint}</code> is refused from now on. This cannot be undone: a
+            new key has to be issued instead.
+          </p>
+        </Confirm>
+      </TenantFrame>
+    ),
+  };
 }

@@ -11,13 +11,13 @@ import {
   forTenant,
   getRoute,
   type PageAnswer,
-  type PageRequest,
+  type PageCall,
   type PageRoute,
   postOnceRoute,
   readList,
-  type WithTenant,
+  type TenantCall,
 } from '../page.js';
-import type { Site } from '../site.js';
+import type { Service } from '../site.js';
 import { TenantFrame } from './document.js';
 import {
   CopyBox,
@@ -28,52 +28,41 @@ import {
   NextPage,
   Notice,
   Scopes,
+  Shown,
   StateLabel,
   Table,
 } from './elements.js';
 
 const keysPerPage = 50;
+const tenantsPerPage = 20;
+const keysPerTenant = 100;
 
-/** A tenant's keys, and the form for another. */
-export const tenantKeysPages: PageRoute[] = [
+/** The keys of a tenant with the form for another, and those of all tenants. */
+export const keysPages: PageRoute[] = [
   getRoute(forTenant, '/tenants/:tenant', (call) => tenantKeysPage(call, emptyForm)),
-  // Where a reload of the page that shows a new key leads, once the browser has forgotten the form.
-  getRoute(forTenant, '/tenants/:tenant/keys', async (call) => ({
-    redirect: `/tenants/${call.tenant.name}`,
+  // A reload of the page that shows a new key leads here, once the browser has forgotten the form.
+  getRoute(forTenant, '/tenants/:tenant/keys', async ({ tenant }) => ({
+    redirect: `/tenants/${tenant.name}`,
   })),
   postOnceRoute(forTenant, '/tenants/:tenant/keys', issueKey),
+  getRoute(forOperator, '/keys', allKeysPage),
 ];
 
-async function issueKey(call: PageRequest & WithTenant): Promise<PageAnswer> {
-  const { site, form } = call;
-  const { name } = call.tenant;
+async function issueKey(call: TenantCall): Promise<PageAnswer> {
+  const { site, form, tenant, visitor } = call;
   try {
-    const issued = await site.admin.issueKey(name, readIssueForm(form), actorOf(call.visitor.user));
+    const issued = await site.admin.issueKey(tenant.name, readIssueForm(form), actorOf(visitor.user));
     const until = issued.expires_at ? ` It stops working on ${issued.expires_at.slice(0, 10)}.` : '';
-    return newKeyPage({
-      tenant: name,
-      id: issued.id,
-      key: issued.key,
-      apiUrl: site.apiUrl,
-      signs: site.signing.available,
-      service: serviceFor(site, issued.scopes),
-      note: `It works at once.${until}`,
-    });
+    return newKeyPage(call, issued, `It works at once.${until}`);
   } catch (error) {
     const state = formState(error, form, 'label');
     return { ...(await tenantKeysPage(call, state)), status: 400 };
   }
 }
 
-/** A helper to show in a line to try: a text one where the key may call one, as it needs no picture. */
-export function serviceFor(site: Site, scopes: readonly string[] | null): string | undefined {
-  const allowed = site.services().filter(({ id }) => scopeAllows(scopes, id));
-  return (allowed.find(({ id }) => id.startsWith('text/')) ?? allowed[0])?.id;
-}
-
-async function tenantKeysPage(call: PageRequest & WithTenant, state: FormState): Promise<PageAnswer> {
-  const { site, query } = call;
-  const { name } = call.tenant;
+async function tenantKeysPage(call: TenantCall, state: FormState): Promise<PageAnswer> {
+  const { site, query, tenant } = call;
+  const { name } = tenant;
   const after = query.get('after');
   const { keys, next } = await readList(() => site.admin.listKeys(name, { after, limit: keysPerPage }));
   return {
@@ -86,22 +75,17 @@ async function tenantKeysPage(call: PageRequest & WithTenant, state: FormState):
             <p>Issue the first one below, put it into your program as the parameter ak, and make a call.</p>
           </Empty>
         ) : (
-          <KeyList tenant={name} keys={keys} />
+          <KeyTable tenant={name} keys={keys} />
         )}
         <NextPage href={next && `/tenants/${name}?after=${encodeURIComponent(next)}`} />
-        <IssueForm tenant={name} services={site.services} state={state} />
+        <IssueForm tenant={name} services={site.services()} state={state} />
       </TenantFrame>
     ),
   };
 }
 
-const tenantsPerPage = 20;
-const keysPerTenant = 100;
-
-export const allKeysPages: PageRoute[] = [getRoute(forOperator, '/keys', allKeysPage)];
-
 /** Every key, under its tenant. */
-async function allKeysPage({ site, query }: PageRequest): Promise<PageAnswer> {
+async function allKeysPage({ site, query }: PageCall): Promise<PageAnswer> {
   const after = query.get('after');
   const { tenants, next } = await readList(() => site.admin.listTenants({ after, limit: tenantsPerPage }));
   const lists = await Promise.all(
@@ -128,7 +112,7 @@ async function allKeysPage({ site, query }: PageRequest): Promise<PageAnswer> {
             <h2>
               <a href={`/tenants/${name}`}>{name}</a>
             </h2>
-            <KeyList tenant={name} keys={keys} />
+            <KeyTable tenant={name} keys={keys} />
             {more && (
               <p>
                 <a href={`/tenants/${name}?after=${more}`}>More keys of {name}</a>
@@ -142,33 +126,37 @@ async function allKeysPage({ site, query }: PageRequest): Promise<PageAnswer> {
   };
 }
 
-/** Where the page of a key lies. */
-export const keyPath = '/tenants/:tenant/keys/:key';
-
-/** A page of one key. */
-export type KeyCall = PageRequest & WithTenant;
-
-/** The key in the path, if it is this tenant's: another tenant's key is as good as none. */
-export async function findKeyRow({ site, params, tenant }: KeyCall): Promise<KeyWithSecrets> {
-  const key = isKeyId(params.key) ? await site.store.key(params.key) : undefined;
-  if (key?.tenant_id !== tenant.id) throw new GatewayError('not_found');
-  return key;
+/** Keys as a table, each with a link to its page. */
+function KeyTable({ tenant, keys }: { tenant: string; keys: readonly KeyView[] }) {
+  const moment = (at: string | null) => (at ? <Moment at={at} /> : <span class="quiet">never</span>);
+  const stateOf = ({ state, secrets }: KeyView) => (
+    <>
+      <StateLabel state={state} />
+      {secrets.length > 1 && <span class="state grace">{secrets.length - 1} in grace</span>}
+    </>
+  );
+  return (
+    <Table
+      label={`Keys of ${tenant}`}
+      rows={keys}
+      columns={[
+        {
+          head: 'Label',
+          rowHead: true,
+          cell: ({ id, label }) => <a href={`/tenants/${tenant}/keys/${id}`}>{label ?? id}</a>,
+        },
+        { head: 'Key', cell: ({ hint }) => <code>{hint}</code> },
+        { head: 'State', cell: stateOf },
+        { head: 'May call', class: 'scopes', cell: ({ scopes }) => <Scopes scopes={scopes} /> },
+        { head: 'Expires', cell: ({ expires_at }) => moment(expires_at) },
+        { head: 'Last used', cell: ({ last_used_at }) => moment(last_used_at) },
+      ]}
+    />
+  );
 }
 
-/** The same as people see it. */
-export async function findKey(call: KeyCall): Promise<KeyView> {
-  return viewKey(await findKeyRow(call), call.site.now());
-}
-
-/** The address of its page. */
-export function keyHref(call: KeyCall, key: Pick<KeyView, 'id'>): string {
-  return `/tenants/${call.tenant.name}/keys/${key.id}`;
-}
-
-/** The form for a new key. */
-function IssueForm(props: { tenant: string; services: Site['services']; state: FormState }) {
-  const { tenant, state } = props;
-  const services = props.services();
+function IssueForm(props: { tenant: string; services: readonly Service[]; state: FormState }) {
+  const { tenant, services, state } = props;
   const summaries = new Map(services.map(({ id, summary }) => [id, summary]));
   const scopes = knownScopes(services.map(({ id }) => id));
   return (
@@ -220,7 +208,7 @@ function IssueForm(props: { tenant: string; services: Site['services']; state: F
   );
 }
 
-/** Reads the form; what is wrong with it is the key store's to say. */
+/** Reads the form; the administration checks it. */
 function readIssueForm(form: ReadonlyMap<string, string>): IssueOptions {
   const scopes = [...form.keys()].filter((name) => name.startsWith('scope:')).map((name) => name.slice(6));
   return {
@@ -230,90 +218,38 @@ function readIssueForm(form: ReadonlyMap<string, string>): IssueOptions {
   };
 }
 
-/** Keys as a table, each leading to its page. */
-function KeyList({ tenant, keys }: { tenant: string; keys: readonly KeyView[] }) {
-  return (
-    <Table
-      label={`Keys of ${tenant}`}
-      head={
-        <>
-          <th scope="col">Label</th>
-          <th scope="col">Key</th>
-          <th scope="col">State</th>
-          <th scope="col">May call</th>
-          <th scope="col">Expires</th>
-          <th scope="col">Last used</th>
-        </>
-      }
-    >
-      {keys.map((key) => (
-        <tr key={key.id}>
-          <th scope="row">
-            <a href={`/tenants/${tenant}/keys/${key.id}`}>{key.label ?? key.id}</a>
-          </th>
-          <td>
-            <code>{key.hint}</code>
-          </td>
-          <td>
-            <StateLabel state={key.state} />
-            {key.secrets.length > 1 && <span class="state grace">{key.secrets.length - 1} in grace</span>}
-          </td>
-          <td class="scopes">
-            <Scopes scopes={key.scopes} />
-          </td>
-          <td>{key.expires_at ? <Moment at={key.expires_at} /> : <span class="quiet">never</span>}</td>
-          <td>{key.last_used_at ? <Moment at={key.last_used_at} /> : <span class="quiet">never</span>}</td>
-        </tr>
-      ))}
-    </Table>
-  );
-}
-
-interface ShownKey {
-  tenant: string;
-  id: string;
-  /** The secret, this once. */
-  key: string;
-  apiUrl: string;
-  /** A helper that the key may call. */
-  service: string | undefined;
-  /** What the rest of the page says of it. */
-  note: string;
-  /** Whether urls can be signed with it. */
-  signs: boolean;
-}
-
 /**
- * The one page that holds a secret. It answers the form itself: a redirect would have to keep the secret somewhere. The
- * form's mark keeps a reload from making another key.
+ * The one page that holds a key's secret. It answers the form itself: a redirect would have to store the secret somewhere. The
+ * form's mark prevents a reload from making another key.
  */
-export function newKeyPage({ tenant, id, key, apiUrl, service, note, signs }: ShownKey): PageAnswer {
-  const page = `/tenants/${tenant}/keys/${id}`;
+export function newKeyPage(
+  { site, tenant }: TenantCall,
+  { id, key, scopes }: { id: string; key: string; scopes: readonly string[] | null },
+  note: string,
+): PageAnswer {
+  const page = `/tenants/${tenant.name}/keys/${id}`;
+  const allowed = site.services().filter((service) => scopeAllows(scopes, service.id));
+  // A text helper where the key may call one, as it needs no picture.
+  const service = allowed.find((each) => each.id.startsWith('text/')) ?? allowed[0];
   return {
     title: 'Your new key',
     body: (
-      <TenantFrame name={tenant}>
-        <section data-replace={page}>
-          <h2>Your new key</h2>
+      <TenantFrame name={tenant.name}>
+        <Shown title="Your new key" href={page} back="I have copied it">
           <Notice kind="warn">
             <strong>Copy it now: it is shown this once.</strong> Only a hash of it is kept, so nobody can show
             it again.
           </Notice>
           <CopyBox id="key" label="API key" text={key} />
-          {service && <CopyBox id="curl" label="Try it" text={curlLine(apiUrl, service, key)} />}
+          {service && <CopyBox id="curl" label="Try it" text={curlLine(site.apiUrl, service.id, key)} />}
           <p>{note}</p>
-          {signs && (
+          {site.signing.available && (
             <p>
               Not for the source of a web page, where everybody reads it: a page shows a picture by a{' '}
               <a href={`${page}/sign`}>signed url</a>, which opens that one picture and nothing else.
             </p>
           )}
-          <p>
-            <a class="button" href={page}>
-              I have copied it
-            </a>
-          </p>
-        </section>
+        </Shown>
       </TenantFrame>
     ),
   };
@@ -326,4 +262,24 @@ function curlLine(apiUrl: string, service: string, key: string): string {
     return `curl -G '${base}/${service}' -H 'Authorization: Bearer ${key}' --data-urlencode 'a=one' --data-urlencode 'b=two'`;
   }
   return `curl '${base}/${service}?dryrun=true' -H 'Authorization: Bearer ${key}'`;
+}
+
+/** Path of the page of a key. */
+export const keyPath = '/tenants/:tenant/keys/:key';
+
+/** The key in the path, if it is this tenant's; another tenant's key is `not_found` too. */
+export async function findKeyRow({ site, params, tenant }: TenantCall): Promise<KeyWithSecrets> {
+  const key = isKeyId(params.key) ? await site.store.key(params.key) : undefined;
+  if (key?.tenant_id !== tenant.id) throw new GatewayError('not_found');
+  return key;
+}
+
+/** The same as people see it. */
+export async function findKey(call: TenantCall): Promise<KeyView> {
+  return viewKey(await findKeyRow(call), call.site.now());
+}
+
+/** The address of a key's page. */
+export function keyHref({ tenant }: TenantCall, key: Pick<KeyView, 'id'>): string {
+  return `/tenants/${tenant.name}/keys/${key.id}`;
 }

@@ -9,20 +9,19 @@ import {
   forTenantOperator,
   getRoute,
   type PageAnswer,
-  type PageRequest,
   type PageRoute,
   postOnceRoute,
   postRoute,
-  type WithTenant,
-  type WithUser,
+  type TenantCall,
+  type UserCall,
 } from '../page.js';
 import { TenantFrame } from './document.js';
-import { CopyBox, Empty, Field, Form, Moment, Notice, Table } from './elements.js';
+import { CopyBox, Empty, Field, Form, Moment, Notice, Shown, Table } from './elements.js';
 
 const membersPath = '/tenants/:tenant/members';
 const operatorsPath = '/operators';
 
-/** Who belongs to a tenant, and who are operators: two groups of people with the same pages. */
+/** The members of a tenant, and the operators: two groups of people with the same pages. */
 export const memberPages: PageRoute[] = [
   getRoute(forTenantOperator, membersPath, (call) => groupPage(ofTenant(call), emptyForm)),
   postOnceRoute(forTenantOperator, `${membersPath}/invitations`, (call) => invite(ofTenant(call))),
@@ -38,55 +37,62 @@ export const memberPages: PageRoute[] = [
   postRoute(forOperator, `${operatorsPath}/:user/remove`, (call) => removePerson(ofOperators(call))),
 ];
 
-/** A request for a page of one of the groups. */
-interface GroupCall extends PageRequest, WithUser {
+/** A call of a page of one of the groups. */
+interface GroupCall extends UserCall {
   /** Null: the operators. */
   tenant: { id: string; name: string } | null;
+  /** The tenant's id; null: the operators. */
+  group: string | null;
   /** The path of the group's page. */
   base: string;
 }
 
-function ofTenant(call: PageRequest & WithTenant): GroupCall {
-  return { ...call, base: `/tenants/${call.tenant.name}/members` };
+function ofTenant(call: TenantCall): GroupCall {
+  const { id, name } = call.tenant;
+  return { ...call, group: id, base: `/tenants/${name}/members` };
 }
 
-function ofOperators(call: PageRequest & WithUser): GroupCall {
-  return { ...call, tenant: null, base: operatorsPath };
-}
-
-function groupOf({ tenant }: GroupCall): string | null {
-  return tenant?.id ?? null;
+function ofOperators(call: UserCall): GroupCall {
+  return { ...call, tenant: null, group: null, base: operatorsPath };
 }
 
 async function invite(call: GroupCall): Promise<PageAnswer> {
-  const { site, form, visitor, tenant, base } = call;
+  const { site, form, visitor, tenant, group, base } = call;
   try {
-    const { token, note } = await site.members.invite(groupOf(call), form.get('note') ?? '', visitor.user);
+    const { token, note } = await site.members.invite(group, form.get('note') ?? '', visitor.user);
     const link = `${site.baseUrl.replace(/\/$/, '')}/join/${token}`;
-    const shown = <InvitationShown base={base} link={link} note={note} />;
+    const shown = (
+      <Shown title={`Invitation for ${note}`} href={base} back="I have copied it">
+        <Notice kind="warn">
+          <strong>Copy the link now: it is shown this once.</strong> Who has it can join: send it to one
+          person, in private.
+        </Notice>
+        <CopyBox id="link" label="Invitation link" text={link} />
+        <p>It works once, within seven days.</p>
+      </Shown>
+    );
     return { title: 'Invitation', body: withTenantFrame(tenant, shown) };
   } catch (error) {
     return { ...(await groupPage(call, formState(error, form, 'note'))), status: 400 };
   }
 }
 
-async function cancelInvitation(call: GroupCall) {
-  await call.site.members.cancel(groupOf(call), call.params.invitation ?? '', call.visitor.user);
-  return { redirect: call.base };
+async function cancelInvitation({ site, group, params, visitor, base }: GroupCall) {
+  await site.members.cancel(group, params.invitation ?? '', visitor.user);
+  return { redirect: base };
 }
 
-async function removePerson(call: GroupCall) {
-  await call.site.members.remove(groupOf(call), call.params.user ?? '', call.visitor.user);
-  return { redirect: call.base };
+async function removePerson({ site, group, params, visitor, base }: GroupCall) {
+  await site.members.remove(group, params.user ?? '', visitor.user);
+  return { redirect: base };
 }
 
-async function groupPage(call: GroupCall, state: FormState): Promise<PageAnswer> {
-  const { tenant, base } = call;
-  const { people, invitations } = call.site;
-  const [persons, open] = await Promise.all([
-    tenant ? people.members(tenant.id) : people.operators(),
-    invitations.open(groupOf(call)),
+async function groupPage({ site, tenant, group, base }: GroupCall, state: FormState): Promise<PageAnswer> {
+  const [people, invitations] = await Promise.all([
+    tenant ? site.people.members(tenant.id) : site.people.operators(),
+    site.invitations.open(group),
   ]);
+  const role = tenant ? 'member' : 'operator';
   const view = (
     <>
       {tenant ? <h2>Members</h2> : <h1>Operators</h1>}
@@ -95,75 +101,12 @@ async function groupPage(call: GroupCall, state: FormState): Promise<PageAnswer>
           ? 'Members issue and rotate the keys of this tenant and see its usage; of other tenants they see nothing.'
           : 'Operators manage every tenant, key and limit.'}
       </p>
-      <PeopleView
-        base={base}
-        role={tenant ? 'member' : 'operator'}
-        people={persons}
-        invitations={open}
-        state={state}
-        fixed={() => tenant === null && persons.length === 1}
-      />
-    </>
-  );
-  return { title: tenant ? `Members of ${tenant.name}` : 'Operators', body: withTenantFrame(tenant, view) };
-}
-
-function withTenantFrame(tenant: { name: string } | null, body: ComponentChild) {
-  return tenant ? <TenantFrame name={tenant.name}>{body}</TenantFrame> : body;
-}
-
-/** People, open invitations and the form to invite another: for one tenant's members, and for operators. */
-function PeopleView(props: {
-  /** Path of this page; its forms lie below it. */
-  base: string;
-  /** `member` or `operator`. */
-  role: string;
-  people: readonly Person[];
-  invitations: readonly Invitation[];
-  state: FormState;
-  /** Those who cannot be removed here. */
-  fixed?: (person: Person) => boolean;
-}) {
-  const { base, role, people, invitations, state } = props;
-  return (
-    <>
       {people.length === 0 ? (
         <Empty title={`No ${role}s yet`}>
           <p>Invite the first one below, and send them the link that you get.</p>
         </Empty>
       ) : (
-        <Table
-          label={`${role}s`}
-          head={
-            <>
-              <th scope="col">E-mail</th>
-              <th scope="col">Name</th>
-              <th scope="col">Since</th>
-              <th scope="col">
-                <span class="hidden">Remove</span>
-              </th>
-            </>
-          }
-        >
-          {people.map((person) => (
-            <tr key={person.id}>
-              <th scope="row">{person.email}</th>
-              <td>{person.name}</td>
-              <td>
-                <Moment at={person.since} />
-              </td>
-              <td>
-                {!props.fixed?.(person) && (
-                  <Form action={`${base}/${person.id}/remove`}>
-                    <button type="submit" class="small quiet-button">
-                      Remove<span class="hidden"> {person.email}</span>
-                    </button>
-                  </Form>
-                )}
-              </td>
-            </tr>
-          ))}
-        </Table>
+        <PeopleTable base={base} role={role} people={people} />
       )}
       {invitations.length > 0 && <OpenInvitations base={base} invitations={invitations} />}
       <section class="panel">
@@ -176,7 +119,7 @@ function PeopleView(props: {
             required
             maxLength={maxNote}
             hint={`So that you know which link is whose. You get a link that makes one person ${
-              role === 'operator' ? 'an operator' : `a ${role}`
+              tenant ? 'a member' : 'an operator'
             }, once, within seven days.`}
           />
           <button type="submit">Create invitation link</button>
@@ -184,62 +127,59 @@ function PeopleView(props: {
       </section>
     </>
   );
+  return { title: tenant ? `Members of ${tenant.name}` : 'Operators', body: withTenantFrame(tenant, view) };
+}
+
+function PeopleTable(props: { base: string; role: 'member' | 'operator'; people: readonly Person[] }) {
+  const { base, role, people } = props;
+  // The last operator cannot be removed.
+  const removable = role === 'member' || people.length > 1;
+  const removal = ({ id, email }: Person) => (
+    <Form action={`${base}/${id}/remove`}>
+      <button type="submit" class="small quiet-button">
+        Remove<span class="hidden"> {email}</span>
+      </button>
+    </Form>
+  );
+  return (
+    <Table
+      label={`${role}s`}
+      rows={people}
+      columns={[
+        { head: 'E-mail', rowHead: true, cell: ({ email }) => email },
+        { head: 'Name', cell: ({ name }) => name },
+        { head: 'Since', cell: ({ since }) => <Moment at={since} /> },
+        { head: 'Remove', hiddenHead: true, cell: (person) => removable && removal(person) },
+      ]}
+    />
+  );
 }
 
 function OpenInvitations({ base, invitations }: { base: string; invitations: readonly Invitation[] }) {
+  const cancellation = ({ id, note }: Invitation) => (
+    <Form action={`${base}/invitations/${id}/cancel`}>
+      <button type="submit" class="small quiet-button">
+        Cancel<span class="hidden"> the invitation for {note}</span>
+      </button>
+    </Form>
+  );
   return (
     <>
       <h3>Open invitations</h3>
       <Table
         label="Open invitations"
-        head={
-          <>
-            <th scope="col">For</th>
-            <th scope="col">Made by</th>
-            <th scope="col">Runs out</th>
-            <th scope="col">
-              <span class="hidden">Cancel</span>
-            </th>
-          </>
-        }
-      >
-        {invitations.map((invitation) => (
-          <tr key={invitation.id}>
-            <th scope="row">{invitation.note}</th>
-            <td>{invitation.created_by}</td>
-            <td>
-              <Moment at={invitation.expires_at} />
-            </td>
-            <td>
-              <Form action={`${base}/invitations/${invitation.id}/cancel`}>
-                <button type="submit" class="small quiet-button">
-                  Cancel<span class="hidden"> the invitation for {invitation.note}</span>
-                </button>
-              </Form>
-            </td>
-          </tr>
-        ))}
-      </Table>
+        rows={invitations}
+        columns={[
+          { head: 'For', rowHead: true, cell: ({ note }) => note },
+          { head: 'Made by', cell: ({ created_by }) => created_by },
+          { head: 'Runs out', cell: ({ expires_at }) => <Moment at={expires_at} /> },
+          { head: 'Cancel', hiddenHead: true, cell: cancellation },
+        ]}
+      />
     </>
   );
 }
 
-/** The page that shows an invitation's link, this once. */
-function InvitationShown({ base, link, note }: { base: string; link: string; note: string }) {
-  return (
-    <section data-replace={base}>
-      <h2>Invitation for {note}</h2>
-      <Notice kind="warn">
-        <strong>Copy the link now: it is shown this once.</strong> Who has it can join: send it to one person,
-        in private.
-      </Notice>
-      <CopyBox id="link" label="Invitation link" text={link} />
-      <p>It works once, within seven days.</p>
-      <p>
-        <a class="button" href={base}>
-          I have copied it
-        </a>
-      </p>
-    </section>
-  );
+function withTenantFrame(tenant: { name: string } | null, body: ComponentChild) {
+  return tenant ? <TenantFrame name={tenant.name}>{body}</TenantFrame> : body;
 }

@@ -1,5 +1,5 @@
 import { dayMs, dayOf } from '../../usage/store.js';
-import { forOperator, getRoute, type PageAnswer, type PageRequest, type PageRoute } from '../page.js';
+import { forOperator, getRoute, type PageAnswer, type PageCall, type PageRoute } from '../page.js';
 import type { HealthFact } from '../site.js';
 import { Empty, formatCount, Table } from './elements.js';
 
@@ -8,7 +8,7 @@ const tenantsShown = 20;
 export const overviewPages: PageRoute[] = [getRoute(forOperator, '/overview', overviewPage)];
 
 /** Whether all is well, and what the tenants did this week. */
-async function overviewPage({ site }: PageRequest): Promise<PageAnswer> {
+async function overviewPage({ site }: PageCall): Promise<PageAnswer> {
   const { tenants, next } = await site.admin.listTenants({ limit: tenantsShown });
   const from = dayOf(site.now() - 6 * dayMs);
   const week = await Promise.all(
@@ -33,14 +33,12 @@ async function overviewPage({ site }: PageRequest): Promise<PageAnswer> {
             </p>
           </Empty>
         ) : (
-          <>
-            <Week week={week} />
-            {next && (
-              <p class="quiet">
-                The first {tenantsShown} tenants by name. <a href="/tenants">All tenants</a>
-              </p>
-            )}
-          </>
+          <Week week={week} />
+        )}
+        {next && (
+          <p class="quiet">
+            The first {tenantsShown} tenants by name. <a href="/tenants">All tenants</a>
+          </p>
         )}
       </>
     ),
@@ -63,38 +61,21 @@ function Health({ facts }: { facts: readonly HealthFact[] }) {
 }
 
 function Week({ week }: { week: readonly { name: string; calls: number; errors: number }[] }) {
+  const usageLink = (name: string) => (
+    <a href={`/tenants/${name}/usage`}>
+      Usage<span class="hidden"> of {name}</span>
+    </a>
+  );
   return (
     <Table
       label="Calls of the last seven days by tenant"
-      head={
-        <>
-          <th scope="col">Tenant</th>
-          <th scope="col" class="number">
-            Calls
-          </th>
-          <th scope="col" class="number">
-            Errors
-          </th>
-          <th scope="col">
-            <span class="hidden">More</span>
-          </th>
-        </>
-      }
-    >
-      {week.map(({ name, calls, errors }) => (
-        <tr key={name}>
-          <th scope="row">
-            <a href={`/tenants/${name}`}>{name}</a>
-          </th>
-          <td class="number">{formatCount(calls)}</td>
-          <td class="number">{formatCount(errors)}</td>
-          <td>
-            <a href={`/tenants/${name}/usage`}>
-              Usage<span class="hidden"> of {name}</span>
-            </a>
-          </td>
-        </tr>
-      ))}
-    </Table>
+      rows={week}
+      columns={[
+        { head: 'Tenant', rowHead: true, cell: ({ name }) => <a href={`/tenants/${name}`}>{name}</a> },
+        { head: 'Calls', number: true, cell: ({ calls }) => formatCount(calls) },
+        { head: 'Errors', number: true, cell: ({ errors }) => formatCount(errors) },
+        { head: 'More', hiddenHead: true, cell: ({ name }) => usageLink(name) },
+      ]}
+    />
   );
 }

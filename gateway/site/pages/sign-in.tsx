@@ -9,16 +9,19 @@ import {
   forUser,
   getRoute,
   type PageAnswer,
-  type PageRequest,
+  type PageCall,
   type PageRoute,
   postRoute,
   type Redirect,
-  type WithUser,
-  type WithVisitor,
+  type UserCall,
 } from '../page.js';
 import type { SignedIn } from '../state.js';
 import { Field, Form, Notice } from './elements.js';
 
+/**
+ * Signing in, by password or through an identity provider (OpenID Connect) that the account was connected with. Neither makes
+ * accounts: those come from invitations.
+ */
 export const signInPages: PageRoute[] = [
   getRoute(forAnyone, '/', async ({ visitor }) => ({ redirect: visitor ? homeOf(visitor) : '/sign-in' })),
   getRoute(forAnyone, '/sign-in', async ({ site, visitor, query }) => {
@@ -33,26 +36,26 @@ export const signInPages: PageRoute[] = [
   postRoute(forAnyone, '/sign-out', async ({ site, cookie }) => {
     return { redirect: '/sign-in', ...(await site.signIn.signOut(cookie)) };
   }),
+  getRoute(forAnyone, '/sign-in/oidc', visitProvider),
+  postRoute(forUser, '/account/oidc', connectAccount),
+  getRoute(forAnyone, '/auth/callback/oidc', returnFromProvider),
 ];
 
-async function signIn({ site, form, cookie, address, visitor }: PageRequest & WithVisitor) {
+async function signIn({ site, form, cookie, address, visitor }: PageCall) {
   const email = (form.get('email') ?? '').trim();
   const next = localPath(form.get('next'));
-  const tryer = { address, account: email, device: site.devices.recognise(cookie, email) };
-  const wait = await site.throttle.attempt(tryer);
-  if (wait > 0) {
-    const view = { next, name: site.oidc?.name, problem: tooMany(wait) };
-    const page = signInPage({ values: form, problems: {} }, view);
-    return { ...page, status: 429, headers: { 'retry-after': String(wait) } };
-  }
+  const attempt = { address, account: email, device: site.devices.recognise(cookie, email) };
+  const again = (problem: string) =>
+    signInPage({ values: form, problems: {} }, { next, name: site.oidc?.name, problem });
+  const wait = await site.throttle.attempt(attempt);
+  if (wait > 0) return rateLimited(again(tooMany(wait)), wait);
   const session = await site.signIn.signIn(email, form.get('password') ?? '', address);
   if (!session) {
     const problem = 'This e-mail and password do not belong together. Check both and try again.';
-    const page = signInPage({ values: form, problems: {} }, { next, name: site.oidc?.name, problem });
-    return { ...page, status: 401 };
+    return { ...again(problem), status: 401 };
   }
-  await site.throttle.succeed(tryer);
-  // The session that this browser had is of no more use; left alone it would outlive the sign-out.
+  await site.throttle.succeed(attempt);
+  // The session that this browser had would outlive the sign-out.
   if (visitor) await site.signIn.signOut(cookie);
   return { redirect: next ?? '/', cookies: [...session.cookies, site.devices.remember(email)] };
 }
@@ -100,14 +103,14 @@ function signInPage(state: FormState, { next, name, problem }: SignInView): Page
   };
 }
 
-/** Where a visitor begins. */
+/** The first page of a visitor. */
 function homeOf(visitor: SignedIn): string {
   if (visitor.operator) return '/overview';
   const [first] = visitor.tenants;
   return first ? `/tenants/${first.name}` : '/account';
 }
 
-/** A path of this site and of no other: `//host` and `/\host` would lead away from it. */
+/** A path of this site alone: `//host` and `/\host` would lead away from it. */
 export function localPath(path: string | undefined): string | undefined {
   if (!path?.startsWith('/') || path.length > 500) return undefined;
   const base = 'http://site.invalid';
@@ -115,7 +118,7 @@ export function localPath(path: string | undefined): string | undefined {
   return url?.origin === base && !url.pathname.startsWith('//') ? url.pathname + url.search : undefined;
 }
 
-/** Where each end of the way leads. What went wrong is better-auth's to know; its codes are no help to people. */
+/** Where each outcome leads. better-auth's own error codes are no help to people. */
 const outcomePaths: Record<ProviderOutcome, string> = {
   signed_in: '/',
   not_signed_in: '/sign-in?failed=1',
@@ -123,57 +126,49 @@ const outcomePaths: Record<ProviderOutcome, string> = {
   not_connected: '/account?connected=0',
 };
 
-/**
- * Signing in through an identity provider (OpenID Connect), for accounts that were connected with it. It makes no accounts:
- * those come from invitations.
- */
-export const providerPages: PageRoute[] = [
-  getRoute(forAnyone, '/sign-in/oidc', async (call) => {
-    providerName(call);
-    await limitProviderVisits(call);
-    const way = await call.site.signIn.toProvider();
-    if (!way) return { redirect: outcomePaths.not_signed_in };
-    return { redirect: way.url, cookies: way.cookies };
-  }),
-  postRoute(forUser, '/account/oidc', connectAccount),
-  getRoute(forAnyone, '/auth/callback/oidc', returnFromProvider),
-];
+async function visitProvider(call: PageCall): Promise<Redirect> {
+  providerName(call);
+  await limitProviderVisits(call);
+  const visit = await call.site.signIn.toProvider();
+  if (!visit) return { redirect: outcomePaths.not_signed_in };
+  return { redirect: visit.url, cookies: visit.cookies };
+}
 
-async function limitProviderVisits({ site, address }: PageRequest): Promise<void> {
-  const wait = await site.departures.take(networkOf(address));
+async function limitProviderVisits({ site, address }: PageCall): Promise<void> {
+  const wait = await site.providerVisits.consume(networkOf(address));
   if (wait > 0) throw new GatewayError('rate_limited', { retryAfter: wait });
 }
 
-async function returnFromProvider(call: PageRequest): Promise<Redirect> {
+async function returnFromProvider(call: PageCall): Promise<Redirect> {
   const { site, search, cookie, address } = call;
   providerName(call);
-  // Each answer that is not refused at once has the gateway ask the provider.
+  // For each answer that is not refused at once the gateway sends the provider a request.
   const wait = await site.throttle.attempt({ address });
   if (wait > 0) throw new GatewayError('rate_limited', { retryAfter: wait });
   const { returned, cookies } = await site.signIn.fromProvider(search, cookie, address);
   if (returned === 'signed_in' || returned === 'connected') {
     await site.throttle.succeed({ address });
-    await site.departures.giveBack(networkOf(address));
+    await site.providerVisits.refund(networkOf(address));
   }
   return { redirect: outcomePaths[returned], cookies };
 }
 
 /** Leads on by a link: the pages' policy lets no form end on another site. */
-async function connectAccount(call: PageRequest & WithUser): Promise<PageAnswer | Redirect> {
+async function connectAccount(call: UserCall): Promise<PageAnswer | Redirect> {
   const { site, cookie } = call;
   const name = providerName(call);
   await limitProviderVisits(call);
-  const way = await site.signIn.toProvider(cookie);
-  if (!way) return { redirect: outcomePaths.not_connected };
+  const visit = await site.signIn.toProvider(cookie);
+  if (!visit) return { redirect: outcomePaths.not_connected };
   return {
     title: `Connect ${name}`,
-    cookies: way.cookies,
+    cookies: visit.cookies,
     body: (
       <section class="narrow">
         <h1>Connect {name}</h1>
         <p>Sign in there with the account that you want to sign in here with from now on.</p>
         <p>
-          <a class="button" href={way.url}>
+          <a class="button" href={visit.url}>
             Go on to {name}
           </a>
         </p>
@@ -182,12 +177,17 @@ async function connectAccount(call: PageRequest & WithUser): Promise<PageAnswer 
   };
 }
 
-function providerName({ site }: PageRequest): string {
+function providerName({ site }: PageCall): string {
   if (!site.oidc) throw new GatewayError('not_found');
   return site.oidc.name;
 }
 
-/** What somebody is told who has tried too often, with the seconds to wait. */
+/** A page that says how long to wait, as an answer that programs understand too. */
+export function rateLimited(page: PageAnswer, seconds: number): PageAnswer {
+  return { ...page, status: 429, headers: { 'retry-after': String(seconds) } };
+}
+
+/** The message after too many tries, with the seconds to wait. */
 export function tooMany(seconds: number): string {
   const [count, unit] =
     seconds <= 3600 ? [Math.ceil(seconds / 60), 'minute'] : [Math.ceil(seconds / 3600), 'hour'];

@@ -1,4 +1,4 @@
-import { keyState, scopeAllows } from '../../keys/model.js';
+import { type KeyWithSecrets, keyState, scopeAllows } from '../../keys/model.js';
 import { snippets } from '../../signing/snippets.js';
 import { actorOf } from '../accounts/account.js';
 import {
@@ -12,25 +12,39 @@ import {
   postOnceRoute,
   postRoute,
   type Redirect,
+  type TenantCall,
 } from '../page.js';
 import { expiries, type SignedAddress, signAddress, whyNoPreview } from '../sign-address.js';
 import type { Site } from '../site.js';
 import { TenantFrame } from './document.js';
-import { Choices, CopyBox, Field, Form, Moment, Notice } from './elements.js';
-import { findKey, findKeyRow, type KeyCall, keyHref, keyPath } from './keys.js';
+import { Choices, Confirm, CopyBox, Field, Form, Moment, Notice, Shown } from './elements.js';
+import { findKeyRow, keyHref, keyPath } from './keys.js';
 
-/** Signs an address with a key: the form, what comes of it, and how a program does the same. */
-export const signAddressPages: PageRoute[] = [
-  getRoute(forTenant, `${keyPath}/sign`, (call) => signPage(call, emptyForm)),
-  postRoute(forTenant, `${keyPath}/sign`, signSubmitted),
+/** Signs addresses with a key, and shows and replaces its signing secret. */
+export const signedUrlPages: PageRoute[] = [
+  getRoute(forTenant, `${keyPath}/sign`, withLiveKey(signPage)),
+  postRoute(forTenant, `${keyPath}/sign`, withLiveKey(signSubmitted)),
+  // A reload of the page that shows the secret leads here.
+  getRoute(forTenant, `${keyPath}/signing-secret`, async (call) => ({
+    redirect: keyHref(call, await findKeyRow(call)),
+  })),
+  postRoute(forTenant, `${keyPath}/signing-secret`, withLiveKey(showSecret)),
+  getRoute(forTenant, `${keyPath}/rotate-signing`, withLiveKey(confirmRotatePage)),
+  postOnceRoute(forTenant, `${keyPath}/rotate-signing`, withLiveKey(rotateSecret)),
 ];
 
-type KeyRow = Awaited<ReturnType<typeof findKeyRow>>;
+/** A dead key, and a gateway without a master secret, sign nothing: they lead to the page of the key, which says so. */
+function withLiveKey(run: (call: TenantCall, key: KeyWithSecrets) => Promise<PageAnswer>) {
+  return async (call: TenantCall): Promise<PageAnswer | Redirect> => {
+    const key = await findKeyRow(call);
+    const { signing, now } = call.site;
+    const isLive = signing.available && keyState(key, now()) === 'active';
+    return isLive ? run(call, key) : { redirect: keyHref(call, key) };
+  };
+}
 
-async function signSubmitted(call: KeyCall): Promise<PageAnswer | Redirect> {
+async function signSubmitted(call: TenantCall, key: KeyWithSecrets): Promise<PageAnswer> {
   const { site, form } = call;
-  const key = await findKeyRow(call);
-  if (!maySign(call, key)) return { redirect: keyHref(call, key) };
   try {
     const signed = await signAddress(form, {
       sign: (asked) => site.admin.signUrl(key.id, asked),
@@ -38,27 +52,20 @@ async function signSubmitted(call: KeyCall): Promise<PageAnswer | Redirect> {
       apiUrl: site.apiUrl,
       now: site.now(),
     });
-    return signPage(call, { values: form, problems: {} }, signed);
+    return signPage(call, key, { values: form, problems: {} }, signed);
   } catch (error) {
-    const answer = await signPage(call, formState(error, form, 'url'));
-    return 'redirect' in answer ? answer : { ...answer, status: 400 };
+    return { ...(await signPage(call, key, formState(error, form, 'url'))), status: 400 };
   }
 }
 
-/** A dead key, and a gateway that has no master secret, sign nothing; the page of the key says so. */
-function maySign({ site }: KeyCall, key: KeyRow): boolean {
-  return site.signing.available && keyState(key, site.now()) === 'active';
-}
-
 async function signPage(
-  call: KeyCall,
-  state: FormState,
+  call: TenantCall,
+  key: KeyWithSecrets,
+  state: FormState = emptyForm,
   signed?: SignedAddress,
-): Promise<PageAnswer | Redirect> {
-  const { site } = call;
-  const key = await findKeyRow(call);
+): Promise<PageAnswer> {
+  const { site, tenant } = call;
   const base = keyHref(call, key);
-  if (!maySign(call, key)) return { redirect: base };
   const apiUrl = site.apiUrl.replace(/\/$/, '');
   const example = exampleFor(site, key.scopes);
   const noPreview = whyNoPreview(site.baseUrl, apiUrl);
@@ -67,9 +74,9 @@ async function signPage(
     title: 'Sign an address',
     picturesOf: shows ? apiUrl : undefined,
     body: (
-      <TenantFrame name={call.tenant.name}>
+      <TenantFrame name={tenant.name}>
         <p class="crumbs">
-          <a href={`/tenants/${call.tenant.name}`}>Keys</a> / <a href={base}>{key.label ?? key.id}</a> /
+          <a href={`/tenants/${tenant.name}`}>Keys</a> / <a href={base}>{key.label ?? key.id}</a> /
         </p>
         <h2>Sign an address</h2>
         {signed && <SignedUrl signed={signed} keyExpires={key.expires_at} noPreview={noPreview} />}
@@ -83,89 +90,55 @@ async function signPage(
   };
 }
 
-/** Shows what signs urls for a key, each time it is asked for, and replaces it. */
-export const signingSecretPages: PageRoute[] = [
-  // Where a reload of the page that shows it leads.
-  getRoute(forTenant, `${keyPath}/signing-secret`, async (call) => ({
-    redirect: keyHref(call, await findKey(call)),
-  })),
-  postRoute(forTenant, `${keyPath}/signing-secret`, (call) =>
-    withLiveKey(call, async (id, actor) => {
-      const { signing_secret } = await call.site.admin.signingSecret(id, actor);
-      return signingSecretPage(
-        call,
-        id,
-        signing_secret,
-        'The signing secret',
-        'The audit log notes that it was shown to you.',
-      );
-    }),
-  ),
-  getRoute(forTenant, `${keyPath}/rotate-signing`, (call) =>
-    withLiveKey(call, async () => confirmRotatePage(call)),
-  ),
-  postOnceRoute(forTenant, `${keyPath}/rotate-signing`, (call) =>
-    withLiveKey(call, async (id, actor) => {
-      const { signing_secret } = await call.site.admin.rotateSigning(id, actor);
-      const note =
-        'Urls that were signed with the one before open nothing any more, on every gateway within 5 seconds.';
-      return signingSecretPage(call, id, signing_secret, 'Your new signing secret', note);
-    }),
-  ),
-];
-
-/** A dead key, and a gateway that has no master secret, have none; the page of the key says so. */
-async function withLiveKey(
-  call: KeyCall,
-  run: (id: string, actor: string) => Promise<PageAnswer>,
-): Promise<PageAnswer | Redirect> {
-  const key = await findKey(call);
-  if (!call.site.signing.available || key.state !== 'active') return { redirect: keyHref(call, key) };
-  return run(key.id, actorOf(call.visitor.user));
+async function showSecret(call: TenantCall, { id }: KeyWithSecrets): Promise<PageAnswer> {
+  const { signing_secret } = await call.site.admin.signingSecret(id, actorOf(call.visitor.user));
+  const note = 'The audit log notes that it was shown to you.';
+  return secretPage(call, { id, signing_secret, title: 'The signing secret', note });
 }
 
-/** It answers the form itself, as what shows a key does. */
-function signingSecretPage(
-  call: KeyCall,
-  id: string,
-  secret: string,
-  title: string,
-  note: string,
+async function rotateSecret(call: TenantCall, { id }: KeyWithSecrets): Promise<PageAnswer> {
+  const { signing_secret } = await call.site.admin.rotateSigning(id, actorOf(call.visitor.user));
+  const note =
+    'Urls that were signed with the one before open nothing any more, on every gateway within 5 seconds.';
+  return secretPage(call, { id, signing_secret, title: 'Your new signing secret', note });
+}
+
+/** The answer to the form itself, as where a key is shown. */
+function secretPage(
+  call: TenantCall,
+  { id, signing_secret, title, note }: Record<'id' | 'signing_secret' | 'title' | 'note', string>,
 ): PageAnswer {
-  const page = keyHref(call, { id });
   return {
     title,
     body: (
       <TenantFrame name={call.tenant.name}>
-        <section data-replace={page}>
-          <h2>{title}</h2>
-          <CopyBox id="secret" label="Signing secret" text={secret} />
+        <Shown title={title} href={keyHref(call, { id })} back="Back to the key">
+          <CopyBox id="secret" label="Signing secret" text={signing_secret} />
           <CopyBox id="kid" label="Key id, which stands in the urls" text={id} />
           <p>{note}</p>
           <p>
             Keep it where programs keep secrets, on a server alone: whoever has it can sign whatever this key
             may call. It opens nothing by itself, and does not lead to the key.
           </p>
-          <p>
-            <a class="button" href={page}>
-              Back to the key
-            </a>
-          </p>
-        </section>
+        </Shown>
       </TenantFrame>
     ),
   };
 }
 
-async function confirmRotatePage(call: KeyCall): Promise<PageAnswer> {
-  const key = await findKey(call);
+async function confirmRotatePage(call: TenantCall, key: KeyWithSecrets): Promise<PageAnswer> {
   const base = keyHref(call, key);
   return {
     title: 'Replace the signing secret',
     body: (
       <TenantFrame name={call.tenant.name}>
-        <section class="narrow">
-          <h2>Replace the signing secret of “{key.label ?? key.id}”?</h2>
+        <Confirm
+          title={`Replace the signing secret of “${key.label ?? key.id}”?`}
+          action={`${base}/rotate-signing`}
+          once
+          button="Replace it"
+          href={base}
+        >
           <Notice kind="warn">
             <strong>Every url that was signed for this key stops working</strong>, on every gateway within 5
             seconds: on each page that shows one the picture is gone until the page has a new one. There is no
@@ -175,30 +148,15 @@ async function confirmRotatePage(call: KeyCall): Promise<PageAnswer> {
             The key itself goes on, and so does what uses it by <code>ak</code>. What browsers and CDNs have
             kept of pictures they may show for a while longer.
           </p>
-          <Form action={`${base}/rotate-signing`} class="inline" once>
-            <button type="submit" class="danger-button">
-              Replace it
-            </button>
-            <a class="button quiet-button" href={base}>
-              Keep it
-            </a>
-          </Form>
-        </section>
+        </Confirm>
       </TenantFrame>
     ),
   };
 }
 
 /** The part of a key's page that is about signed urls; the secret is not on it. */
-export function SigningPanel({
-  site,
-  href,
-  scopes,
-}: {
-  site: Site;
-  href: string;
-  scopes: readonly string[] | null;
-}) {
+export function SigningPanel(props: { site: Site; href: string; scopes: readonly string[] | null }) {
+  const { site, href, scopes } = props;
   return (
     <section class="panel" id="signed-urls">
       <h2>Signed urls</h2>
@@ -298,7 +256,7 @@ function SignedUrl({ signed, keyExpires, noPreview }: SignedUrlProps) {
   );
 }
 
-/** What comes in place of the picture only the API says; a script notes that none came, and the caption says it without one. */
+/** Only the API can say why no picture came: a script notes that none did, and the caption says so without one. */
 function Preview({ url, why }: { url: string; why: string | undefined }) {
   if (why !== undefined) return <p class="hint">No preview: {why}</p>;
   return (
@@ -319,12 +277,12 @@ function Preview({ url, why }: { url: string; why: string | undefined }) {
   );
 }
 
-/** As HTML wants it written: `&` most of all, and what a host could hold that ends the attribute. */
+/** Escaped for HTML: `&` above all, and a quote in the host, which would end the attribute. */
 function imageTag(url: string): string {
   return `<img src="${url.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}" alt="">`;
 }
 
-/** Of the picture helpers that come with the gateway; it needs a picture, which the reader has to put in. */
+/** For the picture helpers that come with the gateway; the reader puts in a picture of their own. */
 const exampleParameters = 'url=https%3A%2F%2Fexample.com%2Fphoto.jpg';
 
 /** An address for a key to be signed with: of a helper that gives pictures, where the key may call one. */

@@ -11,17 +11,19 @@ import {
   forTenantOperator,
   getRoute,
   type PageAnswer,
-  type PageRequest,
+  type PageCall,
   type PageRoute,
   postRoute,
   readList,
-  type WithTenant,
+  type TenantCall,
 } from '../page.js';
 import { TenantFrame } from './document.js';
 import { Empty, Field, Form, formatCount, Moment, NextPage, Notice, Table } from './elements.js';
 
 const tenantsShown = 50;
+const limitsPath = '/tenants/:tenant/limits';
 
+/** All tenants, and the limits of one. */
 export const tenantsPages: PageRoute[] = [
   getRoute(forOperator, '/tenants', (call) => tenantsPage(call, emptyForm)),
   postRoute(forOperator, '/tenants', async (call) => {
@@ -34,9 +36,19 @@ export const tenantsPages: PageRoute[] = [
       return { ...(await tenantsPage(call, state)), status: 400 };
     }
   }),
+  getRoute(forTenantOperator, limitsPath, async (call) => limitsPage(call, emptyForm)),
+  postRoute(forTenantOperator, limitsPath, async (call) => {
+    const { name } = call.tenant;
+    try {
+      await call.site.admin.setLimits(name, readLimits(call), actorOf(call.visitor.user));
+      return { redirect: `/tenants/${name}/limits?saved=1` };
+    } catch (error) {
+      return { ...limitsPage(call, formState(error, call.form, 'rate')), status: 400 };
+    }
+  }),
 ];
 
-async function tenantsPage({ site, query }: PageRequest, state: FormState): Promise<PageAnswer> {
+async function tenantsPage({ site, query }: PageCall, state: FormState): Promise<PageAnswer> {
   const { tenants, next } = await readList(() =>
     site.admin.listTenants({ after: query.get('after'), limit: tenantsShown }),
   );
@@ -76,48 +88,23 @@ async function tenantsPage({ site, query }: PageRequest, state: FormState): Prom
 }
 
 function TenantTable({ tenants }: { tenants: TenantView[] }) {
+  const limitText = (limit: number | null) =>
+    limit === null ? <span class="quiet">default</span> : formatCount(limit);
   return (
     <Table
       label="Tenants"
-      head={
-        <>
-          <th scope="col">Name</th>
-          <th scope="col" class="number">
-            Requests a second
-          </th>
-          <th scope="col" class="number">
-            Monthly quota
-          </th>
-          <th scope="col" class="number">
-            Weight
-          </th>
-          <th scope="col">Created</th>
-        </>
-      }
-    >
-      {tenants.map(({ name, limits, weight, created_at }) => (
-        <tr key={name}>
-          <th scope="row">
-            <a href={`/tenants/${name}`}>{name}</a>
-          </th>
-          <td class="number">{limitText(limits.rate)}</td>
-          <td class="number">{limitText(limits.monthly_quota)}</td>
-          <td class="number">{weight}</td>
-          <td>
-            <Moment at={created_at} />
-          </td>
-        </tr>
-      ))}
-    </Table>
+      rows={tenants}
+      columns={[
+        { head: 'Name', rowHead: true, cell: ({ name }) => <a href={`/tenants/${name}`}>{name}</a> },
+        { head: 'Requests a second', number: true, cell: ({ limits }) => limitText(limits.rate) },
+        { head: 'Monthly quota', number: true, cell: ({ limits }) => limitText(limits.monthly_quota) },
+        { head: 'Weight', number: true, cell: ({ weight }) => weight },
+        { head: 'Created', cell: ({ created_at }) => <Moment at={created_at} /> },
+      ]}
+    />
   );
 }
 
-function limitText(limit: number | null) {
-  return limit === null ? <span class="quiet">default</span> : formatCount(limit);
-}
-
-const limitsPath = '/tenants/:tenant/limits';
-const limitProperties = limitsSchema.properties;
 const limitFields = [
   ['rate', 'Requests a second', '0 is no limit.'],
   ['burst', 'Burst', 'Requests that may come at once on top of that.'],
@@ -125,29 +112,8 @@ const limitFields = [
   ['in_flight', 'Tasks at once', 'In the worker pool, waiting or running.'],
 ] as const;
 
-/** What a tenant may use; an empty field is the gateway's default. */
-export const limitsPages: PageRoute[] = [
-  getRoute(forTenantOperator, limitsPath, (call) =>
-    limitsPage(call, emptyForm, call.query.get('saved') === '1'),
-  ),
-  postRoute(forTenantOperator, limitsPath, saveLimits),
-];
-
-type LimitsCall = PageRequest & WithTenant;
-
-async function saveLimits(call: LimitsCall) {
-  const { site, form } = call;
-  const { name } = call.tenant;
-  try {
-    await site.admin.setLimits(name, readLimits(call), actorOf(call.visitor.user));
-    return { redirect: `/tenants/${name}/limits?saved=1` };
-  } catch (error) {
-    return { ...(await limitsPage(call, formState(error, form, 'rate'), false)), status: 400 };
-  }
-}
-
-/** An empty field goes back to the default; what is no number goes on as it is, for the administration to say so. */
-function readLimits({ site, form }: LimitsCall): Unchecked<LimitChanges> {
+/** An empty field goes back to the default; text that is no number is passed on, so that the administration refuses it. */
+function readLimits({ site, form }: TenantCall): Unchecked<LimitChanges> {
   const names = [...limitFields.map(([field]) => field), 'weight'];
   const texts = new Map(names.map((name) => [name, form.get(name)?.trim() ?? '']));
   const given = [...texts].filter(([, text]) => text !== '');
@@ -155,41 +121,40 @@ function readLimits({ site, form }: LimitsCall): Unchecked<LimitChanges> {
   return { ...empty, ...site.admin.inputs.limits.coerce(new Map(given)) };
 }
 
-async function limitsPage(call: LimitsCall, state: FormState, saved: boolean): Promise<PageAnswer> {
-  const { name, limits, weight } = call.tenant;
+/** The limits of a tenant; an empty field is the gateway's default. */
+function limitsPage({ tenant: { name, limits, weight }, query }: TenantCall, state: FormState): PageAnswer {
+  const bounds = (field: keyof typeof limitsSchema.properties) => {
+    const { minimum: min, maximum: max } = limitsSchema.properties[field];
+    return { type: 'number', step: '1', state, min, max } as const;
+  };
+  const { min, max } = bounds('weight');
   return {
     title: `Limits of ${name}`,
     body: (
       <TenantFrame name={name}>
         <h2>Limits</h2>
-        {saved && <Notice kind="good">Saved. Every gateway goes by it within 5 seconds.</Notice>}
+        {query.get('saved') === '1' && (
+          <Notice kind="good">Saved. Every gateway goes by it within 5 seconds.</Notice>
+        )}
         <p class="lead">An empty field is the gateway’s default.</p>
         <Form action={`/tenants/${name}/limits`} class="narrow">
           {limitFields.map(([field, label, hint]) => (
             <Field
               key={field}
+              {...bounds(field)}
               name={field}
               label={label}
-              type="number"
-              state={state}
-              value={limits[field] === null ? '' : String(limits[field])}
-              min={limitProperties[field].minimum}
-              max={limitProperties[field].maximum}
-              step="1"
+              value={String(limits[field] ?? '')}
               placeholder="default"
               hint={hint}
             />
           ))}
           <Field
+            {...bounds('weight')}
             name="weight"
             label="Weight"
-            type="number"
-            state={state}
             value={String(weight)}
-            min={limitProperties.weight.minimum}
-            max={limitProperties.weight.maximum}
-            step="1"
-            hint={`Its share of the workers against other tenants’ when all are busy, ${limitProperties.weight.minimum} to ${limitProperties.weight.maximum}.`}
+            hint={`Its share of the workers against other tenants’ when all are busy, ${min} to ${max}.`}
           />
           <button type="submit">Save limits</button>
         </Form>

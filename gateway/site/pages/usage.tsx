@@ -1,12 +1,5 @@
 import { dayMs, dayOf } from '../../usage/store.js';
-import {
-  forTenant,
-  getRoute,
-  type PageAnswer,
-  type PageRequest,
-  type PageRoute,
-  type WithTenant,
-} from '../page.js';
+import { forTenant, getRoute, type PageAnswer, type PageRoute, type TenantCall } from '../page.js';
 import type { UsageRow } from '../site.js';
 import { TenantFrame } from './document.js';
 import { Empty, formatBytes, formatCount, formatDuration, Table } from './elements.js';
@@ -18,7 +11,7 @@ const rowsShown = 60;
 
 export const usagePages: PageRoute[] = [getRoute(forTenant, '/tenants/:tenant/usage', usagePage)];
 
-async function usagePage(call: PageRequest & WithTenant): Promise<PageAnswer> {
+async function usagePage(call: TenantCall): Promise<PageAnswer> {
   const { site, query } = call;
   const { id, name } = call.tenant;
   const span = daySpans.find((days) => String(days) === query.get('days')) ?? 30;
@@ -78,67 +71,46 @@ async function usagePage(call: PageRequest & WithTenant): Promise<PageAnswer> {
 function Sums({ rows }: { rows: readonly UsageRow[] }) {
   const sum = (field: 'calls' | 'errors' | 'bytes_in' | 'bytes_out' | 'cpu_ms') =>
     rows.reduce((total, row) => total + row[field], 0);
+  const sums = {
+    Calls: formatCount(sum('calls')),
+    Errors: formatCount(sum('errors')),
+    In: formatBytes(sum('bytes_in')),
+    Out: formatBytes(sum('bytes_out')),
+    'CPU time': formatDuration(sum('cpu_ms')),
+  };
   return (
     <dl class="stats">
-      <div>
-        <dt>Calls</dt>
-        <dd>{formatCount(sum('calls'))}</dd>
-      </div>
-      <div>
-        <dt>Errors</dt>
-        <dd>{formatCount(sum('errors'))}</dd>
-      </div>
-      <div>
-        <dt>In</dt>
-        <dd>{formatBytes(sum('bytes_in'))}</dd>
-      </div>
-      <div>
-        <dt>Out</dt>
-        <dd>{formatBytes(sum('bytes_out'))}</dd>
-      </div>
-      <div>
-        <dt>CPU time</dt>
-        <dd>{formatDuration(sum('cpu_ms'))}</dd>
-      </div>
+      {Object.entries(sums).map(([name, text]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
     </dl>
   );
 }
 
 function UsageTable({ tenant, rows }: { tenant: string; rows: readonly UsageRow[] }) {
-  const heads = ['Calls', 'Errors', 'In', 'Out', 'CPU time'];
+  const keyLink = (id: string) => (
+    <a href={`/tenants/${tenant}/keys/${id}`}>
+      <code>{id}</code>
+    </a>
+  );
   return (
     <Table
       label={`Usage of ${tenant} by day, helper and key`}
-      head={
-        <>
-          <th scope="col">Day (UTC)</th>
-          <th scope="col">Helper</th>
-          <th scope="col">Key</th>
-          {heads.map((head) => (
-            <th scope="col" class="number" key={head}>
-              {head}
-            </th>
-          ))}
-        </>
-      }
-    >
-      {rows.map((row) => (
-        <tr key={`${row.day} ${row.key} ${row.service}`}>
-          <td>{row.day}</td>
-          <td>{row.service}</td>
-          <td>
-            <a href={`/tenants/${tenant}/keys/${row.key}`}>
-              <code>{row.key}</code>
-            </a>
-          </td>
-          <td class="number">{formatCount(row.calls)}</td>
-          <td class="number">{formatCount(row.errors)}</td>
-          <td class="number">{formatBytes(row.bytes_in)}</td>
-          <td class="number">{formatBytes(row.bytes_out)}</td>
-          <td class="number">{formatDuration(row.cpu_ms)}</td>
-        </tr>
-      ))}
-    </Table>
+      rows={rows}
+      columns={[
+        { head: 'Day (UTC)', cell: ({ day }) => day },
+        { head: 'Helper', cell: ({ service }) => service },
+        { head: 'Key', cell: ({ key }) => keyLink(key) },
+        { head: 'Calls', number: true, cell: ({ calls }) => formatCount(calls) },
+        { head: 'Errors', number: true, cell: ({ errors }) => formatCount(errors) },
+        { head: 'In', number: true, cell: ({ bytes_in }) => formatBytes(bytes_in) },
+        { head: 'Out', number: true, cell: ({ bytes_out }) => formatBytes(bytes_out) },
+        { head: 'CPU time', number: true, cell: ({ cpu_ms }) => formatDuration(cpu_ms) },
+      ]}
+    />
   );
 }
 

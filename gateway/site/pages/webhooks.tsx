@@ -3,38 +3,35 @@ import {
   forTenant,
   getRoute,
   type PageAnswer,
-  type PageRequest,
   type PageRoute,
   postOnceRoute,
   postRoute,
   type Redirect,
-  type WithTenant,
+  type TenantCall,
 } from '../page.js';
 import { TenantFrame } from './document.js';
-import { CopyBox, Form, Moment, Notice } from './elements.js';
+import { Confirm, CopyBox, Form, Moment, Notice, Shown } from './elements.js';
 
 const webhooksPath = '/tenants/:tenant/webhooks';
 
 /** What a tenant's webhooks are signed with: shown each time it is asked for, and replaced. */
 export const webhookPages: PageRoute[] = [
   getRoute(forTenant, webhooksPath, webhooksPage),
-  // Where a reload of the page that shows it leads.
+  // A reload of the page that shows the secret leads here.
   getRoute(forTenant, `${webhooksPath}/secret`, async (call) => ({ redirect: webhooksHref(call) })),
   postRoute(forTenant, `${webhooksPath}/secret`, (call) => withMaster(call, () => showSecret(call))),
   getRoute(forTenant, `${webhooksPath}/rotate`, (call) => withMaster(call, () => confirmRotatePage(call))),
   postOnceRoute(forTenant, `${webhooksPath}/rotate`, (call) => withMaster(call, () => rotateSecret(call))),
 ];
 
-type WebhookCall = PageRequest & WithTenant;
-
-const webhooksHref = ({ tenant: { name } }: WebhookCall) => `/tenants/${name}/webhooks`;
+const webhooksHref = ({ tenant: { name } }: TenantCall) => `/tenants/${name}/webhooks`;
 
 /** A gateway without a master secret has none to show; the page of the webhooks says so. */
-async function withMaster(call: WebhookCall, run: () => Promise<PageAnswer>): Promise<PageAnswer | Redirect> {
+async function withMaster(call: TenantCall, run: () => Promise<PageAnswer>): Promise<PageAnswer | Redirect> {
   return call.site.signing.available ? run() : { redirect: webhooksHref(call) };
 }
 
-async function webhooksPage(call: WebhookCall): Promise<PageAnswer> {
+async function webhooksPage(call: TenantCall): Promise<PageAnswer> {
   const base = webhooksHref(call);
   const { name } = call.tenant;
   return {
@@ -72,75 +69,66 @@ async function webhooksPage(call: WebhookCall): Promise<PageAnswer> {
   };
 }
 
-async function showSecret(call: WebhookCall): Promise<PageAnswer> {
-  const { webhook_secret, previous_until } = await call.site.admin.webhookSecret(
-    call.tenant.name,
-    actorOf(call.visitor.user),
-  );
-  return webhookSecretPage(call, {
-    title: 'The webhook secret',
-    secret: webhook_secret,
-    until: previous_until,
-    note: 'The audit log notes that it was shown to you.',
-  });
+async function showSecret(call: TenantCall): Promise<PageAnswer> {
+  const { site, tenant, visitor } = call;
+  const shown = await site.admin.webhookSecret(tenant.name, actorOf(visitor.user));
+  const note = 'The audit log notes that it was shown to you.';
+  return secretPage(call, { ...shown, title: 'The webhook secret', note });
 }
 
-async function rotateSecret(call: WebhookCall): Promise<PageAnswer> {
-  const { webhook_secret, previous_until } = await call.site.admin.rotateWebhookSecret(
-    call.tenant.name,
-    actorOf(call.visitor.user),
-  );
-  return webhookSecretPage(call, {
+async function rotateSecret(call: TenantCall): Promise<PageAnswer> {
+  const { site, tenant, visitor } = call;
+  const shown = await site.admin.rotateWebhookSecret(tenant.name, actorOf(visitor.user));
+  return secretPage(call, {
+    ...shown,
     title: 'Your new webhook secret',
-    secret: webhook_secret,
-    until: previous_until,
     note: 'It signs from the next webhook on.',
   });
 }
 
-/** It answers the form itself, as what shows a key does. */
-function webhookSecretPage(
-  call: WebhookCall,
-  { title, secret, until, note }: { title: string; secret: string; until: string | null; note: string },
+/** The answer to the form itself, as where a key is shown. */
+function secretPage(
+  call: TenantCall,
+  secret: { title: string; webhook_secret: string; previous_until: string | null; note: string },
 ): PageAnswer {
-  const page = webhooksHref(call);
+  const { title, webhook_secret, previous_until, note } = secret;
   return {
     title,
     body: (
       <TenantFrame name={call.tenant.name}>
-        <section data-replace={page}>
-          <h2>{title}</h2>
-          <CopyBox id="secret" label="Webhook secret" text={secret} />
+        <Shown title={title} href={webhooksHref(call)} back="Back to webhooks">
+          <CopyBox id="secret" label="Webhook secret" text={webhook_secret} />
           <p>{note}</p>
-          {until !== null && (
+          {previous_until !== null && (
             <p>
-              Webhooks are signed with the one before as well until <Moment at={until} />: give this one to
-              the receivers by then.
+              Webhooks are signed with the one before as well until <Moment at={previous_until} />: give this
+              one to the receivers by then.
             </p>
           )}
           <p>
             Keep it where programs keep secrets, on a server alone: whoever has it can send your receivers
             what looks as if it came from here. It opens nothing of this gateway.
           </p>
-          <p>
-            <a class="button" href={page}>
-              Back to webhooks
-            </a>
-          </p>
-        </section>
+        </Shown>
       </TenantFrame>
     ),
   };
 }
 
-async function confirmRotatePage(call: WebhookCall): Promise<PageAnswer> {
+async function confirmRotatePage(call: TenantCall): Promise<PageAnswer> {
   const base = webhooksHref(call);
+  const { name } = call.tenant;
   return {
     title: 'Replace the webhook secret',
     body: (
-      <TenantFrame name={call.tenant.name}>
-        <section class="narrow">
-          <h2>Replace the webhook secret of {call.tenant.name}?</h2>
+      <TenantFrame name={name}>
+        <Confirm
+          title={`Replace the webhook secret of ${name}?`}
+          action={`${base}/rotate`}
+          once
+          button="Replace it"
+          href={base}
+        >
           <p>
             For 24 hours webhooks are signed with both, the new one and the one before, so that receivers can
             change over one by one. After that the one before signs nothing.
@@ -148,15 +136,7 @@ async function confirmRotatePage(call: WebhookCall): Promise<PageAnswer> {
           <Notice kind="warn">
             If it was replaced within the last 24 hours already, the first of the three stops signing now.
           </Notice>
-          <Form action={`${base}/rotate`} class="inline" once>
-            <button type="submit" class="danger-button">
-              Replace it
-            </button>
-            <a class="button quiet-button" href={base}>
-              Keep it
-            </a>
-          </Form>
-        </section>
+        </Confirm>
       </TenantFrame>
     ),
   };
