@@ -5,7 +5,7 @@ import { createAttemptBudget, networkOf } from './accounts/throttle.js';
 
 const guessedTooOften = 'Too many wrong operator tokens came from this address; wait before the next one.';
 
-/** A stage of any server that the operator asks. */
+/** A stage of any server with operations for the operator. */
 type Authorize = (
   ctx: { get(name: string): string; ip: string },
   next: () => Promise<unknown>,
@@ -15,19 +15,19 @@ type Authorize = (
 const wrongTokens = { tries: 30, seconds: 600 };
 
 /**
- * Lets whoever sends the operator token pass, in a time that tells nothing of it; wrong ones are slowed down by address, and
- * right ones never: the programs behind one proxy share its address. Where none is set nobody passes. Not the
- * session's cookie either: what a browser adds by itself must not reach an API that has no form tokens.
+ * Lets requests with the operator token pass, in a time that reveals nothing of it. Wrong tokens are slowed down by address, and
+ * right ones never: the programs behind one proxy share its address. Where none is set, none passes. A session's cookie does
+ * not count: what a browser adds by itself must not reach an API without form tokens.
  */
 export function requireOperatorToken(token: string | undefined): Authorize {
   const right = digest(token ?? '');
   const wrong = createAttemptBudget(wrongTokens.tries, wrongTokens.seconds);
-  return async function authorize(ctx, next) {
+  return async function requireOperatorToken(ctx, next) {
     const given = bearerToken(ctx.get('authorization'));
-    // Digests are of one length, so comparing them does not even tell how long the token is.
+    // Digests have one length, so that comparing them does not even reveal how long the token is.
     const same = timingSafeEqual(digest(given ?? ''), right);
     if (!token || !given || !same) {
-      const wait = token && given ? await wrong.take(networkOf(ctx.ip)) : 0;
+      const wait = token && given ? await wrong.consume(networkOf(ctx.ip)) : 0;
       if (wait > 0) throw new GatewayError('rate_limited', { message: guessedTooOften, retryAfter: wait });
       throw new GatewayError('unauthorized', {
         message: token

@@ -6,6 +6,7 @@ import { genericOAuth } from 'better-auth/plugins/generic-oauth';
 import type { DBAdapter } from 'better-auth/types';
 import type { Logger } from 'pino';
 import { rowsPerTransaction } from '../../database/rows.js';
+import { GatewayError } from '../../errors.js';
 import { hashSecret } from '../../keys/key-format.js';
 import type { SiteDatabase } from '../tables.js';
 import { momentOf } from './account.js';
@@ -29,26 +30,26 @@ export interface AuthOptions extends AuthSettings {
   onConnect: (userId: string, accountId: string) => Promise<void>;
 }
 
-/** What went wrong below one call of better-auth, which answers with a code of its own and keeps the reason to itself. */
+/** What failed inside one call of better-auth, which answers with a code of its own and hides the reason. */
 export interface CallErrors {
   /** Of the gateway's own: the database, or a bug. */
   fault?: unknown;
-  /** Why better-auth refused, as it told its logger. */
+  /** Why better-auth refused, as it logged it. */
   reason?: unknown;
 }
 
 export type Auth = Awaited<ReturnType<typeof createAuth>>;
 
 /**
- * better-auth on the site's database. Its own HTTP endpoints are not served, so what strangers reach is the site's forms, with
- * their guards and throttles, and nothing else.
+ * better-auth on the site's database. Its own HTTP endpoints are not served: strangers reach the site's forms alone, with
+ * their guards and throttles.
  */
 export async function createAuth(options: AuthOptions) {
   const { database, logger } = options;
   const settings = authOptions(options);
   const calls = new AsyncLocalStorage<CallErrors>();
 
-  /** Keeps a fault of ours, as better-auth makes an error of its own of it, or a redirect. */
+  /** Remembers a fault of ours, since better-auth turns it into an error of its own, or a redirect. */
   async function own<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -73,7 +74,7 @@ export async function createAuth(options: AuthOptions) {
         create: { before: ({ userId, accountId }) => own(() => options.onConnect(userId, accountId)) },
       },
     },
-    // Its lines say what a wrong password was wrong about; the site logs its own.
+    // Its lines reveal whether e-mail or password was wrong; the site logs its own.
     logger: {
       log(level, message, ...details) {
         logger.debug({ level }, message);
@@ -88,16 +89,23 @@ export async function createAuth(options: AuthOptions) {
     handler: auth.handler,
     /** The name of the session's cookie. */
     sessionCookie: (await auth.$context).authCookies.sessionToken.name,
-    /** Runs one call. Rejects with a fault of ours where there was one, and otherwise with what better-auth threw. */
-    async call<T>(work: (beneath: CallErrors) => Promise<T>): Promise<T> {
-      const beneath: CallErrors = {};
+    /**
+     * Runs one call; undefined where better-auth refuses it. Rejects with a fault of ours where there was one, and with
+     * `internal` otherwise.
+     */
+    async call<T>(work: (errors: CallErrors) => Promise<T>): Promise<T | undefined> {
+      const errors: CallErrors = {};
       try {
-        const result = await calls.run(beneath, () => work(beneath));
-        if (beneath.fault === undefined) return result;
+        const result = await calls.run(errors, () => work(errors));
+        if (errors.fault === undefined) return result;
       } catch (error) {
-        if (beneath.fault === undefined) throw error;
+        const { statusCode } = error as { statusCode?: unknown };
+        const refused = typeof statusCode === 'number' && statusCode < 500;
+        if (errors.fault === undefined && refused) return undefined;
+        errors.fault ??= error;
       }
-      throw beneath.fault;
+      const { fault } = errors;
+      throw fault instanceof GatewayError ? fault : new GatewayError('internal', { cause: fault });
     },
   };
 }
@@ -155,10 +163,10 @@ export function authOptions({ secret, baseUrl, secureCookies }: AuthSettings) {
     rateLimit: { enabled: false },
     account: {
       modelName: 'connect_accounts',
-      // Else everybody who asks for the way to the provider leaves a row behind, with the secret half of its PKCE pair in clear.
+      // Otherwise each visit to the provider would leave a row behind, with the secret half of its PKCE pair in clear.
       storeStateStrategy: 'cookie',
-      // Connecting is done by the person who is signed in, and never by an e-mail that is the same: nobody has verified the
-      // e-mail of an account here, so it could have been made in somebody else's name.
+      // The person who is signed in connects an account; an equal e-mail never does, since e-mails are not verified here:
+      // an account could have been made in somebody else's name.
       accountLinking: {
         enabled: true,
         disableImplicitLinking: true,
@@ -182,15 +190,15 @@ export function authOptions({ secret, baseUrl, secureCookies }: AuthSettings) {
 interface Statement {
   model: string;
   where?: { field: string; value: unknown }[];
-  data?: Record<string, unknown>;
-  update?: Record<string, unknown>;
+  data?: Row;
+  update?: Row;
 }
 
 /**
- * better-auth's database adapter, with the tokens of sessions kept as SHA-256 only. better-auth itself stores them as they
- * are and relies on the cookie's signature; but the secret that signs lies in the same database, so that whoever reads a
- * backup could take over every session in it.
- * Tokens of an identity provider are not kept at all. Statements also wait out another process's lock on SQLite.
+ * better-auth's database adapter, storing only the SHA-256 of session tokens. better-auth itself stores them as they are and
+ * relies on the cookie's signature; but the secret that signs lies in the same database, so that a reader of a backup
+ * could use every session in it. Tokens of an identity provider are not stored at all. Statements also wait for the end of
+ * another process's lock on SQLite.
  */
 export function hashSessions(base: DBAdapter, database: Pick<SiteDatabase, 'run'>): DBAdapter {
   const wrap = <A extends object>(adapter: A): A =>
@@ -211,11 +219,10 @@ export function hashSessions(base: DBAdapter, database: Pick<SiteDatabase, 'run'
   return wrap(base);
 }
 
-/** A statement as the database gets it, and the way to give the caller its own tokens back. */
+/** A statement as the database gets it, and what gives the caller its own tokens back. */
 function hideTokens(statement: Statement): { hidden: Statement; restore: (result: unknown) => unknown } {
-  if (statement.model === 'account')
-    return { hidden: dropProviderTokens(statement), restore: (result) => result };
-  if (statement.model !== 'session') return { hidden: statement, restore: (result) => result };
+  if (statement.model === 'account') return { hidden: onRows(statement, dropTokens), restore: asIs };
+  if (statement.model !== 'session') return { hidden: statement, restore: asIs };
   const plain = new Map<string, string>();
 
   function hash(value: unknown): unknown {
@@ -225,42 +232,38 @@ function hideTokens(statement: Statement): { hidden: Statement; restore: (result
     plain.set(digest, value);
     return digest;
   }
-  function hashIn(row: Record<string, unknown>): Record<string, unknown> {
-    return 'token' in row ? { ...row, token: hash(row.token) } : row;
-  }
   function restore(result: unknown): unknown {
     if (Array.isArray(result)) return result.map(restore);
     if (typeof result !== 'object' || result === null || !('token' in result)) return result;
     return { ...result, token: plain.get(String(result.token)) ?? result.token };
   }
 
-  const { where, data, update } = statement;
-  const hidden: Statement = {
-    ...statement,
-    ...(where && {
-      where: where.map((part) => (part.field === 'token' ? { ...part, value: hash(part.value) } : part)),
-    }),
-    ...(data && { data: hashIn(data) }),
-    ...(update && { update: hashIn(update) }),
-  };
-  return { hidden, restore };
+  const hidden = onRows(statement, (row) => ('token' in row ? { ...row, token: hash(row.token) } : row));
+  const where = statement.where?.map((part) =>
+    part.field === 'token' ? { ...part, value: hash(part.value) } : part,
+  );
+  return { hidden: { ...hidden, ...(where && { where }) }, restore };
 }
 
-/** The site asks an identity provider who somebody is and for nothing more: its tokens are of no use afterwards. */
-function dropProviderTokens(statement: Statement): Statement {
-  const forget = (row: Record<string, unknown>) => {
-    const { accessToken, refreshToken, idToken, ...rest } = row;
-    return rest;
-  };
+const asIs = (result: unknown) => result;
+
+type Row = Record<string, unknown>;
+
+function onRows(statement: Statement, change: (row: Row) => Row): Statement {
   const { data, update } = statement;
-  return { ...statement, ...(data && { data: forget(data) }), ...(update && { update: forget(update) }) };
+  return { ...statement, ...(data && { data: change(data) }), ...(update && { update: change(update) }) };
+}
+
+/** The site asks an identity provider who somebody is and nothing more: its tokens are of no use afterwards. */
+function dropTokens({ accessToken, refreshToken, idToken, ...rest }: Row): Row {
+  return rest;
 }
 
 const maxSessions = 20;
 
 /**
- * Deletes sessions that have run out, and of this user all but the 20 newest: signing in successfully is not slowed down, and
- * each time leaves a row behind. Of very many it deletes some, and the next to sign in more.
+ * Deletes expired sessions, and of this user all but the 20 newest: successful sign-ins are not slowed down, and each leaves
+ * a row behind. Of very many it deletes some, and the next sign-in more.
  */
 export async function pruneSessions(
   database: SiteDatabase,

@@ -14,39 +14,63 @@ import {
   type User,
 } from './account.js';
 import { accountProblems, type NewAccount, type PasswordChecker } from './passwords.js';
-import {
-  addInvitation,
-  cancelInvitation,
-  claimInvitation,
-  endInvitationsBy,
-  type Invitation,
-  type Invitations,
-  type Offer,
-} from './people.js';
+import { addInvitation, claimInvitation, type Invitation, type Invitations, type Offer } from './people.js';
 import type { Throttle } from './throttle.js';
 
-/**
- * Everything that changes who belongs to a tenant, and who is an operator, each change and its entry in the audit log in one
- * transaction. Only operators invite, cancel and remove, which is judged in that transaction: `by` may have been removed a
- * moment ago. What cannot be done rejects with a `GatewayError`.
- */
-export interface MemberAdmin extends Joining {
-  /** `note` says for whom, in the operator's words. The token is shown this once. `invalid_input` with the field `note`. */
-  invite(group: Group, note: string, by: User): Promise<{ token: string; note: string }>;
-  /** False where there is no such invitation any more. */
-  cancel(group: Group, invitation: string, by: User): Promise<boolean>;
-  /** Ends their invitations, too. `not_found` where they are not there; `forbidden` for the last operator. */
-  remove(group: Group, userId: string, by: User): Promise<void>;
+interface MemberAdminOptions {
+  database: Pick<SiteDatabase, 'kind'>;
+  audited: Audited;
+  invitations: Pick<Invitations, 'find'>;
+  passwords: PasswordChecker;
+  /** Of guessing links. */
+  throttle: Throttle;
+  /** Of learning which e-mails have an account through an invitation, which counts as the account here. */
+  joining: Throttle;
+  now: () => number;
 }
 
 /** Characters of a note. */
 export const maxNote = 100;
 
-export function createMemberAdmin(options: JoiningOptions): MemberAdmin {
-  const { audited, now } = options;
+const emailTakenProblem =
+  'No account can be made with this e-mail. If you have one, sign in with it, then open this link again.';
+
+export type MemberAdmin = ReturnType<typeof createMemberAdmin>;
+
+/**
+ * All changes of who belongs to a tenant, and who is an operator, each with its entry in the audit log in one transaction.
+ * Only operators invite, cancel and remove, which that transaction checks: `by` may have been removed a moment ago. What
+ * cannot be done rejects with a `GatewayError`. An invitation that cannot be used is `not_found`, whatever the reason.
+ */
+export function createMemberAdmin(options: MemberAdminOptions) {
+  const { database, audited, invitations, passwords, throttle, joining, now } = options;
+
+  async function claim(trx: Transaction<SiteTables>, token: string): Promise<Invitation> {
+    const invitation = await claimInvitation(trx, token, now());
+    if (!invitation) throw invitationGone();
+    return invitation;
+  }
+
+  /** Somebody who belongs there already uses the invitation up all the same. */
+  async function enter(
+    trx: Transaction<SiteTables>,
+    note: NoteAudit,
+    { tenant_id, id }: Invitation,
+    user: Pick<User, 'id' | 'email'>,
+  ) {
+    const row = { user_id: user.id, created_at: now() };
+    const insert =
+      tenant_id === null
+        ? trx.insertInto('connect_operators').values(row)
+        : trx.insertInto('connect_members').values({ tenant_id, ...row });
+    await insert.onConflict((conflict) => conflict.doNothing()).execute();
+    const subject = groupSubject(tenant_id, { invitation: id });
+    await note({ actor: actorOf(user), action: 'member.join', ...subject });
+  }
+
   return {
-    ...createJoining(options),
-    async invite(group, given, by) {
+    /** `note` says for whom, in the operator's words. The token is shown this once. `invalid_input` with the field `note`. */
+    async invite(group: Group, given: string, by: User): Promise<{ token: string; note: string }> {
       const note = checkNote(given);
       const token = await audited(async (trx, log) => {
         await requireOperator(trx, by);
@@ -56,21 +80,26 @@ export function createMemberAdmin(options: JoiningOptions): MemberAdmin {
       });
       return { token, note };
     },
-    async cancel(group, invitation, by) {
+
+    /** False where there is no such invitation of this group any more. */
+    async cancel(group: Group, invitation: string, by: User): Promise<boolean> {
       return audited(async (trx, log) => {
         await requireOperator(trx, by);
-        const cancelled = await cancelInvitation(trx, group, invitation);
-        if (cancelled) {
-          await log({
-            actor: actorOf(by),
-            action: 'member.cancel_invite',
-            ...groupSubject(group, { invitation }),
-          });
-        }
-        return cancelled;
+        const { numDeletedRows } = await trx
+          .deleteFrom('connect_invitations')
+          .where('id', '=', invitation)
+          .where('tenant_id', group === null ? 'is' : '=', group)
+          .where('used_at', 'is', null)
+          .executeTakeFirst();
+        if (numDeletedRows === 0n) return false;
+        const subject = groupSubject(group, { invitation });
+        await log({ actor: actorOf(by), action: 'member.cancel_invite', ...subject });
+        return true;
       });
     },
-    async remove(group, userId, by) {
+
+    /** Ends their invitations, too. `not_found` where they are not there; `forbidden` for the last operator. */
+    async remove(group: Group, userId: string, by: User): Promise<void> {
       await audited(async (trx, log) => {
         await requireOperator(trx, by);
         const email =
@@ -78,6 +107,48 @@ export function createMemberAdmin(options: JoiningOptions): MemberAdmin {
         await endInvitationsBy(trx, email, group);
         await log({ actor: actorOf(by), action: 'member.remove', ...groupSubject(group, { email }) });
       });
+    },
+
+    /** An invitation that can be accepted. Attempts that find none count against the address: `rate_limited`. */
+    async offer(token: string, address: string): Promise<Offer> {
+      refuseTooMany(await throttle.attempt({ address }));
+      const offer = await invitations.find(token);
+      if (!offer) throw invitationGone();
+      await throttle.succeed({ address });
+      return offer;
+    },
+
+    /** Accepts with the account that is signed in. */
+    async join(token: string, user: User): Promise<void> {
+      await audited(async (trx, note) => enter(trx, note, await claim(trx, token), user));
+    },
+
+    /** What is wrong with a new account, by field. */
+    problemsOf: (account: NewAccount) => accountProblems(passwords, account),
+
+    /**
+     * Accepts with a new account. `invalid_input` with each field that is wrong, also an e-mail that has an account;
+     * `rate_limited` after too many of those.
+     */
+    async joinAs(token: string, account: NewAccount, address: string): Promise<void> {
+      refuseProblems(await accountProblems(passwords, account));
+      const attempt = { address, account: hashSecret(token) };
+      refuseTooMany(await joining.attempt(attempt));
+      const { email, name, password } = account;
+      const hash = await hashPassword(password);
+      // The one answer that reveals other people's accounts: it alone uses up an attempt.
+      let revealed = false;
+      try {
+        await audited(async (trx, note) => {
+          const invitation = await claim(trx, token);
+          revealed = await hasAccount(trx, email);
+          if (revealed) refuseProblems({ email: emailTakenProblem });
+          const id = await addAccount(trx, database.kind, { email, name, hash }, now());
+          await enter(trx, note, invitation, { id, email });
+        });
+      } finally {
+        if (!revealed) await joining.succeed(attempt);
+      }
     },
   };
 }
@@ -116,120 +187,26 @@ async function removeOperator(trx: Transaction<SiteTables>, userId: string): Pro
 }
 
 async function removeMember(trx: Transaction<SiteTables>, tenantId: string, userId: string): Promise<string> {
-  const person = await trx
-    .selectFrom('connect_members as role')
-    .innerJoin('connect_users as user', 'user.id', 'role.user_id')
-    .select('user.email')
-    .where('role.tenant_id', '=', tenantId)
-    .where('role.user_id', '=', userId)
-    .executeTakeFirst();
-  if (!person) throw personMissing();
-  await trx
+  const removed = await trx
     .deleteFrom('connect_members')
     .where('tenant_id', '=', tenantId)
     .where('user_id', '=', userId)
-    .execute();
-  return person.email;
+    .executeTakeFirst();
+  if (removed.numDeletedRows === 0n) throw personMissing();
+  const user = trx.selectFrom('connect_users').select('email').where('id', '=', userId);
+  return (await user.executeTakeFirstOrThrow()).email;
 }
 
-function personMissing(): GatewayError {
-  return new GatewayError('not_found', { message: 'This person is not here any more.' });
-}
-
-/** Taking up an invitation: `not_found` where it cannot be used, for whatever reason; nobody is told which. */
-interface Joining {
-  /** One that can be taken up. Tries that find none count against the address: `rate_limited`. */
-  offer(token: string, address: string): Promise<Offer>;
-  /** With the account that is signed in. */
-  join(token: string, user: User): Promise<void>;
-  /**
-   * With a new account. `invalid_input` with each field that is wrong, an e-mail too that has an account; `rate_limited` for who
-   * tries too many of those.
-   */
-  joinAs(token: string, account: NewAccount, address: string): Promise<void>;
-  /** What is wrong with a new account, by field. */
-  problemsOf(account: NewAccount): Promise<Record<string, string>>;
-}
-
-interface JoiningOptions {
-  database: Pick<SiteDatabase, 'kind'>;
-  audited: Audited;
-  invitations: Pick<Invitations, 'find'>;
-  passwords: PasswordChecker;
-  /** Of guessing links. */
-  throttle: Throttle;
-  /** Of learning through an invitation, which counts as the account here, who has an account. */
-  joining: Throttle;
-  now: () => number;
-}
-
-type Member = Pick<User, 'id' | 'email'>;
-
-const emailTakenProblem =
-  'No account can be made with this e-mail. If you have one, sign in with it, then open this link again.';
-
-function createJoining(options: JoiningOptions): Joining {
-  const { database, audited, invitations, passwords, throttle, joining, now } = options;
-
-  async function take(trx: Transaction<SiteTables>, token: string): Promise<Invitation> {
-    const invitation = await claimInvitation(trx, token, now());
-    if (!invitation) throw invitationGone();
-    return invitation;
-  }
-
-  /** Who belongs there already uses the invitation up all the same. */
-  async function enter(
-    trx: Transaction<SiteTables>,
-    note: NoteAudit,
-    { tenant_id, id }: Invitation,
-    user: Member,
-  ) {
-    const row = { user_id: user.id, created_at: now() };
-    const insert =
-      tenant_id === null
-        ? trx.insertInto('connect_operators').values(row)
-        : trx.insertInto('connect_members').values({ tenant_id, ...row });
-    await insert.onConflict((conflict) => conflict.doNothing()).execute();
-    await note({
-      actor: actorOf(user),
-      action: 'member.join',
-      ...groupSubject(tenant_id, { invitation: id }),
-    });
-  }
-
-  return {
-    async offer(token, address) {
-      refuseTooMany(await throttle.attempt({ address }));
-      const offer = await invitations.find(token);
-      if (!offer) throw invitationGone();
-      await throttle.succeed({ address });
-      return offer;
-    },
-    async join(token, user) {
-      await audited(async (trx, note) => enter(trx, note, await take(trx, token), user));
-    },
-    problemsOf: (account) => accountProblems(passwords, account),
-    async joinAs(token, account, address) {
-      refuseProblems(await accountProblems(passwords, account));
-      const tryer = { address, account: hashSecret(token) };
-      refuseTooMany(await joining.attempt(tryer));
-      const { email, name, password } = account;
-      const hash = await hashPassword(password);
-      // The one answer that tells of others' accounts: it alone uses up a try.
-      let told = false;
-      try {
-        await audited(async (trx, note) => {
-          const invitation = await take(trx, token);
-          told = await hasAccount(trx, email);
-          if (told) refuseProblems({ email: emailTakenProblem });
-          const id = await addAccount(trx, database.kind, { email, name, hash }, now());
-          await enter(trx, note, invitation, { id, email });
-        });
-      } finally {
-        if (!told) await joining.succeed(tryer);
-      }
-    },
-  };
+/**
+ * Ends the invitations of a person who was removed, and may have kept a link: to one tenant, or all where an operator was removed.
+ */
+async function endInvitationsBy(trx: Transaction<SiteTables>, email: string, group: Group): Promise<void> {
+  let query = trx
+    .deleteFrom('connect_invitations')
+    .where('used_at', 'is', null)
+    .where('created_by', '=', email);
+  if (group !== null) query = query.where('tenant_id', '=', group);
+  await query.execute();
 }
 
 async function hasAccount(trx: Transaction<SiteTables>, email: string): Promise<boolean> {
@@ -250,10 +227,14 @@ function refuseTooMany(wait: number): void {
   if (wait > 0) throw new GatewayError('rate_limited', { retryAfter: wait });
 }
 
-/** One message for a link that was used, cancelled, has run out or never was. */
+/** One message for a link that was used, was cancelled, has expired or never was. */
 function invitationGone(): GatewayError {
   return new GatewayError('not_found', {
     message:
       'This invitation cannot be used: it was used before, cancelled, or is older than seven days. Ask for a new one.',
   });
+}
+
+function personMissing(): GatewayError {
+  return new GatewayError('not_found', { message: 'This person is not here any more.' });
 }

@@ -7,7 +7,7 @@ import type { EstimatorInput } from './password-worker.js';
 export const minPassword = 12;
 export const maxPassword = 128;
 
-/** What somebody without an account gives to get one. */
+/** What a new account is made from. */
 export interface NewAccount {
   email: string;
   name: string;
@@ -23,7 +23,7 @@ export async function accountProblems(
   { email, name, password }: NewAccount,
 ): Promise<Record<string, string>> {
   const problems: Record<string, string> = {};
-  // As strict as what better-auth takes at sign-in, or an account could be made that cannot be used.
+  // As strict as better-auth is at sign-in, or an account could be made that cannot be used.
   if (
     email.length > 254 ||
     !/^[a-z0-9_'+.-]*[a-z0-9_+-]@([a-z0-9][a-z0-9-]*\.)+[a-z]{2,}$/.test(email) ||
@@ -39,7 +39,7 @@ export async function accountProblems(
   return problems;
 }
 
-/** What is wrong with a new password of somebody, if anything. */
+/** What is wrong with a person's new password, if anything. */
 export async function passwordProblem(
   passwords: PasswordChecker,
   password: string,
@@ -53,28 +53,21 @@ export async function passwordProblem(
   return 'is easy to guess; take four words or more that do not belong together, or let a password manager make one';
 }
 
-/** Says how a new password would stand up to somebody who guesses well. */
-export interface PasswordChecker {
-  /**
-   * Whether it takes too few guesses, by somebody who knows `about` too: e-mail, name. Rejects with `busy` where too many
-   * passwords wait to be judged.
-   */
-  isGuessable(password: string, about: readonly string[]): Promise<boolean>;
-}
+export type PasswordChecker = ReturnType<typeof createPasswordChecker>;
 
-/** What a guesser of 50 in ten minutes, as the throttle allows, is busy with for 380 years. */
+/** An attacker with 50 guesses in ten minutes, as the throttle allows, needs 380 years for these. */
 const minGuesses = 1e9;
-/** The estimator's time grows with the square of the length, and what is strong is strong by then. */
+/** The estimator's time grows with the square of the length, and a strong password is strong by then. */
 const maxEstimatedLength = 40;
 const maxWords = 20;
 const maxWaiting = 16;
 const idleMs = 60_000;
 
 /**
- * The estimator takes a quarter of a second and 60 MB to load and up to a tenth of a second for a password, so it lives in a
- * thread of its own, from when a password is set until a minute after the last.
+ * Estimates how many guesses a new password takes. The estimator takes a quarter of a second and 60 MB to load and up to a tenth
+ * of a second for a password, so it has a thread of its own, from when a password is set until a minute after the last.
  */
-export function createPasswordChecker(): PasswordChecker {
+export function createPasswordChecker() {
   const threads = new Piscina<EstimatorInput, number>({
     filename: new URL('./password-worker.js', import.meta.url).href,
     minThreads: 0,
@@ -86,12 +79,16 @@ export function createPasswordChecker(): PasswordChecker {
   });
 
   return {
-    async isGuessable(password, about) {
+    /**
+     * Whether it takes too few guesses for somebody who knows `about` too: e-mail, name. Rejects with `busy` where too many
+     * passwords wait for the thread.
+     */
+    async isGuessable(password: string, about: readonly string[]): Promise<boolean> {
       if (threads.queueSize >= maxWaiting) throw new GatewayError('busy');
       const words = about.flatMap((text) => [text, ...text.split(/[^\p{L}\p{N}]+/u)]);
       const known = words.filter((word) => word.length > 2).map((word) => word.slice(0, maxEstimatedLength));
-      const judged = { password: password.slice(0, maxEstimatedLength), known: known.slice(0, maxWords) };
-      return (await threads.run(judged)) < minGuesses;
+      const input = { password: password.slice(0, maxEstimatedLength), known: known.slice(0, maxWords) };
+      return (await threads.run(input)) < minGuesses;
     },
   };
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ExpressionBuilder, Transaction } from 'kysely';
 import { hashSecret } from '../../keys/key-format.js';
 import type { InvitationRow, SiteDatabase, SiteTables } from '../tables.js';
-import { newId } from './account.js';
+import { type Group, newId } from './account.js';
 
 export interface Person {
   id: string;
@@ -12,39 +12,33 @@ export interface Person {
   since: number;
 }
 
-/** What a signed-in user may enter. */
+/** What a signed-in user may see. */
 export interface Rights {
   operator: boolean;
   /** The tenants that they are a member of, by name. */
   tenants: { id: string; name: string }[];
 }
 
-/** Who is an operator, and who a member of which tenant: for reading. `MemberAdmin` changes it. */
-export interface People {
-  rights(userId: string): Promise<Rights>;
-  operators(): Promise<Person[]>;
-  members(tenantId: string): Promise<Person[]>;
-  /** Names of tenants by id. */
-  tenantNames(ids: readonly string[]): Promise<Map<string, string>>;
-}
+export type People = ReturnType<typeof createPeople>;
 
 /**
- * Memberships in tables of the site's own. better-auth's organisations proved unfit: they would be a second list of
- * tenants to be kept in step with the first, an invitation there is opened by its row's id, which the database holds
- * in clear, and it can be taken up only by somebody who has an account already, which here nobody may make for themselves.
+ * Reads who is an operator, and who a member of which tenant; `MemberAdmin` changes it. Memberships are in tables of the site's
+ * own. better-auth's organisations proved unfit: they would be a second list of tenants to be kept in step with the first, an
+ * invitation there is opened by its row's id, which the database holds in clear, and it can be accepted only with an
+ * existing account, which here nobody may make for themselves.
  */
-export function createPeople(database: SiteDatabase): People {
+export function createPeople({ run }: SiteDatabase) {
   return {
-    async rights(userId) {
+    async rights(userId: string): Promise<Rights> {
       const [operator, tenants] = await Promise.all([
-        database.run((db) =>
+        run((db) =>
           db
             .selectFrom('connect_operators')
             .select('user_id')
             .where('user_id', '=', userId)
             .executeTakeFirst(),
         ),
-        database.run((db) =>
+        run((db) =>
           db
             .selectFrom('connect_members as role')
             .innerJoin('tenants', 'tenants.id', 'role.tenant_id')
@@ -56,8 +50,8 @@ export function createPeople(database: SiteDatabase): People {
       ]);
       return { operator: operator !== undefined, tenants };
     },
-    async operators() {
-      return database.run((db) =>
+    operators(): Promise<Person[]> {
+      return run((db) =>
         db
           .selectFrom('connect_operators as role')
           .innerJoin('connect_users as user', 'user.id', 'role.user_id')
@@ -66,8 +60,8 @@ export function createPeople(database: SiteDatabase): People {
           .execute(),
       );
     },
-    async members(tenantId) {
-      return database.run((db) =>
+    members(tenantId: string): Promise<Person[]> {
+      return run((db) =>
         db
           .selectFrom('connect_members as role')
           .innerJoin('connect_users as user', 'user.id', 'role.user_id')
@@ -77,14 +71,11 @@ export function createPeople(database: SiteDatabase): People {
           .execute(),
       );
     },
-    async tenantNames(ids) {
+    /** Names of tenants by id. */
+    async tenantNames(ids: readonly string[]): Promise<Map<string, string>> {
       if (ids.length === 0) return new Map();
-      const rows = await database.run((db) =>
-        db
-          .selectFrom('tenants')
-          .select(['id', 'name'])
-          .where('id', 'in', [...ids])
-          .execute(),
+      const rows = await run((db) =>
+        db.selectFrom('tenants').select(['id', 'name']).where('id', 'in', ids).execute(),
       );
       return new Map(rows.map(({ id, name }) => [id, name]));
     },
@@ -96,24 +87,21 @@ const maxInvitationsShown = 200;
 
 export type Invitation = Omit<InvitationRow, 'token_hash'>;
 
-/** An invitation that can be taken up, with the tenant's name. */
+/** An invitation that can be accepted, with the tenant's name. */
 export type Offer = Invitation & { tenant: string | null };
 
-/** Links that make their holder a member of a tenant or an operator; once, for seven days. Here for reading. */
-export interface Invitations {
-  /** Those that can still be used, newest first; null asks for those of operators. */
-  open(tenantId: string | null): Promise<Invitation[]>;
-  find(token: string): Promise<Offer | undefined>;
-}
+export type Invitations = ReturnType<typeof createInvitations>;
 
-export function createInvitations(database: SiteDatabase, now: () => number = Date.now): Invitations {
+/** Reads links that make their holder a member of a tenant or an operator; once, for seven days. */
+export function createInvitations({ run }: SiteDatabase, now: () => number = Date.now) {
   return {
-    async open(tenantId) {
-      const rows = await database.run((db) =>
+    /** Those that can still be used, newest first. */
+    async open(group: Group): Promise<Invitation[]> {
+      const rows = await run((db) =>
         db
           .selectFrom('connect_invitations')
           .selectAll()
-          .where('tenant_id', tenantId === null ? 'is' : '=', tenantId)
+          .where('tenant_id', group === null ? 'is' : '=', group)
           .where(usableAt(now()))
           .orderBy('created_at', 'desc')
           .limit(maxInvitationsShown)
@@ -121,8 +109,8 @@ export function createInvitations(database: SiteDatabase, now: () => number = Da
       );
       return rows.map(withoutHash);
     },
-    async find(token) {
-      const row = await database.run((db) =>
+    async find(token: string): Promise<Offer | undefined> {
+      const row = await run((db) =>
         db
           .selectFrom('connect_invitations')
           .leftJoin('tenants', 'tenants.id', 'connect_invitations.tenant_id')
@@ -137,7 +125,7 @@ export function createInvitations(database: SiteDatabase, now: () => number = Da
   };
 }
 
-/** Adds an invitation and returns its token, which is known to the caller alone: the database has its hash. */
+/** Adds an invitation and returns its token, which the caller alone has: the database has its hash. */
 export async function addInvitation(
   trx: Transaction<SiteTables>,
   given: Pick<Invitation, 'tenant_id' | 'note' | 'created_by'>,
@@ -152,7 +140,7 @@ export async function addInvitation(
   return token;
 }
 
-/** Marks it used, in the statement that checks that it is not: of two who take it up at once, one does. */
+/** Marks it used, in the statement that checks that it is not: of two that claim it at once, one succeeds. */
 export async function claimInvitation(
   trx: Transaction<SiteTables>,
   token: string,
@@ -168,39 +156,7 @@ export async function claimInvitation(
   return row && withoutHash(row);
 }
 
-/** Ends one of this tenant, or of the operators; false where it is not there, or was used. */
-export async function cancelInvitation(
-  trx: Transaction<SiteTables>,
-  tenantId: string | null,
-  id: string,
-): Promise<boolean> {
-  const { numDeletedRows } = await trx
-    .deleteFrom('connect_invitations')
-    .where('id', '=', id)
-    .where('tenant_id', tenantId === null ? 'is' : '=', tenantId)
-    .where('used_at', 'is', null)
-    .executeTakeFirst();
-  return numDeletedRows > 0n;
-}
-
-/**
- * Ends those that somebody made who was removed, and may have kept a link for themselves: to one tenant, or all where an operator
- * was removed.
- */
-export async function endInvitationsBy(
-  trx: Transaction<SiteTables>,
-  email: string,
-  tenantId: string | null,
-): Promise<void> {
-  let query = trx
-    .deleteFrom('connect_invitations')
-    .where('used_at', 'is', null)
-    .where('created_by', '=', email);
-  if (tenantId !== null) query = query.where('tenant_id', '=', tenantId);
-  await query.execute();
-}
-
-/** Those that were not used, have not run out, and whose inviter may still invite. */
+/** Those that were not used, have not expired, and whose inviter may still invite. */
 function usableAt(now: number) {
   return function usable(eb: ExpressionBuilder<SiteTables, 'connect_invitations'>) {
     const inviters = eb

@@ -1,6 +1,5 @@
 import { isIP } from 'node:net';
 import type { Kysely } from 'kysely';
-import type { Logger } from 'pino';
 import { once } from '../../../pool/once.js';
 import { quote } from '../../../schemas/quote.js';
 import { GatewayError } from '../../errors.js';
@@ -15,163 +14,139 @@ import {
   verifyPassword,
   type WithCookies,
 } from './account.js';
-import type { Auth, AuthSettings, CallErrors, OidcOptions } from './auth.js';
+import type { AuthOptions, CallErrors } from './auth.js';
 import { createAttemptBudget } from './throttle.js';
 
-/**
- * Signing in, by e-mail and password or through an identity provider. Who signs in, who tries in vain, and each change is in the
- * audit log. Where the database does not answer, all reject with `keys_unavailable`.
- */
-export interface SignIn extends ProviderSignIn {
-  /** A new session, or undefined where e-mail or password is wrong; both take the same time. */
-  signIn(email: string, password: string, address: string): Promise<WithCookies | undefined>;
-  /** The session of a request's `Cookie` header. */
-  session(cookie: string): Promise<(WithCookies & { session: Session }) | undefined>;
-  signOut(cookie: string): Promise<WithCookies>;
-  /** Ends all the user's sessions and makes a new one. Undefined where the current password is wrong. */
-  changePassword(user: User, current: string, next: string): Promise<WithCookies | undefined>;
-}
-
-interface SignInOptions extends AuthSettings {
-  database: SiteDatabase;
+interface SignInOptions extends Omit<AuthOptions, 'onConnect'> {
   audited: Audited;
-  oidc?: OidcOptions | undefined;
-  logger: Pick<Logger, 'debug'>;
 }
 
-/** better-auth behind the few operations that the site needs; loaded with the first of them, for it takes as long as a start. */
-export function createSignIn(options: SignInOptions): SignIn {
-  const { database, audited, oidc } = options;
+/** The outcome of a visit to the provider: to sign in, or to connect an account. */
+export type ProviderOutcome = 'signed_in' | 'not_signed_in' | 'connected' | 'not_connected';
+
+/** Path that a visit to connect an account returns to. */
+const connectPath = '/account';
+
+export type SignIn = ReturnType<typeof createSignIn>;
+
+/**
+ * Signing in, by e-mail and password or through an identity provider, with better-auth behind it, which is loaded when it is first
+ * needed: that takes as long as a start. Sign-ins, failed ones too, and changes are in the audit log. Where the database does
+ * not answer, all reject with `keys_unavailable`.
+ */
+export function createSignIn(options: SignInOptions) {
+  const { database, audited, oidc, baseUrl } = options;
+  const through = oidc?.name ?? 'OpenID Connect';
+  const log = createSignInLog(audited);
   const openAuth = once(async () => {
     const { createAuth } = await import('./auth.js');
-    return createAuth({
-      ...options,
-      onConnect: (userId, accountId) => noteConnection(audited, { userId, accountId, through: oidc?.name }),
-    });
+    return createAuth({ ...options, onConnect: noteConnection });
   });
-  const log = createSignInLog(audited);
 
   async function open(email: string, password: string): Promise<(WithCookies & { user: User }) | undefined> {
-    return undefinedIfRefused(async () => {
-      const auth = await openAuth();
-      return auth.call(async () => {
-        const { headers, response } = await auth.api.signInEmail({
-          body: { email, password },
-          returnHeaders: true,
-        });
-        return { cookies: headers.getSetCookie(), user: response.user };
+    const auth = await openAuth();
+    return auth.call(async () => {
+      const { headers, response } = await auth.api.signInEmail({
+        body: { email, password },
+        returnHeaders: true,
       });
+      return { cookies: headers.getSetCookie(), user: response.user };
     });
   }
 
-  const accounts = {
-    async session(cookie: string) {
-      if (!cookie) return undefined;
-      const found = await undefinedIfRefused(async () => {
-        const auth = await openAuth();
-        return auth.call(() =>
-          auth.api.getSession({ headers: new Headers({ cookie }), returnHeaders: true }),
-        );
-      });
-      if (!found?.response) return undefined;
-      const { session, user } = found.response;
-      return {
-        session: { id: session.id, user: { id: user.id, email: user.email, name: user.name } },
-        cookies: found.headers.getSetCookie(),
-      };
-    },
-    async signOut(cookie: string) {
-      const done = await undefinedIfRefused(async () => {
-        const auth = await openAuth();
-        return auth.call(() => auth.api.signOut({ headers: new Headers({ cookie }), returnHeaders: true }));
-      });
-      return { cookies: done?.headers.getSetCookie() ?? [] };
-    },
-  };
+  async function session(cookie: string): Promise<(WithCookies & { session: Session }) | undefined> {
+    if (!cookie) return undefined;
+    const auth = await openAuth();
+    const found = await auth.call(() =>
+      auth.api.getSession({ headers: new Headers({ cookie }), returnHeaders: true }),
+    );
+    if (!found?.response) return undefined;
+    const { session, user } = found.response;
+    return {
+      session: { id: session.id, user: { id: user.id, email: user.email, name: user.name } },
+      cookies: found.headers.getSetCookie(),
+    };
+  }
+
+  /**
+   * Notes that an account is being connected with one of the provider's. better-auth writes the row in no transaction of ours,
+   * and it opens the account at once; so the entry comes first, and where it fails there is no row.
+   */
+  async function noteConnection(userId: string, accountId: string): Promise<void> {
+    await audited(async (trx, note) => {
+      const user = await trx
+        .selectFrom('connect_users')
+        .select('email')
+        .where('id', '=', userId)
+        .executeTakeFirstOrThrow();
+      const detail = { through: oidc?.name ?? null, account: quote(accountId) };
+      await note({ actor: actorOf(user), action: 'account.connect', detail });
+    });
+  }
 
   return {
-    ...accounts,
-    ...createProviderSignIn({ ...options, ...accounts, openAuth, log }),
-    async signIn(email, password, address) {
+    session,
+
+    /** A new session, or undefined where e-mail or password is wrong; both take the same time. */
+    async signIn(email: string, password: string, address: string): Promise<WithCookies | undefined> {
       const opened = await open(email, password);
       if (!opened) {
         await log.failed(email, { address });
         return undefined;
       }
-      // better-auth has written the session by itself, so the entry cannot be in its transaction. But only now is the session's
-      // token given away: where the entry fails, nobody can use that row, and it runs out.
+      // better-auth has written the session by itself, so the entry cannot be in its transaction. But the session's token is
+      // given away only now: where the entry fails, the row is of no use to anybody, and it expires.
       await log.succeeded(opened.user, { address });
       return { cookies: opened.cookies };
     },
-    async changePassword(user, current, next) {
+
+    async signOut(cookie: string): Promise<WithCookies> {
+      const auth = await openAuth();
+      const done = await auth.call(() =>
+        auth.api.signOut({ headers: new Headers({ cookie }), returnHeaders: true }),
+      );
+      return { cookies: done?.headers.getSetCookie() ?? [] };
+    },
+
+    /** Ends all the user's sessions and makes a new one. Undefined where the current password is wrong. */
+    async changePassword(user: User, current: string, next: string): Promise<WithCookies | undefined> {
       const changed = await changePassword({ database, audited }, user, current, next);
-      // With the new password at once, and noted as its change already.
       return changed ? open(user.email, next) : undefined;
     },
-  };
-}
 
-/** What came of a way to the provider and back: of one to sign in, and of one to connect an account. */
-export type ProviderOutcome = 'signed_in' | 'not_signed_in' | 'connected' | 'not_connected';
-
-/** Signing in through an identity provider, with an account that was connected with it. */
-interface ProviderSignIn {
-  /** The way to the provider, to sign in or, with a session's cookie, to connect; undefined where it does not answer. */
-  toProvider(cookie?: string): Promise<(WithCookies & { url: string }) | undefined>;
-  /** The way back from it, with this query. Rejects with `upstream_failed` where the provider does not do its part. */
-  fromProvider(
-    query: string,
-    cookie: string,
-    address: string,
-  ): Promise<WithCookies & { returned: ProviderOutcome }>;
-}
-
-interface ProviderSignInOptions {
-  openAuth: () => Promise<Auth>;
-  log: SignInLog;
-  baseUrl: string;
-  oidc?: Pick<OidcOptions, 'name'> | undefined;
-  session: (cookie: string) => Promise<{ session: Session } | undefined>;
-}
-
-const connectPath = '/account';
-
-function createProviderSignIn(options: ProviderSignInOptions): ProviderSignIn {
-  const { openAuth, log, baseUrl, session } = options;
-  const through = options.oidc?.name ?? 'OpenID Connect';
-
-  return {
-    async toProvider(cookie) {
+    /** The provider's url, to sign in or, with a session's cookie, to connect; undefined where the provider does not answer. */
+    async toProvider(cookie?: string): Promise<(WithCookies & { url: string }) | undefined> {
       const start = cookie === undefined ? '/sign-in' : connectPath;
       const body = { provider: 'oidc', callbackURL: start, errorCallbackURL: start, disableRedirect: true };
-      return undefinedIfRefused(async () => {
-        const auth = await openAuth();
-        return auth.call(async () => {
-          const { headers, response } =
-            cookie === undefined
-              ? await auth.api.signInSocial({ body, returnHeaders: true })
-              : await auth.api.linkSocialAccount({
-                  body,
-                  headers: new Headers({ cookie }),
-                  returnHeaders: true,
-                });
-          if (!response.url) return undefined;
-          return { url: response.url, cookies: headers.getSetCookie() };
-        });
+      const auth = await openAuth();
+      return auth.call(async () => {
+        const { headers, response } =
+          cookie === undefined
+            ? await auth.api.signInSocial({ body, returnHeaders: true })
+            : await auth.api.linkSocialAccount({
+                body,
+                headers: new Headers({ cookie }),
+                returnHeaders: true,
+              });
+        return response.url ? { url: response.url, cookies: headers.getSetCookie() } : undefined;
       });
     },
-    async fromProvider(query, cookie, address) {
+
+    /** The visitor's return, with this query. Rejects with `upstream_failed` where the provider fails. */
+    async fromProvider(
+      query: string,
+      cookie: string,
+      address: string,
+    ): Promise<WithCookies & { returned: ProviderOutcome }> {
       const auth = await openAuth();
-      const answered = await undefinedIfRefused(() =>
-        auth.call(async (beneath) => {
-          const url = new URL(`/auth/callback/oidc?${query}`, baseUrl);
-          const { headers } = await auth.handler(new Request(url, { headers: { cookie } }));
-          const to = new URL(headers.get('location') ?? '/?error=none', baseUrl);
-          // An error that the query brings is the visitor's or the provider's word, and no fault that was seen here.
-          if (!url.searchParams.has('error')) refuseProviderFault(to, beneath, through);
-          return { to, cookies: headers.getSetCookie() };
-        }),
-      );
+      const answered = await auth.call(async (errors) => {
+        const url = new URL(`/auth/callback/oidc?${query}`, baseUrl);
+        const { headers } = await auth.handler(new Request(url, { headers: { cookie } }));
+        const to = new URL(headers.get('location') ?? '/?error=none', baseUrl);
+        // An error in the query is the visitor's or the provider's word, and no failure that was seen here.
+        if (!url.searchParams.has('error')) refuseProviderFault(to, errors, through);
+        return { to, cookies: headers.getSetCookie() };
+      });
       const { to, cookies } = answered ?? { to: new URL('/?error=refused', baseUrl), cookies: [] };
       const failed = to.searchParams.has('error');
       if (to.pathname === connectPath) return { returned: failed ? 'not_connected' : 'connected', cookies };
@@ -181,7 +156,7 @@ function createProviderSignIn(options: ProviderSignInOptions): ProviderSignIn {
         await log.failed(undefined, { address, through });
         return { returned: 'not_signed_in', cookies };
       }
-      // After the session was written, and before anybody has its token: see `signIn`.
+      // As in `signIn`: after the session was written, and before its token is given away.
       await log.succeeded(found.session.user, { address, through });
       return { returned: 'signed_in', cookies };
     },
@@ -189,27 +164,8 @@ function createProviderSignIn(options: ProviderSignInOptions): ProviderSignIn {
 }
 
 /**
- * Notes that an account is being connected with one of the provider's. better-auth writes the row in no transaction of ours,
- * and it is a way in at once; so the entry comes first, and where it fails there is no row.
- */
-async function noteConnection(
-  audited: Audited,
-  { userId, accountId, through }: { userId: string; accountId: string; through: string | undefined },
-): Promise<void> {
-  await audited(async (trx, note) => {
-    const user = await trx
-      .selectFrom('connect_users')
-      .select('email')
-      .where('id', '=', userId)
-      .executeTakeFirstOrThrow();
-    const detail = { through: through ?? null, account: quote(accountId) };
-    await note({ actor: actorOf(user), action: 'account.connect', detail });
-  });
-}
-
-/**
- * better-auth says `invalid_code` of a code that the provider refused (400, as OAuth has it) and of a provider that is away
- * alike, and `unable_to_get_user_info` of an identity that it cannot verify though the code was right.
+ * better-auth says `invalid_code` both of a code that the provider refused (400, as OAuth has it) and of a provider that does not
+ * answer, and `unable_to_get_user_info` of an identity that it cannot verify though the code was right.
  */
 function refuseProviderFault({ searchParams }: URL, { reason }: CallErrors, name: string): void {
   const error = searchParams.get('error');
@@ -235,7 +191,7 @@ export async function changePassword(
   if (!known || !(await verifyPassword({ hash: known, password: current }))) return false;
   const hash = await hashPassword(next);
   return audited(async (trx, note) => {
-    // What was judged above may have been replaced meanwhile, by who knows of a theft.
+    // The one verified above may have been replaced meanwhile, because of a theft.
     if ((await passwordHash(trx, user.id)) !== known) return false;
     await setPassword(trx, database.kind, user.id, hash, Date.now());
     await note({ actor: actorOf(user), action: 'account.change_password', detail: {} });
@@ -253,7 +209,7 @@ async function passwordHash(db: Kysely<SiteTables>, userId: string): Promise<str
   return row?.password ?? null;
 }
 
-/** How somebody came, or tried to. */
+/** Where a sign-in, or an attempt, comes from. */
 interface SignInOrigin {
   /** The client's address. */
   address: string;
@@ -261,82 +217,56 @@ interface SignInOrigin {
   through?: string;
 }
 
-/** Who signed in, and who tried to, for the audit log. */
-interface SignInLog {
-  /** Rejects where it cannot be noted: nobody is to be let in then. */
-  succeeded(user: User, way: SignInOrigin): Promise<void>;
-  /** `tried` is the e-mail that was typed. */
-  failed(tried: string | undefined, way: SignInOrigin): Promise<void>;
-}
-
 /**
- * Failures that are noted singly. The throttle holds one address and one account to a few, but there are many addresses and
- * no end of invented accounts, and nothing is ever deleted from the log: so past this number the next entry says how many there
+ * Failures that are noted singly. The throttle limits one address and one account, but there are many addresses and no end of
+ * invented accounts, and nothing is ever deleted from the audit log: so past this number the next entry says how many there
  * were, which is at most 14,400 entries a day from a gateway, 3 MB. The site's own log has a line of every one.
  */
 const failuresNoted = { failures: 100, seconds: 600 };
 
-export function createSignInLog(audited: Audited): SignInLog {
+/** Notes in the audit log who signed in, and who tried to. */
+export function createSignInLog(audited: Audited) {
   const failures = createAttemptBudget(failuresNoted.failures, failuresNoted.seconds);
-  let left = 0;
+  let omitted = 0;
 
-  /** How many failures were left out since the last entry; they are said once. */
-  async function noteWithLeft(work: (detail: { not_noted?: number }) => Promise<void>): Promise<void> {
-    const said = left;
-    left = 0;
+  /** Adds how many failures were left out since the last entry. */
+  async function note(entry: {
+    actor: string;
+    action: 'account.sign_in' | 'account.sign_in_failed';
+    detail: object;
+  }) {
+    const noted = omitted;
+    omitted = 0;
+    const detail = { ...entry.detail, ...(noted > 0 && { not_noted: noted }) };
     try {
-      await work(said > 0 ? { not_noted: said } : {});
+      await audited((_, note) => note({ ...entry, detail }));
     } catch (error) {
-      left += said;
+      omitted += noted;
       throw error;
     }
   }
 
   return {
-    succeeded(user, way) {
-      return noteWithLeft((detail) =>
-        audited((_, note) =>
-          note({
-            actor: actorOf(user),
-            action: 'account.sign_in',
-            detail: { ...originDetail(way), ...detail },
-          }),
-        ),
-      );
+    /** Rejects where it cannot be noted: the sign-in must fail then. */
+    succeeded(user: User, origin: SignInOrigin): Promise<void> {
+      return note({ actor: actorOf(user), action: 'account.sign_in', detail: originDetail(origin) });
     },
-    async failed(tried, way) {
-      if ((await failures.take('all')) > 0) {
-        left += 1;
+    /** `tried` is the e-mail that was typed. */
+    async failed(tried: string | undefined, origin: SignInOrigin): Promise<void> {
+      if ((await failures.consume('all')) > 0) {
+        omitted += 1;
         return;
       }
-      // Anybody can type anything: what was typed is cut, quoted, and no actor.
+      // Anybody can type anything: the e-mail is cut and quoted, and is no actor.
       const email = tried === undefined ? {} : { tried: quote(tried) };
-      const { address, ...rest } = originDetail(way);
-      await noteWithLeft((detail) =>
-        audited((_, note) =>
-          note({
-            actor: `address:${address}`,
-            action: 'account.sign_in_failed',
-            detail: { ...email, ...rest, ...detail },
-          }),
-        ),
-      );
+      const { address, ...rest } = originDetail(origin);
+      const actor = `address:${address}`;
+      await note({ actor, action: 'account.sign_in_failed', detail: { ...email, ...rest } });
     },
   };
 }
 
-/** An address from a proxy's header is whatever the proxy wrote. */
+/** A proxy's header can hold anything in place of an address. */
 function originDetail({ address, through }: SignInOrigin) {
   return { address: isIP(address) === 0 ? 'unknown' : address, ...(through !== undefined && { through }) };
-}
-
-/** Undefined where better-auth refused; what else it throws is a fault: ours as `call` brings it to light, or a bug. */
-async function undefinedIfRefused<T>(work: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await work();
-  } catch (error) {
-    const status = (error as { statusCode?: unknown }).statusCode;
-    if (typeof status === 'number' && status < 500) return undefined;
-    throw error instanceof GatewayError ? error : new GatewayError('internal', { cause: error });
-  }
 }
