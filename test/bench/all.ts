@@ -15,10 +15,7 @@ const names = [
   'watermark',
   'cache',
   'image',
-  'encoders',
   'png',
-  'source',
-  'memory',
   'text',
   'path',
   'diff',
@@ -26,8 +23,6 @@ const names = [
   'pool',
   'growth',
   'jobs',
-  'keys',
-  'limits',
 ];
 
 const words = process.argv.slice(2);

@@ -12,7 +12,7 @@ export const asItComes: Record<Format, (image: Sharp) => Sharp> = {
   png: (image) => image.png(),
 };
 
-/** What one would set who measured: from `encoders`, the cheapest that gives about the bytes and the closeness of sharp's defaults. */
+/** Tuned encoders: the cheapest settings that give about the bytes and the closeness of sharp's defaults. */
 export const tuned: Record<Format, (image: Sharp) => Sharp> = {
   jpg: (image) => image.jpeg({ optimiseCoding: false }),
   webp: (image) => image.webp({ effort: 2 }),
