@@ -12,21 +12,6 @@ export interface Form<T> {
   wanted: string;
 }
 
-/** The parts of the gateway that variables are for, by the headings of the README's tables. */
-export const readers = {
-  api: 'The API',
-  site: 'The key-management site',
-  database: 'Database and Redis',
-  pool: 'Plugins and the pool',
-  input: 'Pictures and text',
-  pages: 'Pictures on web pages',
-  jobs: 'Jobs and workers',
-  flow: 'What arrives and what leaves',
-  limits: 'Limits of a tenant',
-  operations: 'Processes and traces',
-  log: 'The log',
-} as const;
-
 /** A default that depends on the host. */
 interface HostDefault<T> {
   /** What the README calls it. */
@@ -40,57 +25,54 @@ interface HostDefault<T> {
  */
 export interface Variable<T = unknown> {
   name: string;
-  /** The part that reads it. */
-  reader: keyof typeof readers;
+  /** The heading of the README's table that it stands in. */
+  section: string;
   form: Form<T>;
   /** As it would be written in the environment. The setting of a variable without one is optional. */
   default?: string | HostDefault<T>;
   description: string;
 }
 
-/** Variables by the names that their settings have in the configuration. */
-export type Variables = Readonly<Record<string, Variable>>;
+/** The variables of one section, by the names that their settings have in the configuration. */
+export function section<const Named extends Readonly<Record<string, Omit<Variable, 'section'>>>>(
+  title: string,
+  variables: Named,
+): { [Setting in keyof Named]: Named[Setting] & Pick<Variable, 'section'> } {
+  const entries = Object.entries(variables).map(([setting, variable]) => [
+    setting,
+    { ...variable, section: title },
+  ]);
+  return Object.fromEntries(entries);
+}
 
 // Readers of what stands in an environment variable. Each gives undefined for text that is not of its form.
 
-const decimalNumber = /^\d{1,15}(?:\.\d{1,6})?$/;
-const sizePattern = /^(\d{1,15}(?:\.\d{1,6})?) ?(B|KB|MB|GB|KiB|MiB|GiB)?$/i;
-const countPattern = /^(\d{1,15}(?:\.\d{1,6})?) ?([KMG])?$/i;
-const timePattern = /^(\d{1,9}) ?([smhd])?$/i;
-
-// Binary, as nginx, Docker and Node's body parsers read them: what any file manager shows as 10 MB then fits in 10 MB.
-const bytesIn: Record<string, number> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
-const thousands: Record<string, number> = { '': 1, k: 1e3, m: 1e6, g: 1e9 };
-const secondsIn: Record<string, number> = { '': 1, s: 1, m: 60, h: 3600, d: 86_400 };
-
-function readText(text: string): string {
-  return text;
-}
-
 /** Digits, with a fraction or without. */
 export function readNumber(text: string): number | undefined {
-  return decimalNumber.test(text) ? Number(text) : undefined;
+  return /^\d{1,15}(?:\.\d{1,6})?$/.test(text) ? Number(text) : undefined;
 }
 
-/** Bytes: `10485760`, `10MB`, `10 MiB`, `512KB`; a KB is 1024 bytes, a MB 1024 KB. */
-export function readBytes(text: string): number | undefined {
-  const match = sizePattern.exec(text);
-  return match
-    ? scaled(match[1], bytesIn[(match[2] ?? '').charAt(0).toLowerCase().replace('b', '')])
-    : undefined;
+/** A reader of a number with a unit, by what a unit stands for; they are lower case. */
+function readScaled(pattern: RegExp, factors: Readonly<Record<string, number>>) {
+  return function readWithUnit(text: string): number | undefined {
+    const [, digits, unit = ''] = pattern.exec(text) ?? [];
+    return digits === undefined ? undefined : Math.round(Number(digits) * (factors[unit.toLowerCase()] ?? 1));
+  };
 }
 
+/**
+ * Bytes: `10485760`, `10MB`, `10 MiB`, `512KB`. Binary, as nginx, Docker and Node's body parsers read them: what any file manager shows
+ * as 10 MB then fits in 10 MB.
+ */
+export const readBytes = readScaled(/^(\d{1,15}(?:\.\d{1,6})?) ?(?:(?:([KMG])i?)?B)?$/i, {
+  k: 1024,
+  m: 1024 ** 2,
+  g: 1024 ** 3,
+});
 /** A count: `40000000` or `40M`; K, M and G are thousands, millions and billions. */
-export function readCount(text: string): number | undefined {
-  const match = countPattern.exec(text);
-  return match ? scaled(match[1], thousands[(match[2] ?? '').toLowerCase()]) : undefined;
-}
-
+export const readCount = readScaled(/^(\d{1,15}(?:\.\d{1,6})?) ?([KMG])?$/i, { k: 1e3, m: 1e6, g: 1e9 });
 /** Seconds: `90`, `90s`, `10m`, `24h`, `7d`. */
-export function readSeconds(text: string): number | undefined {
-  const match = timePattern.exec(text);
-  return match ? scaled(match[1], secondsIn[(match[2] ?? '').toLowerCase()]) : undefined;
-}
+export const readSeconds = readScaled(/^(\d{1,9}) ?([smhd])?$/i, { s: 1, m: 60, h: 3600, d: 86_400 });
 
 /** Texts between `,`; empty ones are left out. */
 function readTexts(text: string): string[] {
@@ -98,10 +80,6 @@ function readTexts(text: string): string[] {
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '');
-}
-
-function scaled(digits = '', factor = Number.NaN): number {
-  return Math.round(Number(digits) * factor);
 }
 
 /** Paths between `:`; empty ones are left out. */
@@ -211,7 +189,7 @@ const matches = (pattern: RegExp) => (value: string) => pattern.test(value);
 
 /** Any text. */
 export const anyText: Form<string> = {
-  read: readText,
+  read: String,
   fits: isText,
   wanted: `a text of 1 to ${mostCharacters} characters`,
 };
@@ -221,14 +199,14 @@ export const folder: Form<string> = { ...anyText, wanted: 'the path of a folder'
 
 /** What a server can listen on. */
 export const host: Form<string> = {
-  read: readText,
+  read: String,
   fits: matches(/^[A-Za-z0-9.:_-]{1,255}$/),
   wanted: 'an IP address or host name',
 };
 
 /** What can stand in a header as it is, and is too long to be guessed. */
 export const token: Form<string> = {
-  read: readText,
+  read: String,
   fits: matches(/^[\x21-\x7e]{16,1024}$/),
   wanted: 'at least 16 printable ASCII characters without spaces (openssl rand -hex 32)',
 };
@@ -241,7 +219,7 @@ export const issuedKey: Form<string> = {
 
 /** What can stand in a header as it is. */
 export const plainText: Form<string> = {
-  read: readText,
+  read: String,
   fits: matches(/^[\x21-\x7e]{1,16384}$/),
   wanted: 'printable ASCII characters without spaces',
 };

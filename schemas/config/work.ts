@@ -12,8 +12,8 @@ import {
   pixels,
   plainText,
   seconds,
+  section,
   share,
-  type Variables,
 } from './forms.js';
 
 const mostThreads = 256;
@@ -22,18 +22,15 @@ function threadsFor(processes: number): number {
   return Math.max(1, Math.min(mostThreads, Math.floor(availableParallelism() / processes)));
 }
 
-/** The variables of the plugins and of the threads that run them. */
-export const poolVariables = {
+export const poolVariables = section('Plugins and the pool', {
   pluginDirs: {
     name: 'HELPER_PLUGINS',
-    reader: 'pool',
     form: folders,
     default: '',
     description: 'More plugin folders.',
   },
   poolThreads: {
     name: 'HELPER_POOL_THREADS',
-    reader: 'pool',
     form: integer({ min: 1, max: mostThreads }),
     default: { shown: 'cores', value: (env) => threadsFor(Number(env.HELPER_PROCESSES) || 1) },
     description:
@@ -41,87 +38,74 @@ export const poolVariables = {
   },
   poolQueue: {
     name: 'HELPER_POOL_QUEUE',
-    reader: 'pool',
     form: integer({ min: 0, max: 100_000 }),
     default: '64',
     description: 'Tasks that may wait for a worker.',
   },
   taskTimeoutMs: {
     name: 'HELPER_TASK_TIMEOUT_MS',
-    reader: 'pool',
     form: milliseconds({ min: 1, max: 3_600_000 }),
     default: '10000',
     description: 'Wall clock of one handler’s call.',
   },
-} satisfies Variables;
+});
 
 const size = bytes({ max: 1024 ** 3, such: '10485760, 10MB or 512KB (1 KB is 1024 bytes)' });
 
-/** The variables of what helpers work on: pictures and texts. */
-export const inputVariables = {
+export const inputVariables = section('Pictures and text', {
   imageEngine: {
     name: 'HELPER_IMAGE_ENGINE',
-    reader: 'input',
     form: choice('auto', 'sharp', 'jimp'),
     default: 'auto',
     description: 'What draws pictures.',
   },
   maxImageBytes: {
     name: 'HELPER_MAX_IMAGE_BYTES',
-    reader: 'input',
     form: size,
     default: '10MB',
     description: 'Largest download or upload.',
   },
   maxPixels: {
     name: 'HELPER_MAX_PIXELS',
-    reader: 'input',
     form: pixels({ min: 1, max: 1_000_000_000 }),
     default: '40M',
     description: 'Width × height × frames of a picture, in and out.',
   },
   maxFrames: {
     name: 'HELPER_MAX_FRAMES',
-    reader: 'input',
     form: count({ min: 1, max: 100_000 }),
     default: '250',
     description: 'Frames of an animated picture.',
   },
   maxTextBytes: {
     name: 'HELPER_MAX_TEXT_BYTES',
-    reader: 'input',
     form: size,
     default: '1MB',
     description: 'Largest body of a JSON or form request.',
   },
   sourceOrigins: {
     name: 'HELPER_SOURCE_ORIGINS',
-    reader: 'input',
     form: origins,
     default: '',
     description: 'Origins that are fetched although they are not public.',
   },
   sourceTimeoutMs: {
     name: 'HELPER_SOURCE_TIMEOUT_MS',
-    reader: 'input',
     form: milliseconds({ min: 1, max: 3_600_000 }),
     default: '10000',
     description: 'Total time of a download; of a try to tell a webhook too, 15 s at most.',
   },
   fonts: {
     name: 'HELPER_FONTS',
-    reader: 'input',
     form: paths('font files or folders'),
     default: '',
     description: 'More fonts for watermarks, tried in order after the shipped one.',
   },
-} satisfies Variables;
+});
 
-/** The variables of work that need not be answered at once. */
-export const jobVariables = {
+export const jobVariables = section('Jobs and workers', {
   jobs: {
     name: 'HELPER_JOBS',
-    reader: 'jobs',
     form: choice('on', 'off'),
     default: 'on',
     description:
@@ -129,21 +113,18 @@ export const jobVariables = {
   },
   jobTtlSeconds: {
     name: 'HELPER_JOB_TTL',
-    reader: 'jobs',
     form: seconds({ min: 1, max: 31_536_000 }),
     default: '24h',
     description: 'How long a job and its results are kept after its end.',
   },
   maxJobBytes: {
     name: 'HELPER_MAX_JOB_BYTES',
-    reader: 'jobs',
     form: bytes({ max: 1024 ** 3, such: '67108864, 64MB or 1GB' }),
     default: '64MB',
     description: 'Largest body that makes a job, all its files together.',
   },
   maxOpenJobBytes: {
     name: 'HELPER_MAX_OPEN_JOB_BYTES',
-    reader: 'jobs',
     form: bytes({ max: 1024 ** 5, such: '1GB or 200GB' }),
     default: '10GB',
     description:
@@ -151,7 +132,6 @@ export const jobVariables = {
   },
   maxResultBytes: {
     name: 'HELPER_MAX_RESULT_BYTES',
-    reader: 'jobs',
     form: bytes({ max: 1024 ** 5, such: '1GB or 200GB' }),
     default: '10GB',
     description:
@@ -159,7 +139,6 @@ export const jobVariables = {
   },
   webhookOrigins: {
     name: 'HELPER_WEBHOOK_ORIGINS',
-    reader: 'jobs',
     form: origins,
     default: '',
     description:
@@ -167,88 +146,75 @@ export const jobVariables = {
   },
   resultsUrl: {
     name: 'HELPER_RESULTS_URL',
-    reader: 'jobs',
     form: address('s3'),
     description:
       'Where the files and results of jobs are kept, such as s3://bucket/prefix?endpoint=https://minio.example:9000&region=eu-central-1; the data folder if unset. Several hosts need it, or one data folder for all.',
   },
   awsAccessKeyId: {
     name: 'AWS_ACCESS_KEY_ID',
-    reader: 'jobs',
     form: plainText,
     description: 'Access key of the S3 store; needed with HELPER_RESULTS_URL.',
   },
   awsSecretAccessKey: {
     name: 'AWS_SECRET_ACCESS_KEY',
-    reader: 'jobs',
     form: plainText,
     description: 'Secret of the access key; needed with HELPER_RESULTS_URL.',
   },
   awsSessionToken: {
     name: 'AWS_SESSION_TOKEN',
-    reader: 'jobs',
     form: plainText,
     description: 'Session token of an access key that is lent for a time.',
   },
   awsRegion: {
     name: 'AWS_REGION',
-    reader: 'jobs',
     form: plainText,
     description: 'Region of the bucket. `?region=` in HELPER_RESULTS_URL goes before it.',
   },
   awsDefaultRegion: {
     name: 'AWS_DEFAULT_REGION',
-    reader: 'jobs',
     form: plainText,
     description: 'Region of the bucket where AWS_REGION is unset.',
   },
   awsEndpointUrlS3: {
     name: 'AWS_ENDPOINT_URL_S3',
-    reader: 'jobs',
     form: address('http', 'https'),
     description:
       'Where an S3 store other than that of AWS answers. `?endpoint=` in HELPER_RESULTS_URL goes before it.',
   },
   awsEndpointUrl: {
     name: 'AWS_ENDPOINT_URL',
-    reader: 'jobs',
     form: address('http', 'https'),
     description: 'The same where AWS_ENDPOINT_URL_S3 is unset.',
   },
   workPort: {
     name: 'HELPER_WORK_PORT',
-    reader: 'jobs',
     form: integer({ min: 0, max: 65_535 }),
     description: 'Port on HOST where `work` answers /healthz, /readyz and /metrics; none if unset.',
   },
-} satisfies Variables;
+});
 
 const held = bytes({ max: 1024 ** 4, such: '268435456, 256MB or 1GB' });
 
-/** The variables that bound what arrives and what leaves. */
-export const flowVariables = {
+export const flowVariables = section('What arrives and what leaves', {
   arriving: {
     name: 'HELPER_ARRIVING',
-    reader: 'flow',
     form: integer({ min: 2, max: 100_000 }),
     default: '2000',
     description: 'Bodies and downloads on their way at a time; a tenant may have half of them.',
   },
   inputBytes: {
     name: 'HELPER_INPUT_BYTES',
-    reader: 'flow',
     form: held,
     default: '256MB',
     description: 'Memory for bodies and downloads, on their way and waiting; a tenant may hold half.',
   },
   outputBytes: {
     name: 'HELPER_OUTPUT_BYTES',
-    reader: 'flow',
     form: held,
     default: '256MB',
     description: 'Memory for answers that clients have not taken yet; a tenant may hold half.',
   },
-} satisfies Variables;
+});
 
 /** What each limit of a tenant may be, by its name in the API: a whole number, both bounds included. */
 export const limitBounds = {
@@ -258,39 +224,33 @@ export const limitBounds = {
   in_flight: { min: 1, max: 10_000 },
 } as const;
 
-/** The limits of a tenant for which nothing else is set. */
-export const limitVariables = {
+export const limitVariables = section('Limits of a tenant', {
   rate: {
     name: 'HELPER_RATE',
-    reader: 'limits',
     form: integer({ ...limitBounds.rate, note: '0 is no limit' }),
     default: '50',
     description: 'Requests a second of a tenant for which nothing else is set.',
   },
   burst: {
     name: 'HELPER_BURST',
-    reader: 'limits',
     form: integer(limitBounds.burst),
     default: '0',
     description: 'Requests beyond the rate that a tenant may spend within ten seconds.',
   },
   monthlyQuota: {
     name: 'HELPER_MONTHLY_QUOTA',
-    reader: 'limits',
     form: integer(limitBounds.monthly_quota),
     description: 'Answered calls of a tenant in a calendar month (UTC); no quota if unset.',
   },
   inFlight: {
     name: 'HELPER_IN_FLIGHT',
-    reader: 'limits',
     form: integer(limitBounds.in_flight),
     description: 'Pool tasks of a tenant, waiting or running, in one gateway; no limit if unset.',
   },
   redisOutageShare: {
     name: 'HELPER_REDIS_OUTAGE_SHARE',
-    reader: 'limits',
     form: share,
     default: '0.5',
     description: 'Share of each rate and burst that a gateway allows while Redis is away.',
   },
-} satisfies Variables;
+});

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { variables } from '../../../schemas/config/config.js';
-import { readers, type Variable } from '../../../schemas/config/forms.js';
+import type { Variable } from '../../../schemas/config/forms.js';
 
 const readme = readFileSync(new URL('../../../../schemas/config/README.md', import.meta.url), 'utf8');
 
@@ -11,9 +11,9 @@ function rowOf({ name, default: preset, description, form }: Variable): string {
   return `| \`${name}\` | ${value} | ${description} Must be ${form.wanted}. |`;
 }
 
-const sections = Object.entries(readers).map(([reader, title]) => ({
+const sections = [...new Set(variables.map(({ section }) => section))].map((title) => ({
   title,
-  rows: variables.filter((variable) => variable.reader === reader).map(rowOf),
+  rows: variables.filter(({ section }) => section === title).map(rowOf),
 }));
 
 /** The rows of variables that stand below a heading. */
