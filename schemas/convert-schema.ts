@@ -15,26 +15,36 @@ import { tryUrl } from './try-url.js';
 export interface Components {
   /** The `$ref` to a component, under this name or one like it, which is set later. */
   reserve(name: string): { ref: string; set(schema: JsonSchema): void };
+  /** Adds a component under this name or one like it; gives a reference to it. */
+  add(name: string, schema: JsonSchema): { $ref: string };
   readonly schemas: Readonly<Record<string, JsonSchema>>;
 }
 
 /** Schemas of a document's own, none yet; they stand at `place` in it, a JSON pointer with its `#`. */
 export function createComponents(place: string): Components {
   const schemas: Record<string, JsonSchema> = {};
+
+  function reserve(wanted: string) {
+    // What OpenAPI allows in a component's name.
+    const plain = wanted.replace(/[^A-Za-z0-9._-]+/g, '_');
+    let name = plain;
+    for (let at = 2; Object.hasOwn(schemas, name); at += 1) name = `${plain}_${at}`;
+    schemas[name] = {};
+    return {
+      ref: `${place}/${name}`,
+      set(schema: JsonSchema) {
+        schemas[name] = schema;
+      },
+    };
+  }
+
   return {
     schemas,
-    reserve(wanted) {
-      // What OpenAPI allows in a component's name.
-      const plain = wanted.replace(/[^A-Za-z0-9._-]+/g, '_');
-      let name = plain;
-      for (let at = 2; Object.hasOwn(schemas, name); at += 1) name = `${plain}_${at}`;
-      schemas[name] = {};
-      return {
-        ref: `${place}/${name}`,
-        set(schema) {
-          schemas[name] = schema;
-        },
-      };
+    reserve,
+    add(name, schema) {
+      const { ref, set } = reserve(name);
+      set(schema);
+      return { $ref: ref };
     },
   };
 }
@@ -76,45 +86,30 @@ export function createConverter(
     return ref;
   }
 
-  /** OpenAPI tells alternatives apart only where each is a component. */
+  /**
+   * `inner` is the same schema with its inside converted. Alternatives that a property with one text each tells apart get OpenAPI's
+   * `discriminator`, for which each has to be a component. It demands nothing that the alternatives do not.
+   */
   function alternatives(schema: JsonSchema, inner: JsonSchema): JsonSchema {
-    return discriminated(schema, inner, root, (branch, name) =>
-      branch.$ref === undefined ? place(branch, name) : (targetRef(branch) ?? undefined),
-    );
+    const { discriminator: _, ...plain } = inner;
+    const keyword = alternativeKeywords.find((each) => Array.isArray(schema[each]));
+    if (keyword === undefined) return plain;
+    const branches = (schema[keyword] as unknown[]).map(asSchema);
+    const tag = findTag(branches, schema, root);
+    if (tag === undefined || !tag.values.flat().every((value) => typeof value === 'string')) return plain;
+    const refs = branches.map((branch, at) => {
+      if (branch.$ref === undefined) return place(branch, `${tag.name}.${tag.values[at]?.[0]}`);
+      const target = targetOf(branch);
+      return target && isObject(target.schema) ? place(target.schema, target.name) : undefined;
+    });
+    if (refs.includes(undefined)) return plain;
+    const mapping = tag.values.flatMap((values, at) => values.map((value) => [String(value), refs[at]]));
+    return {
+      ...plain,
+      [keyword]: refs.map(($ref) => ({ $ref })),
+      discriminator: { propertyName: tag.name, mapping: Object.fromEntries(mapping) },
+    };
   }
-
-  function targetRef(branch: JsonSchema): string | undefined {
-    const target = targetOf(branch);
-    return target && isObject(target.schema) ? place(target.schema, target.name) : undefined;
-  }
-}
-
-/**
- * `inner`, with OpenAPI's `discriminator` where its alternatives are told apart by a property with one text each, and `place` makes a
- * component of each. `schema` is the same before its inside was converted. A discriminator demands nothing that the
- * alternatives do not.
- */
-function discriminated(
-  schema: JsonSchema,
-  inner: JsonSchema,
-  root: JsonSchema,
-  place: (branch: JsonSchema, name: string) => string | undefined,
-): JsonSchema {
-  const { discriminator: _, ...plain } = inner;
-  const keyword = alternativeKeywords.find((each) => Array.isArray(schema[each]));
-  if (keyword === undefined) return plain;
-  const branches = (schema[keyword] as unknown[]).map(asSchema);
-  const tag = findTag(branches, schema, root);
-  if (tag === undefined || !tag.values.flat().every((value) => typeof value === 'string')) return plain;
-  const names = tag.values.map((values) => String(values[0]));
-  const refs = branches.map((branch, at) => place(branch, `${tag.name}.${names[at]}`));
-  if (refs.some((ref) => ref === undefined)) return plain;
-  const mapping = tag.values.flatMap((values, at) => values.map((value) => [String(value), refs[at]]));
-  return {
-    ...plain,
-    [keyword]: refs.map(($ref) => ({ $ref })),
-    discriminator: { propertyName: tag.name, mapping: Object.fromEntries(mapping) },
-  };
 }
 
 /** What names or holds schemas for others to refer to: they are kept among the document's own. */
@@ -146,16 +141,12 @@ function dependenciesOf(
   const schemas = all.filter(([, each]) => !Array.isArray(each));
   return {
     ...(names.length > 0 && {
-      dependentRequired: { ...asRecord(dependentRequired), ...Object.fromEntries(names) },
+      dependentRequired: { ...asSchema(dependentRequired), ...Object.fromEntries(names) },
     }),
     ...(schemas.length > 0 && {
-      dependentSchemas: { ...asRecord(dependentSchemas), ...Object.fromEntries(schemas) },
+      dependentSchemas: { ...asSchema(dependentSchemas), ...Object.fromEntries(schemas) },
     }),
   };
-}
-
-function asRecord(value: unknown): JsonSchema {
-  return isObject(value) ? value : {};
 }
 
 /** What a `$ref` leads to, and a name for it. */

@@ -176,3 +176,12 @@ function tagValuesOf(properties: JsonSchema, name: string): unknown[] {
 function requires({ required }: JsonSchema, name: string): boolean {
   return Array.isArray(required) && required.includes(name);
 }
+
+/** Schema of an object that has these properties and no others, and all but the optional ones always. */
+export function closedObject(
+  properties: Readonly<Record<string, JsonSchema>>,
+  optional: readonly string[] = [],
+): JsonSchema {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return { type: 'object', required, additionalProperties: false, properties };
+}

@@ -1,16 +1,17 @@
 import { type Components, createComponents } from '../../../schemas/convert-schema.js';
+import { closedObject, type JsonSchema } from '../../../schemas/json-schema.js';
 import { signatureParameters } from '../../../schemas/parameters/gateway-parameters.js';
 import type { Helper, Registry } from '../../plugins/registry.js';
 import { inputSchemas, queryParameters, requestBody } from './input.js';
 import { jobPaths } from './jobs.js';
 import {
+  addEnvelopes,
   conditionalHeaders,
   createOperationIds,
   failureResponses,
   failuresOf,
   headers,
-  headersOf,
-  placeEnvelopes,
+  jsonResponse,
   type SuccessWith,
   successResponse,
   unchangedResponse,
@@ -26,7 +27,7 @@ interface DocumentOptions {
 /** The OpenAPI 3.1 document of all helpers, made from what their plugins declare. */
 export function openApiDocument(registry: Registry, { version, serverUrl = '/' }: DocumentOptions) {
   const components = createComponents('#/components/schemas');
-  const successWith = placeEnvelopes(components);
+  const successWith = addEnvelopes(components);
   const operationId = createOperationIds();
   const helpers = [...registry.values()];
   const paths = helpers.map((helper): [string, object] => [
@@ -61,13 +62,11 @@ export function openApiDocument(registry: Registry, { version, serverUrl = '/' }
   };
 }
 
-type OperationId = ReturnType<typeof createOperationIds>;
-
 function pathItem(
   helper: Helper,
   components: Components,
   successWith: SuccessWith,
-  operationId: OperationId,
+  operationId: ReturnType<typeof createOperationIds>,
 ): object {
   const { id, declaration } = helper;
   const { summary, description } = declaration;
@@ -130,55 +129,33 @@ function inAddress(name: string, description: string) {
   return { type: 'apiKey', in: 'query', name, description };
 }
 
-const textSchema = { type: 'string' };
-
 /** The paths that tell of the gateway itself; they need no key. */
 function healthPaths(successWith: SuccessWith): Record<string, object> {
-  return {
-    '/healthz': {
-      get: healthOperation('alive', 'Whether the process is alive', successWith, {
-        required: ['status'],
-        properties: { status: { ...textSchema, const: 'alive' } },
-      }),
-    },
-    '/readyz': {
-      get: healthOperation('ready', 'Whether the gateway may take traffic', successWith, {
-        required: ['status', 'engine', 'keys', 'threads'],
-        properties: {
-          status: { ...textSchema, const: 'ready' },
-          engine: { ...textSchema, description: 'What draws pictures.' },
-          engine_fallback: { ...textSchema, description: 'Why it is not sharp.' },
-          keys: { ...textSchema, enum: ['available', 'unavailable'] },
-          threads: { type: 'integer', minimum: 0, description: 'Worker threads that are ready.' },
-          missing: { type: 'array', items: textSchema, description: 'Helpers that a worker could not load.' },
-        },
-      }),
-    },
-  };
-}
-
-function healthOperation(
-  operationId: string,
-  summary: string,
-  successWith: SuccessWith,
-  data: object,
-): object {
-  return {
+  const text = { type: 'string' };
+  const operation = (operationId: string, summary: string, data: JsonSchema) => ({
     operationId,
     summary,
     tags: ['gateway'],
     security: [],
     responses: {
-      200: {
-        description: 'Yes.',
-        headers: headersOf([]),
-        content: {
-          'application/json': {
-            schema: successWith({ type: 'object', additionalProperties: false, ...data }),
-          },
-        },
-      },
+      200: jsonResponse('Yes.', successWith(data), []),
       ...failuresOf([400, 405, 408, 431, 500, 503]),
     },
+  });
+  const alive = closedObject({ status: { ...text, const: 'alive' } });
+  const ready = closedObject(
+    {
+      status: { ...text, const: 'ready' },
+      engine: { ...text, description: 'What draws pictures.' },
+      engine_fallback: { ...text, description: 'Why it is not sharp.' },
+      keys: { ...text, enum: ['available', 'unavailable'] },
+      threads: { type: 'integer', minimum: 0, description: 'Worker threads that are ready.' },
+      missing: { type: 'array', items: text, description: 'Helpers that a worker could not load.' },
+    },
+    ['engine_fallback', 'missing'],
+  );
+  return {
+    '/healthz': { get: operation('alive', 'Whether the process is alive', alive) },
+    '/readyz': { get: operation('ready', 'Whether the gateway may take traffic', ready) },
   };
 }

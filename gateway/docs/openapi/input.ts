@@ -23,7 +23,7 @@ interface InputSchemas {
   /** Files in the place of a parameter: one of the two has to come. */
   standIns: readonly StandIn[];
   /** The same for a dry run where that lifts something: nothing has to be there. */
-  rehearsal: JsonSchema | undefined;
+  dryRun: JsonSchema | undefined;
 }
 
 /** Makes the schemas of a helper's parameters; what these refer to is put among the components. */
@@ -45,7 +45,7 @@ export function inputSchemas({ id, declaration, parameters }: Helper, components
     whole: convert(withDependencies(closed)),
     requiredFiles,
     standIns,
-    rehearsal:
+    dryRun:
       liftsSomething && declaration.dryrun !== 'run'
         ? asDryRun(convert(withDependencies(lifted)))
         : undefined,
@@ -133,9 +133,9 @@ export function requestBody(helper: Helper, schemas: InputSchemas): object {
 
 /** A dry run is another object: nothing is required in it but that it says so. */
 function jsonSchema(schemas: InputSchemas): JsonSchema {
-  const { rehearsal } = schemas;
+  const { dryRun } = schemas;
   const call = withUrls(schemas);
-  return rehearsal === undefined ? call : { anyOf: [{ title: 'A call', ...call }, rehearsal] };
+  return dryRun === undefined ? call : { anyOf: [{ title: 'A call', ...call }, dryRun] };
 }
 
 /** Where no file can be uploaded, a required one comes by its url, and so does one in the place of a parameter. */

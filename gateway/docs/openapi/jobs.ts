@@ -1,10 +1,10 @@
 import type { Components } from '../../../schemas/convert-schema.js';
 import type { FieldsSchema } from '../../../schemas/fields.js';
-import type { JsonSchema } from '../../../schemas/json-schema.js';
+import { closedObject, type JsonSchema } from '../../../schemas/json-schema.js';
 import { toStandard } from '../../../schemas/keywords/keywords.js';
 import { itemPageSchema, jobId, jobPageSchema } from '../../jobs/api/fields.js';
 import { mostItems } from '../../jobs/model.js';
-import { failuresOf, type HeaderName, headersOf, limitHeaders, type SuccessWith } from './responses.js';
+import { failuresOf, type HeaderName, jsonResponse, limitHeaders, type SuccessWith } from './responses.js';
 
 const text = { type: 'string' };
 const count = { type: 'integer', minimum: 0 };
@@ -12,11 +12,6 @@ const state = { ...text, enum: ['waiting', 'running', 'done', 'failed', 'cancell
 const time = { ...text, format: 'date-time' };
 const timeOrNull = { type: ['string', 'null'], format: 'date-time' };
 const jobIdSchema = { ...text, examples: ['job_0VTt3qXy2hYb7LkQmZ4dRs'] };
-
-function closedObject(properties: Record<string, JsonSchema>, optional: readonly string[] = []): JsonSchema {
-  const required = Object.keys(properties).filter((name) => !optional.includes(name));
-  return { type: 'object', additionalProperties: false, required, properties };
-}
 
 /** A job as it is answered. */
 const jobProperties: Record<string, JsonSchema> = {
@@ -37,8 +32,6 @@ const jobProperties: Record<string, JsonSchema> = {
     description: 'When it and its results are forgotten; null until it has ended.',
   },
 };
-
-const jobSchema = closedObject(jobProperties);
 
 const itemSchema = closedObject(
   {
@@ -138,18 +131,11 @@ export function jobPaths(
   components: Components,
   successWith: SuccessWith,
 ): Record<string, object> {
-  const place = (name: string, schema: JsonSchema) => {
-    const { ref, set } = components.reserve(name);
-    set(schema);
-    return { $ref: ref };
-  };
-  const job = place('Job', jobSchema);
-  const pages = pageSchemas(job, place('JobItem', itemSchema));
-  const answer = (description: string, data: JsonSchema, headers: readonly HeaderName[] = []) => ({
-    description,
-    headers: headersOf([...limitHeaders, ...headers]),
-    content: { 'application/json': { schema: successWith(data) } },
-  });
+  const job = components.add('Job', closedObject(jobProperties));
+  const pages = pageSchemas(job, components.add('JobItem', itemSchema));
+  const answer = (description: string, data: JsonSchema, headers: readonly HeaderName[] = []) =>
+    jsonResponse(description, successWith(data), [...limitHeaders, ...headers]);
+  const done = answer('Done.', { type: 'object', additionalProperties: true });
   const request = requestSchemas(services);
   return {
     '/jobs': {
@@ -211,11 +197,8 @@ export function jobPaths(
         parameters: [id, index],
         responses: {
           200: {
-            ...answer('Done.', { type: 'object', additionalProperties: true }),
-            content: {
-              '*/*': { schema: { type: 'string', format: 'binary' } },
-              'application/json': { schema: successWith({ type: 'object', additionalProperties: true }) },
-            },
+            ...done,
+            content: { '*/*': { schema: { type: 'string', format: 'binary' } }, ...done.content },
           },
           ...failuresOf(),
         },

@@ -2,102 +2,68 @@ import { STATUS_CODES } from 'node:http';
 import { mediaTypes } from '../../../pool/image/formats.js';
 import { type Components, createConverter } from '../../../schemas/convert-schema.js';
 import type { DeclaredHelper } from '../../../schemas/declared-helper.js';
-import type { JsonSchema } from '../../../schemas/json-schema.js';
+import { closedObject, type JsonSchema } from '../../../schemas/json-schema.js';
 import { type ErrorCode, type ErrorEntry, errorTable } from '../../errors.js';
 import { mayReuse } from '../../pipeline/reuse.js';
 import type { Helper } from '../../plugins/registry.js';
 
-const metaSchema = {
-  type: 'object',
-  required: ['service', 'dryrun', 'request_id'],
-  additionalProperties: false,
-  properties: {
-    service: {
-      type: ['string', 'null'],
-      pattern: '^[^/]+(/[^/]+)*$',
-      examples: ['text/remove-stopwords'],
-      description: 'Id of the helper, e.g. text/remove-stopwords; null where the path is no helper.',
-    },
-    dryrun: { type: 'boolean', examples: [false] },
-    request_id: {
-      type: 'string',
-      minLength: 1,
-      examples: ['32195114-4cee-4143-b277-53da35209473'],
-      description: 'The same as in the header x-request-id.',
-    },
+const metaSchema = closedObject({
+  service: {
+    type: ['string', 'null'],
+    pattern: '^[^/]+(/[^/]+)*$',
+    examples: ['text/remove-stopwords'],
+    description: 'Id of the helper, e.g. text/remove-stopwords; null where the path is no helper.',
   },
-} as const;
-
-/** JSON Schema of every success that is not bytes. */
-export const successSchema = {
-  type: 'object',
-  required: ['ok', 'data', 'meta'],
-  additionalProperties: false,
-  properties: {
-    ok: { const: true },
-    data: { type: 'object', description: 'The result; its fields depend on the helper.' },
-    meta: metaSchema,
+  dryrun: { type: 'boolean', examples: [false] },
+  request_id: {
+    type: 'string',
+    minLength: 1,
+    examples: ['32195114-4cee-4143-b277-53da35209473'],
+    description: 'The same as in the header x-request-id.',
   },
-} as const;
+});
 
-/** JSON Schema of every failure, on every path. */
-export const failureSchema = {
-  type: 'object',
-  required: ['ok', 'error', 'meta'],
-  additionalProperties: false,
-  properties: {
-    ok: { const: false },
-    error: {
-      type: 'object',
-      required: ['code', 'message'],
-      additionalProperties: false,
-      properties: {
-        code: { type: 'string', examples: ['invalid_input'], pattern: '^[a-z]+(_[a-z]+)*$' },
-        message: {
-          type: 'string',
-          minLength: 1,
-          description:
-            'What is wrong, for a person; where several problems are in details, that there are some.',
-          examples: ['width must be an integer from 0 to 5000, but is the number 5001'],
-        },
-        details: {
-          type: 'array',
-          description: 'Every problem of the input.',
-          items: {
-            type: 'object',
-            required: ['field', 'problem'],
-            additionalProperties: false,
-            properties: {
-              field: { type: 'string', minLength: 1, examples: ['width'] },
-              problem: { type: 'string', minLength: 1, examples: ['must be an integer from 0 to 5000'] },
-            },
-          },
-        },
+/** Every success that is not bytes, with data of this schema. */
+export function successSchema(data: JsonSchema, meta: JsonSchema = metaSchema): JsonSchema {
+  const description = 'The result; its fields depend on the helper.';
+  return closedObject({ ok: { const: true }, data: { description, ...data }, meta });
+}
+
+/** Every failure, on every path. */
+export const failureSchema = closedObject({
+  ok: { const: false },
+  error: closedObject(
+    {
+      code: { type: 'string', examples: ['invalid_input'], pattern: '^[a-z]+(_[a-z]+)*$' },
+      message: {
+        type: 'string',
+        minLength: 1,
+        description:
+          'What is wrong, for a person; where several problems are in details, that there are some.',
+        examples: ['width must be an integer from 0 to 5000, but is the number 5001'],
+      },
+      details: {
+        type: 'array',
+        description: 'Every problem of the input.',
+        items: closedObject({
+          field: { type: 'string', minLength: 1, examples: ['width'] },
+          problem: { type: 'string', minLength: 1, examples: ['must be an integer from 0 to 5000'] },
+        }),
       },
     },
-    meta: metaSchema,
-  },
-} as const;
+    ['details'],
+  ),
+  meta: metaSchema,
+});
 
 /** The envelope of a success with this data. */
 export type SuccessWith = (data: JsonSchema) => JsonSchema;
 
-/** Puts the envelope's shapes among the components, and gives the one of a success. */
-export function placeEnvelopes(components: Components): SuccessWith {
-  const plain = (schema: object) =>
-    createConverter(schema as JsonSchema, '', components)(schema as JsonSchema);
-  const { meta, data: anyData, ...others } = successSchema.properties;
-  const place = (name: string, schema: JsonSchema) => {
-    const { ref, set } = components.reserve(name);
-    set(schema);
-    return { $ref: ref };
-  };
-  const metaRef = place('Meta', plain(meta));
-  place('Failure', plain(failureSchema));
-  return (data) => ({
-    ...plain(successSchema),
-    properties: { ...others, data: { description: anyData.description, ...data }, meta: metaRef },
-  });
+/** Adds the envelope's parts to the components; gives the envelope of a success. */
+export function addEnvelopes(components: Components): SuccessWith {
+  const meta = components.add('Meta', metaSchema);
+  components.add('Failure', failureSchema);
+  return (data) => successSchema(data, meta);
 }
 
 /** Gives each operation an id that no other has: `getTextDiffTwoStrings`. */
@@ -178,16 +144,9 @@ export const limitHeaders: readonly HeaderName[] = ['RateLimit', 'RateLimit-Poli
 const reuseHeaders: readonly HeaderName[] = ['ETag', 'Cache-Control', 'X-Cache'];
 
 /** References to these fields; every answer has its request's id. */
-export function headersOf(names: readonly HeaderName[]): Record<string, { $ref: string }> {
+function headersOf(names: readonly HeaderName[]): Record<string, { $ref: string }> {
   const all: HeaderName[] = ['X-Request-Id', ...names];
   return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
-}
-
-/** An error that a helper's call may be answered with. */
-interface PossibleError {
-  code: ErrorCode;
-  status: number;
-  message: string;
 }
 
 /** Errors that only the key-management site answers with. */
@@ -198,27 +157,18 @@ const fileErrors: readonly ErrorCode[] = ['source_refused', 'source_failed', 'so
 const pictureErrors: readonly ErrorCode[] = ['bad_image', 'image_too_large'];
 
 /** The errors of the table that a call of this helper can come to, by status. */
-export function errorsOfHelper({ files }: Pick<DeclaredHelper, 'files'>): PossibleError[] {
+export function errorsOfHelper({ files }: Pick<DeclaredHelper, 'files'>) {
   const takesPictures = files.some(({ kind }) => kind === 'image');
   const never = new Set<string>([
     ...siteErrors,
     ...(files.length === 0 ? fileErrors : []),
     ...(takesPictures ? [] : pictureErrors),
   ]);
-  const entries = Object.entries(errorTable) as [ErrorCode, ErrorEntry][];
-  return entries
-    .filter(([code]) => !never.has(code))
-    .map(([code, { status, message }]) => ({ code, status, message }))
-    .sort((one, other) => one.status - other.status);
+  return failures.filter(({ code }) => !never.has(code)).sort((one, other) => one.status - other.status);
 }
 
-interface Failure {
-  code: string;
-  entry: ErrorEntry;
-}
-
-/** Fields that answers of one status have besides. A key is looked at before limits are. */
-const fieldsOfStatus: Record<number, readonly HeaderName[]> = {
+/** Headers that answers of one status have besides. A key is checked before limits are. */
+const headersOfStatus: Record<number, readonly HeaderName[]> = {
   401: ['WWW-Authenticate'],
   405: ['Allow'],
   408: [],
@@ -227,47 +177,43 @@ const fieldsOfStatus: Record<number, readonly HeaderName[]> = {
   503: [...limitHeaders, 'Retry-After'],
 };
 
-const byStatus = new Map<number, Failure[]>();
-for (const [code, entry] of Object.entries<ErrorEntry>(errorTable)) {
-  if (siteErrors.includes(code)) continue;
-  byStatus.set(entry.status, [...(byStatus.get(entry.status) ?? []), { code, entry }]);
-}
+const failures = Object.entries<ErrorEntry>(errorTable)
+  .map(([code, { status, message }]) => ({ code, status, message }))
+  .filter(({ code }) => !siteErrors.includes(code));
+const failureStatuses = [...new Set(failures.map(({ status }) => status))];
 
 /** The answers that are errors, each a component of its status: every code of the table, in the one failure envelope. */
 export function failureResponses(): Record<string, object> {
-  return Object.fromEntries(
-    [...byStatus].map(([status, failures]) => [statusName(status), failureResponse(status, failures)]),
-  );
+  return Object.fromEntries(failureStatuses.map((status) => [statusName(status), failureResponse(status)]));
 }
 
 /** References to them, for an operation; to all of them, or those of these statuses. */
-export function failuresOf(statuses: readonly number[] = [...byStatus.keys()]): Record<string, object> {
+export function failuresOf(statuses: readonly number[] = failureStatuses): Record<string, object> {
   return Object.fromEntries(
     statuses.map((status) => [String(status), { $ref: `#/components/responses/${statusName(status)}` }]),
   );
 }
 
-function failureResponse(status: number, failures: readonly Failure[]): object {
-  const codes = failures.map(({ code }) => code);
-  return {
-    description: failures.map(({ code, entry }) => `- \`${code}\`: ${entry.message}`).join('\n'),
-    headers: headersOf(fieldsOfStatus[status] ?? limitHeaders),
-    content: {
-      'application/json': {
-        schema: {
-          allOf: [
-            { $ref: '#/components/schemas/Failure' },
-            {
-              type: 'object',
-              properties: {
-                error: { type: 'object', properties: { code: { type: 'string', enum: codes } } },
-              },
-            },
-          ],
-        },
-      },
-    },
+function failureResponse(status: number): object {
+  const possible = failures.filter((failure) => failure.status === status);
+  const error = {
+    type: 'object',
+    properties: { code: { type: 'string', enum: possible.map(({ code }) => code) } },
   };
+  return jsonResponse(
+    possible.map(({ code, message }) => `- \`${code}\`: ${message}`).join('\n'),
+    { allOf: [{ $ref: '#/components/schemas/Failure' }, { type: 'object', properties: { error } }] },
+    headersOfStatus[status],
+  );
+}
+
+/** An answer in JSON, with the headers of limits if no others are named. */
+export function jsonResponse(
+  description: string,
+  schema: JsonSchema,
+  names: readonly HeaderName[] = limitHeaders,
+): { description: string; headers: object; content: object } {
+  return { description, headers: headersOf(names), content: { 'application/json': { schema } } };
 }
 
 /** What nothing is known of. */
@@ -278,12 +224,9 @@ const anyObject: JsonSchema = { type: 'object', additionalProperties: true };
  * too, and where it takes a picture this is most likely one.
  */
 export function successResponse(helper: Helper, components: Components, successWith: SuccessWith): object {
-  const json = { 'application/json': { schema: successWith(dataOf(helper, components)) } };
-  return {
-    description: 'Done.',
-    headers: headersOf(hasEtag(helper) ? [...limitHeaders, ...reuseHeaders] : limitHeaders),
-    content: { ...bytesOf(helper), ...json },
-  };
+  const names = hasEtag(helper) ? [...limitHeaders, ...reuseHeaders] : limitHeaders;
+  const { content, ...others } = jsonResponse('Done.', successWith(dataOf(helper, components)), names);
+  return { ...others, content: { ...bytesOf(helper), ...content } };
 }
 
 /** The answer to a client that has the picture already; none where a helper's are not known again. */
@@ -325,11 +268,5 @@ function dataOf(helper: Helper, components: Components): JsonSchema {
 /** What a dry run answers where the helper has nothing of its own to say. */
 function dryRunData(id: string): JsonSchema {
   const name = id.slice(id.lastIndexOf('/') + 1);
-  return {
-    title: 'Of a dry run',
-    type: 'object',
-    required: ['operation'],
-    additionalProperties: false,
-    properties: { operation: { type: 'string', const: name } },
-  };
+  return { title: 'Of a dry run', ...closedObject({ operation: { type: 'string', const: name } }) };
 }

@@ -13,20 +13,15 @@ const assetFolder = new URL(
 
 /** The modules that `playground.js` imports, by itself or through others: asked for beside it and not after it. */
 const modules = [
-  'address.js',
   'answer.js',
-  'call.js',
-  'compare.js',
   'controls.js',
   'dom.js',
   'fields.js',
   'files.js',
   'helper.js',
-  'live.js',
   'problems.js',
   'request.js',
   'snippets.js',
-  'values.js',
   'views.js',
 ] as const;
 

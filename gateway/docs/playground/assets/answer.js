@@ -1,9 +1,17 @@
 /** Shows what came back. */
-import { addressFor, compareView, forgetAddresses } from './compare.js';
 import { byId, el } from './dom.js';
 import { amount, filesOf } from './files.js';
 import { showKeyProblem, showProblems } from './problems.js';
-import { diffView, isDiff, jsonView, removedView, textView } from './views.js';
+import {
+  addressFor,
+  compareView,
+  diffView,
+  forgetAddresses,
+  isDiff,
+  jsonView,
+  removedView,
+  textView,
+} from './views.js';
 
 /** Larger texts are for a file and not for a page. */
 const mostShown = 1_000_000;

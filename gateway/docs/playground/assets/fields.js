@@ -1,6 +1,5 @@
 /** The form's fields: what they hold as the input of a call, and as texts for the address. */
 import { all } from './dom.js';
-import { isSame, itemsOf, jsonOf, scalarOf, textOf, textOfItems } from './values.js';
 
 /** The fields that count now: those of an alternative that is not chosen do not, nor what goes with other values than there are. */
 export function activeFields(form) {
@@ -115,7 +114,7 @@ export function fillTexts(form, texts) {
 
 /** The input of an example in the form. */
 export function fillInput(form, input) {
-  fillTexts(form, new Map(Object.entries(input).map(([name, value]) => [name, value])));
+  fillTexts(form, new Map(Object.entries(input)));
 }
 
 /** An object, or its JSON, for fields of its own is taken apart. */
@@ -161,4 +160,63 @@ function optionFor(select, text) {
 function setInput(input, text) {
   input.value = text;
   input.dispatchEvent(new Event('filled'));
+}
+
+// Values as texts and back, by the types that a schema names.
+
+const decimal = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** What a text stands for. One that fits none of the types stays text: the gateway says what is wrong with it. */
+export function scalarOf(text, types) {
+  const plain = text.trim();
+  // JSON has no number as large as 1e999: it would be sent as null.
+  const isNumber = decimal.test(plain) && Number.isFinite(Number(plain));
+  if ((types.includes('number') || types.includes('integer')) && isNumber) return Number(plain);
+  if (types.includes('boolean') && (plain === 'true' || plain === 'false')) return plain === 'true';
+  if (types.includes('null') && plain === 'null') return null;
+  return text;
+}
+
+/** Items with commas between them, or a JSON list where there is a comma in one of them. */
+export function itemsOf(text, types) {
+  const plain = text.trim();
+  if (plain === '') return [];
+  if (plain.startsWith('[')) return jsonOf(plain);
+  return plain.split(',').map((item) => scalarOf(item.trim(), types));
+}
+
+/** JSON, or the text itself where it is none. */
+export function jsonOf(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** A list as it is typed. */
+export function textOfItems(items) {
+  const isPlain = items.every((item) => typeof item !== 'object' && !/[,[]|^\s|\s$|^$/.test(String(item)));
+  return isPlain ? items.join(', ') : JSON.stringify(items);
+}
+
+/** A value as it is typed into a control that holds one. */
+export function textOf(value) {
+  return typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
+}
+
+/** Whether two JSON values are the same. */
+export function isSame(one, other) {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** The fragment for texts by name. */
+export function fragmentOf(texts) {
+  // A `+` for a space is a form's rule: what is sent by chat or mail is better off with %20.
+  return new URLSearchParams([...texts]).toString().replaceAll('+', '%20');
+}
+
+/** The texts in a fragment. */
+export function textsIn(fragment) {
+  return new Map(new URLSearchParams(fragment.replace(/^#/, '')));
 }

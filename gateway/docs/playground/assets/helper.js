@@ -1,13 +1,11 @@
 /** A helper's page: its form makes calls, and shows what comes back and how to make the same call elsewhere. */
-import { keepAddress } from './address.js';
 import { showAnswer, showCancelled, showNotSent, showRunning, showUnreachable } from './answer.js';
-import { oneAtATime, send } from './call.js';
 import { enableControls } from './controls.js';
 import { all, byId, copyFrom, sayOn } from './dom.js';
-import { fillInput } from './fields.js';
+import { fillInput, fillTexts, fragmentOf, readTexts, textsIn } from './fields.js';
 import { dropFiles, enableFiles, takeSamples } from './files.js';
 import { clearProblems, forgetOnChange, refuseKey } from './problems.js';
-import { describe, requestOf } from './request.js';
+import { describe, oneAtATime, requestOf, send } from './request.js';
 import { snippet } from './snippets.js';
 
 const mask = '••••••••';
@@ -144,4 +142,60 @@ function enableSnippets(form) {
   byId('copy-snippet').addEventListener('click', ({ target }) => {
     copyFrom(target, snippet(chosenTab().dataset.language, describe(requestOf(form), form)));
   });
+}
+
+// What is in the form is in the page's address too, after the `#`, so that a try can be sent to others: never a key or a file.
+
+/** Longer addresses are cut off or refused on their way. */
+const longest = 16_000;
+/** Some browsers refuse more than a few changes of the address a second. */
+const pauseMs = 250;
+
+/** Keeps form and address alike. A call or an example begins a new step of the browser's history; typing changes the one that is. */
+export function keepAddress(form, onFilled) {
+  let timer;
+  let isNewStep = false;
+
+  const write = () => {
+    clearTimeout(timer);
+    const fragment = fragmentOf(readTexts(form));
+    const kept = fragment.length > longest ? '' : fragment;
+    if (kept === location.hash.replace(/^#/, '')) return;
+    const address = `${location.pathname}${location.search}${kept === '' ? '' : `#${kept}`}`;
+    if (isNewStep) history.pushState(null, '', address);
+    else history.replaceState(null, '', address);
+    isNewStep = false;
+  };
+  const read = () => {
+    clearTimeout(timer);
+    fillTexts(form, textsIn(location.hash));
+    onFilled();
+  };
+
+  form.addEventListener('input', () => {
+    clearTimeout(timer);
+    timer = setTimeout(write, pauseMs);
+  });
+  if (location.hash !== '') read();
+
+  return {
+    write,
+    /** The last thing to be written; nothing where the address is another page's already. */
+    stop({ hasMoved }) {
+      if (hasMoved) clearTimeout(timer);
+      else write();
+    },
+    /** Takes what the address says now. */
+    read,
+    /** What is changed from here on can be gone back from. */
+    step() {
+      write();
+      isNewStep = true;
+    },
+    /** The address to send, or undefined where the texts are too long for one. */
+    link() {
+      write();
+      return fragmentOf(readTexts(form)).length > longest ? undefined : location.href;
+    },
+  };
 }

@@ -6,7 +6,7 @@ const meta = { service: 'text/a', dryrun: false, request_id: '1' };
 const ajv = new Ajv({ strict: true, allowUnionTypes: true });
 
 describe('the envelope’s schemas', () => {
-  const success = ajv.compile(successSchema);
+  const success = ajv.compile(successSchema({ type: 'object' }));
   const failure = ajv.compile(failureSchema);
   const error = { code: 'invalid_input', message: 'No.', details: [{ field: 'a', problem: 'is required' }] };
 

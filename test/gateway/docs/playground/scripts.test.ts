@@ -209,7 +209,7 @@ describe('the file that the playground’s request writes', () => {
 describe('what is typed into the playground', () => {
   let values: Values;
   before(async () => {
-    values = await browserModule('values.js');
+    values = await browserModule('fields.js');
   });
 
   it('is a number, a boolean or null where the schema says so, and else the text as it is', () => {
@@ -241,7 +241,7 @@ describe('what is typed into the playground', () => {
 
 describe('the fragment of the playground’s address', () => {
   it('gives back every text, with %20 for a space', async () => {
-    const { fragmentOf, textsIn } = await browserModule<Address>('address.js');
+    const { fragmentOf, textsIn } = await browserModule<Address>('fields.js');
     expect(fragmentOf(new Map([['a', 'x y+z']]))).to.equal('a=x%20y%2Bz');
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.string(), fc.string())), (entries) => {
