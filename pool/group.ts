@@ -1,8 +1,3 @@
-import type { Requester } from './admission.js';
-import type { TaskCall } from './context/messages.js';
-import type { SlowedHelpers } from './costs.js';
-import type { PoolError } from './errors.js';
-import type { Task, TaskOutcome } from './task.js';
 import { createWorkers, type Workers, type WorkersOptions } from './workers.js';
 
 /**
@@ -11,8 +6,6 @@ import { createWorkers, type Workers, type WorkersOptions } from './workers.js';
  */
 export interface Group extends Pick<Workers, 'retain'> {
   readonly threads: Workers;
-  /** Of the whole pool. */
-  readonly slowed: SlowedHelpers;
   /** Says that a call has begun that may need these threads: they stay until as many have left. */
   enter(): void;
   leave(): void;
@@ -22,26 +15,13 @@ export interface Group extends Pick<Workers, 'retain'> {
   close(): Promise<void>;
 }
 
-/** A task that waits for a thread, or runs. */
-export interface Job extends TaskCall {
-  task: Task;
-  asker: Requester;
-  /** When it was put into the line, by `performance.now()`. */
-  since: number;
-  /** On whose threads it runs. */
-  group: Group;
-  resolve: (outcome: TaskOutcome) => void;
-  reject: (error: unknown) => void;
-}
-
 export interface GroupOptions extends WorkersOptions {
-  slowed: SlowedHelpers;
   /** Called once, when it ends. */
   onClose: (group: Group) => void;
 }
 
 /** Makes a group whose threads are still to be started. */
-export function createGroup({ onClose, slowed, ...options }: GroupOptions): Group {
+export function createGroup({ onClose, ...options }: GroupOptions): Group {
   const threads = createWorkers(options);
   const left: (() => void)[] = [];
   let calls = 0;
@@ -49,7 +29,6 @@ export function createGroup({ onClose, slowed, ...options }: GroupOptions): Grou
 
   const group: Group = {
     threads,
-    slowed,
     retain: threads.retain,
     enter() {
       calls += 1;
@@ -68,9 +47,4 @@ export function createGroup({ onClose, slowed, ...options }: GroupOptions): Grou
     },
   };
   return group;
-}
-
-/** Why the group's threads cannot run it, where they cannot. */
-export function refusalOf({ group, task }: Job): PoolError | undefined {
-  return group.threads.refusal(task);
 }

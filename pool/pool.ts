@@ -4,8 +4,8 @@ import type { TaskHost } from './context/messages.js';
 import { Costs, SlowedHelpers, type TaskEnd } from './costs.js';
 import { noMoreWork, PoolError } from './errors.js';
 import type { StopReason } from './fair-queue.js';
-import { createGroup, type Group, type Job } from './group.js';
-import { type ScheduledTask, Scheduler } from './scheduler.js';
+import { createGroup, type Group } from './group.js';
+import { type Job, type ScheduledTask, Scheduler } from './scheduler.js';
 import type { Task, TaskOutcome, WorkerReport, WorkerSettings } from './task.js';
 
 /** One call's way through the pool: its input may be expected, it runs any number of tasks, it leaves. */
@@ -187,7 +187,12 @@ export function createPool(options: PoolOptions): Pool {
   /** The charge until a task's real time is known, the places that it counts for, and the guess behind Retry-After. */
   const costs = new Costs();
   const slowed = new SlowedHelpers(options.onSlowed);
-  const waiting = new Scheduler(({ task }) => costs.estimate(task), options.stopOf);
+  const waiting = new Scheduler({
+    estimate: ({ task }) => costs.estimate(task),
+    canStart,
+    refusal: ({ group, task }) => group.threads.refusal(task),
+    stopOf: options.stopOf,
+  });
   /** Groups that may have tasks. */
   const serving = new Set<Group>();
   const open = new Set<Group>();
@@ -199,7 +204,6 @@ export function createPool(options: PoolOptions): Pool {
 
   function makeGroup(settings: WorkerSettings, attempts?: number): Group {
     const group = createGroup({
-      slowed,
       count: options.threads,
       settings,
       // Where little is loaded before it is needed, a thread starts quickly enough.
@@ -217,6 +221,15 @@ export function createPool(options: PoolOptions): Pool {
     });
     open.add(group);
     return group;
+  }
+
+  function canStart({ group: { threads }, task }: Job): boolean {
+    if (!slowed.mayStart(task)) return false;
+    // The thread that the last task of a slowed helper has cost is there again first: its neighbours must not wait for that.
+    if (slowed.has(task) && !threads.isFull()) return false;
+    if (threads.isFree(task)) return true;
+    threads.prepare(task);
+    return false;
   }
 
   function pump(): void {

@@ -1,150 +1,118 @@
+import type { Requester } from './admission.js';
+import type { TaskCall } from './context/messages.js';
 import { noMoreWork, type PoolError } from './errors.js';
 import { FairQueue, type StopReason } from './fair-queue.js';
-import { type Job, refusalOf } from './group.js';
+import type { Group } from './group.js';
 import { Heap } from './queues.js';
+import type { Task, TaskOutcome } from './task.js';
 
-/** A task whose turn has come. */
+/** A task that waits for a thread, or runs. */
+export interface Job extends TaskCall {
+  task: Task;
+  asker: Requester;
+  /** When it was queued, by `performance.now()`. */
+  since: number;
+  /** On whose threads it runs. */
+  group: Group;
+  resolve: (outcome: TaskOutcome) => void;
+  reject: (error: unknown) => void;
+}
+
+/** A task that is to start now. */
 export interface ScheduledTask {
   job: Job;
-  /** To be told once of the milliseconds that it has taken, where the tenant had been charged an estimate. */
+  /** To be called once, with the milliseconds that it took: the tenant was charged an estimate. */
   settle: (spent: number) => void;
 }
 
-/**
- * Tasks that were chosen and could not start: no free thread has loaded their plugin yet, or their helper is slowed and has one that
- * runs.
- */
-class Parked {
-  readonly #all = new Set<Job>();
-
-  get size(): number {
-    return this.#all.size;
-  }
-
-  add(job: Job): void {
-    this.#all.add(job);
-  }
-
-  /** Takes out a task; false where it is not here. */
-  remove(job: Job): boolean {
-    return this.#all.delete(job);
-  }
-
-  all(): Job[] {
-    return [...this.#all];
-  }
-
-  /**
-   * One that may start now, before any that waits in the queue: the oldest of the tenant that has received least. Of a tenant that is
-   * named its oldest, whatever the others wait for.
-   */
-  takeFree(queue: Pick<FairQueue<Job>, 'clockOf' | 'isNext'>, tenant?: string): Job | undefined {
-    let best: Job | undefined;
-    let least = Number.POSITIVE_INFINITY;
-    for (const each of this.#all) {
-      if (tenant !== undefined && each.asker.tenant !== tenant) continue;
-      const clock = canStart(each) ? queue.clockOf(each.asker.tenant) : least;
-      if (clock < least) [best, least] = [each, clock];
-    }
-    if (!best || (tenant === undefined && !queue.isNext(best.asker.tenant))) return undefined;
-    this.#all.delete(best);
-    return best;
-  }
+/** What the scheduler has to know of the threads. */
+export interface SchedulerOptions {
+  /** Milliseconds that a task is charged until its real time is known. */
+  estimate(job: Job): number;
+  /** Whether a thread can run the task now. Where its plugin has to be loaded first, that begins. */
+  canStart(job: Job): boolean;
+  /** Why the task is not to wait, where no thread will be able to run it soon. */
+  refusal(job: Job): PoolError | undefined;
+  /** Why no task of this tenant may start, see `FairQueue`. */
+  stopOf?: ((tenant: string) => StopReason | undefined) | undefined;
 }
 
-/** Whether the task may start now, on a thread that is free. Where none of these has loaded its plugin, one begins to. */
-function canStart({ group, task }: Job): boolean {
-  if (!group.slowed.mayStart(task)) return false;
-  // The thread that its last task has cost is there again first: its neighbours must not wait for that.
-  if (group.slowed.has(task) && !group.threads.isFull()) return false;
-  if (group.threads.isFree(task)) return true;
-  group.threads.prepare(task);
-  return false;
-}
-
-/** Tasks that wait for a thread, in the order in which their tenants come: shared by time, and by weight. */
+/** Tasks of one class, in the order in which the fair queue gives them. */
 class TaskQueue {
+  readonly #options: SchedulerOptions;
   readonly #queue: FairQueue<Job>;
-  readonly #parked = new Parked();
-  readonly #estimateOf: (job: Job) => number;
+  /** Tasks that were chosen and could not start: their plugin is being loaded, or their helper is slowed and has one that runs. */
+  readonly #parked = new Set<Job>();
   #closed = false;
 
-  /** `estimateOf` gives the charge until a task's real time is known; `stopOf` is as `FairQueue` says. */
-  constructor(estimateOf: (job: Job) => number, stopOf?: (tenant: string) => StopReason | undefined) {
-    this.#estimateOf = estimateOf;
-    this.#queue = new FairQueue(stopOf);
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+    this.#queue = new FairQueue(options.stopOf);
   }
 
   get size(): number {
     return this.#queue.size + this.#parked.size;
   }
 
-  /** Tenants with tasks that wait for their time. */
+  /** Tenants with tasks in the fair queue. */
   get tenants(): number {
     return this.#queue.tenants;
   }
 
-  /** Whether a task of this tenant waits. */
   waits(tenant: string): boolean {
-    return this.#queue.waits(tenant) || this.#parked.all().some(({ asker }) => asker.tenant === tenant);
+    return this.#queue.waits(tenant) || [...this.#parked].some(({ asker }) => asker.tenant === tenant);
   }
 
   push(job: Job): void {
-    const { tenant, weight } = job.asker;
-    this.#queue.push(tenant, job, weight);
+    this.#queue.push(job.asker.tenant, job, job.asker.weight);
   }
 
-  /** Takes the next task that a thread can run now, of all tenants or of this one; undefined where there is none. */
+  /** Removes and returns the next task that a thread can run now, of all tenants or of this one. */
   take(tenant?: string): ScheduledTask | undefined {
+    const { estimate, canStart } = this.#options;
     for (;;) {
-      const parked = this.#parked.takeFree(this.#queue, tenant);
-      if (parked) return this.#restart(parked);
-      const next = this.#choose(tenant);
-      if (!next || canStart(next.job)) return next;
-      // Every group has a thread for each task that may run; but this one's plugin is to be loaded, or its helper is slowed. Until it
-      // starts its tenant is not charged: what it waits for is no work that the tenant has received.
-      next.settle(0);
-      this.#parked.add(next.job);
+      const parked = this.#takeParked(tenant);
+      const job = parked ?? this.#queue.shift(estimate, tenant)?.item;
+      if (!job) return undefined;
+      const { tenant: owner, weight } = job.asker;
+      const charged = estimate(job);
+      if (parked) this.#queue.restart(owner, charged, weight);
+      else if (!canStart(job)) {
+        // Until it starts its tenant is not charged: waiting for a plugin is no work that the tenant has received.
+        this.#queue.settle(owner, charged, 0);
+        this.#parked.add(job);
+        continue;
+      }
+      return { job, settle: (spent) => this.#queue.settle(owner, charged, spent) };
     }
   }
 
-  #restart(job: Job): ScheduledTask {
-    const { tenant, weight } = job.asker;
-    const estimate = this.#estimateOf(job);
-    this.#queue.restart(tenant, estimate, weight);
-    return { job, settle: (spent) => this.#queue.settle(tenant, estimate, spent) };
+  /** The oldest parked task that can start of the tenant that has received least, unless one in the queue has received less still. */
+  #takeParked(tenant: string | undefined): Job | undefined {
+    let best: Job | undefined;
+    let least = Number.POSITIVE_INFINITY;
+    for (const job of this.#parked) {
+      if (tenant !== undefined && job.asker.tenant !== tenant) continue;
+      const clock = this.#options.canStart(job) ? this.#queue.clockOf(job.asker.tenant) : least;
+      if (clock < least) [best, least] = [job, clock];
+    }
+    if (!best || (tenant === undefined && !this.#queue.isNext(best.asker.tenant))) return undefined;
+    this.#parked.delete(best);
+    return best;
   }
 
-  #choose(tenant?: string): ScheduledTask | undefined {
-    const next = this.#queue.shift(this.#estimateOf, tenant);
-    if (!next) return undefined;
-    const { item: job } = next;
-    const estimate = this.#estimateOf(job);
-    return { job, settle: (spent) => this.#queue.settle(next.tenant, estimate, spent) };
-  }
-
-  /** Takes out a task that waits; false where it does not. */
   remove(job: Job): boolean {
-    if (this.#queue.remove(job.asker.tenant, job)) return true;
-    return this.#parked.remove(job);
+    return this.#queue.remove(job.asker.tenant, job) || this.#parked.delete(job);
   }
 
-  /** Why a task may not wait here; undefined where it may. */
   refusalOf(job: Job): PoolError | undefined {
-    return refusalOf(job) ?? (this.#closed ? noMoreWork() : undefined);
+    return this.#options.refusal(job) ?? (this.#closed ? noMoreWork() : undefined);
   }
 
-  /** Every task that waits for what cannot be had; what is removed meanwhile is passed over. */
-  *refused(): Iterable<[job: Job, refusal: PoolError]> {
-    for (const job of this.#all()) {
-      const refusal = this.refusalOf(job);
-      if (refusal) yield [job, refusal];
-    }
-  }
-
-  *#all(): Iterable<Job> {
+  /** Every task that waits; what is removed meanwhile is passed over. */
+  *all(): Iterable<Job> {
     for (const [, job] of this.#queue.items()) yield job;
-    yield* this.#parked.all();
+    yield* [...this.#parked];
   }
 
   /** From now on nothing may wait here. */
@@ -152,7 +120,7 @@ class TaskQueue {
     this.#closed = true;
   }
 
-  /** Says that a tenant that might not start may do so now. */
+  /** A tenant that was stopped may start tasks again. */
   look(tenant: string): void {
     this.#queue.look(tenant);
   }
@@ -177,7 +145,7 @@ interface ShareAccount {
 export class Scheduler {
   readonly calls: TaskQueue;
   readonly behind: TaskQueue;
-  readonly #estimateOf: (job: Job) => number;
+  readonly #estimate: SchedulerOptions['estimate'];
   /** Milliseconds that a tenant is due that had tasks behind all the time. */
   #due = 0;
   readonly #accounts = new Map<string, ShareAccount>();
@@ -185,10 +153,10 @@ export class Scheduler {
   readonly #owed = new Heap<ShareAccount>((a, b) => a.had < b.had);
 
   /** What stops a tenant's calls, see `FairQueue`, is their answers: nobody reads those of tasks behind. */
-  constructor(estimateOf: (job: Job) => number, stopOf?: (tenant: string) => StopReason | undefined) {
-    this.#estimateOf = estimateOf;
-    this.calls = new TaskQueue(estimateOf, stopOf);
-    this.behind = new TaskQueue(estimateOf);
+  constructor(options: SchedulerOptions) {
+    this.#estimate = options.estimate;
+    this.calls = new TaskQueue(options);
+    this.behind = new TaskQueue({ ...options, stopOf: undefined });
   }
 
   get size(): number {
@@ -220,9 +188,13 @@ export class Scheduler {
   }
 
   /** Every task that waits for what cannot be had; what is removed meanwhile is passed over. */
-  *refused(): ReturnType<TaskQueue['refused']> {
-    yield* this.calls.refused();
-    yield* this.behind.refused();
+  *refused(): Iterable<[job: Job, refusal: PoolError]> {
+    for (const queue of [this.calls, this.behind]) {
+      for (const job of queue.all()) {
+        const refusal = queue.refusalOf(job);
+        if (refusal) yield [job, refusal];
+      }
+    }
   }
 
   #join(tenant: string): void {
@@ -250,7 +222,7 @@ export class Scheduler {
   }
 
   #charge(account: ShareAccount, { job, settle }: ScheduledTask): ScheduledTask {
-    const estimate = this.#estimateOf(job);
+    const estimate = this.#estimate(job);
     account.had = Math.max(account.had, this.#due - mostOwedMs) + estimate;
     this.#owed.place(account);
     return {
@@ -271,7 +243,7 @@ export class Scheduler {
     const chosen = this.behind.take();
     const account = chosen && this.#accounts.get(chosen.job.asker.tenant);
     if (account && account.had < this.#due) {
-      account.had = Math.min(this.#due, account.had + this.#estimateOf(chosen.job));
+      account.had = Math.min(this.#due, account.had + this.#estimate(chosen.job));
       this.#owed.place(account);
     }
     return chosen;
@@ -282,7 +254,7 @@ export class Scheduler {
     const tenants = Math.max(1, this.behind.tenants);
     const part = Math.min(shareEach, shareOfAll / tenants);
     const rate = part / (1 - part * tenants);
-    const estimate = this.#estimateOf(job);
+    const estimate = this.#estimate(job);
     this.#due += estimate * rate;
     return {
       job,

@@ -1,11 +1,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Admission, type Release } from '../../pool/admission.js';
-import { Costs, SlowedHelpers } from '../../pool/costs.js';
+import { Costs } from '../../pool/costs.js';
 import { FairQueue } from '../../pool/fair-queue.js';
-import type { Job } from '../../pool/group.js';
 import { createPool } from '../../pool/pool.js';
-import { Scheduler } from '../../pool/scheduler.js';
+import { type Job, Scheduler, type SchedulerOptions } from '../../pool/scheduler.js';
 import type { CallTask } from '../../pool/task.js';
 import { until } from '../needs.js';
 import { PlainFairQueue } from './plain-fair-queue.js';
@@ -37,13 +36,12 @@ interface Pushed {
   job: Job;
 }
 
-function freeJob(asker: Job['asker']): Job {
-  const threads = { isFree: () => true, refusal: () => undefined };
-  return { asker, task: {}, group: { threads, slowed: new SlowedHelpers() } } as unknown as Job;
-}
+const jobOf = (tenant: string, behind: boolean, weight = 1) =>
+  ({ asker: { tenant, weight, most: null, behind }, task: {} }) as unknown as Job;
 
-const jobOf = (name: string, behind: boolean, weight = 1) =>
-  freeJob({ tenant: name, weight, most: null, behind });
+/** Of tasks that may start whenever a thread is free. */
+const schedulerOf = (ms: number, stopOf?: SchedulerOptions['stopOf']) =>
+  new Scheduler({ estimate: () => ms, canStart: () => true, refusal: () => undefined, stopOf });
 
 describe('tasks in two classes', () => {
   it('run in their own queue’s order, whatever comes before its time', () => {
@@ -52,10 +50,7 @@ describe('tasks in two classes', () => {
         const stopped = new Set<string>();
         const pushed: Pushed[] = [];
         const ofJob = new Map<Job, Pushed>();
-        const classes = new Scheduler(
-          () => estimate,
-          (name) => (stopped.has(name) ? 'own' : undefined),
-        );
+        const classes = schedulerOf(estimate, (name) => (stopped.has(name) ? 'own' : undefined));
         const calls = new PlainFairQueue<Job>();
         const behind = new PlainFairQueue<Job>();
         const running: { settle: (spent: number) => void; one: Pushed }[] = [];
@@ -124,7 +119,7 @@ describe('tasks in two classes', () => {
     },
   ) {
     // The estimate is wrong for all of them at first, as it is for new tasks.
-    const classes = new Scheduler(() => 50);
+    const classes = schedulerOf(50);
     const had: Record<string, number> = {};
     /** When tasks behind began. */
     const began: { name: string; at: number }[] = [];
@@ -194,7 +189,7 @@ describe('tasks in two classes', () => {
   });
 
   it('save up next to nothing: neither time in which nothing waited, nor time in which no call did', () => {
-    const classes = new Scheduler(() => 10);
+    const classes = schedulerOf(10);
     const run = () => {
       const next = classes.take();
       next?.settle(10);
