@@ -59,9 +59,7 @@ function createCallLog(
     lines += 1;
     if (lines > maxLogLines + 1) return;
     const line =
-      lines > maxLogLines
-        ? toLine(40, `the call wrote more than ${maxLogLines} lines; no more are kept`)
-        : text;
+      lines > maxLogLines ? warning(`the call wrote more than ${maxLogLines} lines; no more are kept`) : text;
     write({ service, request_id, text: redactor ? redactLine(line, redactor) : line });
   }
 
@@ -89,6 +87,10 @@ function createCallLog(
   });
 }
 
+function warning(msg: string): string {
+  return JSON.stringify({ level: 40, msg });
+}
+
 /** A secret may be what JSON is made of, such as `true`: without it the line is none any more. */
 function redactLine(line: string, redactor: Redactor): string {
   const hidden = redactor.text(line);
@@ -97,7 +99,7 @@ function redactLine(line: string, redactor: Redactor): string {
     JSON.parse(hidden);
     return hidden;
   } catch {
-    return toLine(40, 'a line was left out: what it held beside a secret cannot be told apart');
+    return warning('a line was left out: what it held beside a secret cannot be told apart');
   }
 }
 
@@ -111,10 +113,6 @@ function truncateLine(text: string): string {
   });
 }
 
-function toLine(level: number, msg: string): string {
-  return JSON.stringify({ level, msg });
-}
-
 /** What a handler may say of a fetch. */
 interface FetchOptions {
   accept?: string;
@@ -123,27 +121,8 @@ interface FetchOptions {
 
 export type CallFetch = (url: string | URL, options?: FetchOptions) => Promise<Fetched>;
 
-interface FetchParts {
-  /** Has the gateway fetch; rejects with an error made by `fetchError`, or with the reason for which the call is given up. */
-  ask(request: FetchRequest): Promise<Fetched>;
-  /** Whether the call has been answered. */
-  ended(): boolean;
-}
-
-/** Of one call at a time; the others wait. */
+/** Fetches of one call at a time; the others wait. */
 const maxConcurrentFetches = 8;
-
-/** A handler's `fetch`: judges what it was given, and keeps the bounds of one call. */
-function createCallFetch({ ask, ended }: FetchParts): CallFetch {
-  const limited = limitConcurrency(maxConcurrentFetches);
-  return async function fetch(url, options = {}) {
-    const request = toFetchRequest(url, options);
-    return limited(async () => {
-      if (ended()) throw fetchAfterEnd();
-      return ask(request);
-    });
-  };
-}
 
 /** Throws what is an author's slip: it is a fault, unlike a url that may not be fetched. */
 function toFetchRequest(url: unknown, options: unknown): FetchRequest {
@@ -217,7 +196,16 @@ export abstract class CallScope {
   }
 
   get fetch(): CallFetch {
-    this.#fetch ??= createCallFetch({ ask: (request) => this.ask(request), ended: () => this.#over });
+    if (!this.#fetch) {
+      const limited = limitConcurrency(maxConcurrentFetches);
+      this.#fetch = async (url, options = {}) => {
+        const request = toFetchRequest(url, options);
+        return limited(() => {
+          if (this.#over) throw fetchAfterEnd();
+          return this.ask(request);
+        });
+      };
+    }
     return this.#fetch;
   }
 
