@@ -29,26 +29,8 @@ export class LoadError extends Error {
   }
 }
 
-/** What threads that were to take another's place could not load, and when it is tried again. */
-interface LoadFaults {
-  /** Takes down why a try has failed: by the urls of plugins, or for all of them. */
-  note(errors: ReadonlyMap<string, LoadError> | undefined, next: NextTry): void;
-  /** Says that a thread has loaded everything. */
-  clear(): void;
-  isEmpty(): boolean;
-  /** Whether this plugin, by its url, could not be loaded. */
-  has(url: string): boolean;
-  /** Helpers whose plugins could not be loaded. */
-  services(): string[];
-  /**
-   * Why a task that no thread can run is not to wait for one: `busy`, with the time after which to come back. Undefined where it
-   * may be had soon.
-   */
-  refusal(task: Task): PoolError | undefined;
-}
-
+/** When it is tried again. */
 interface NextTry {
-  /** When it is. */
   at: number;
   /** Whether it may well fail, too: calls wait through what passes, such as too many open files, but not for that. */
   isDoubtful: boolean;
@@ -61,36 +43,47 @@ interface Fault extends NextTry {
 /** Of the fault that concerns every plugin. */
 const all = '';
 
-export function createLoadFaults(): LoadFaults {
-  const faults = new Map<string, Fault>();
+/** What threads that were to replace another could not load. */
+export class LoadFaults {
+  readonly #faults = new Map<string, Fault>();
 
-  function noteOne(url: string, service: string | undefined, { at, isDoubtful }: NextTry): void {
-    const wasDoubtful = faults.get(url)?.isDoubtful === true;
-    faults.set(url, { service, at, isDoubtful: isDoubtful || wasDoubtful });
+  get isEmpty(): boolean {
+    return this.#faults.size === 0;
   }
 
-  function faultOf(task: Task): Fault | undefined {
-    return (task.kind === 'call' ? faults.get(task.plugin) : undefined) ?? faults.get(all);
+  /** Helpers whose plugins could not be loaded. */
+  get services(): string[] {
+    return [...this.#faults.values()].flatMap(({ service }) => service ?? []);
   }
 
-  return {
-    note(errors, next) {
-      if (!errors) return noteOne(all, undefined, next);
-      faults.delete(all);
-      for (const [url, { service }] of errors) noteOne(url, service, next);
-    },
-    clear: () => faults.clear(),
-    isEmpty: () => faults.size === 0,
-    has: (url) => faults.has(url),
-    services: () => [...faults.values()].flatMap(({ service }) => service ?? []),
-    refusal(task) {
-      const fault = faultOf(task);
-      if (!fault?.isDoubtful) return undefined;
-      const retryAfter = Math.max(1, Math.ceil((fault.at - Date.now()) / 1000));
-      const what =
-        fault.service === undefined ? 'No worker thread can be started' : `${fault.service} cannot be loaded`;
-      const message = `${what} at the moment; the gateway tries again by itself.`;
-      return new PoolError('busy', message, { retryAfter, expose: true });
-    },
-  };
+  /** Whether the plugin of this url could not be loaded. */
+  has(url: string): boolean {
+    return this.#faults.has(url);
+  }
+
+  /** Notes why a try has failed: by the urls of plugins, or for all of them. */
+  note(errors: ReadonlyMap<string, LoadError> | undefined, { at, isDoubtful }: NextTry): void {
+    if (errors) this.#faults.delete(all);
+    for (const [url, error] of errors ?? [[all, undefined]]) {
+      const wasDoubtful = this.#faults.get(url)?.isDoubtful === true;
+      this.#faults.set(url, { service: error?.service, at, isDoubtful: isDoubtful || wasDoubtful });
+    }
+  }
+
+  /** A thread has loaded everything. */
+  clear(): void {
+    this.#faults.clear();
+  }
+
+  /** Why a task that no thread can run is not to wait for one: `busy`, with a time to retry after. Undefined where it may run soon. */
+  refusal(task: Task): PoolError | undefined {
+    const own = task.kind === 'call' ? this.#faults.get(task.plugin) : undefined;
+    const fault = own ?? this.#faults.get(all);
+    if (!fault?.isDoubtful) return undefined;
+    const retryAfter = Math.max(1, Math.ceil((fault.at - Date.now()) / 1000));
+    const what =
+      fault.service === undefined ? 'No worker thread can be started' : `${fault.service} cannot be loaded`;
+    const message = `${what} at the moment; the gateway tries again by itself.`;
+    return new PoolError('busy', message, { retryAfter, expose: true });
+  }
 }

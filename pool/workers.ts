@@ -1,79 +1,83 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TaskCall } from './context/messages.js';
 import { PoolError } from './errors.js';
-import { createLoadFaults, LoadError } from './load-faults.js';
+import { LoadError, LoadFaults } from './load-faults.js';
 import type { PluginModule } from './plugin.js';
 import type { Task, TaskOutcome, WorkerReport, WorkerSettings } from './task.js';
 import { createThread, type LoadOptions, type Thread } from './thread.js';
 
-/** The threads of a group that can run tasks. */
-interface ReadyThreads {
-  add(thread: Thread): void;
-  /** Takes a thread out, which is closed when it has no task. */
-  dismiss(thread: Thread): void;
-  /** Says that a task of this thread has ended. */
-  free(thread: Thread): void;
-  /** Takes a thread out; false where it was not one of these. */
-  remove(thread: Thread): boolean;
-  all(): readonly Thread[];
-  /** Busy ones included. */
-  size(): number;
-  idle(): number;
-  /** Whether any can run the task, be it busy. */
-  knows(task: Task): boolean;
-  /** Whether one that is idle can. */
-  isFree(task: Task): boolean;
-  /** Takes one that is idle and can. */
-  take(task: Task): Thread | undefined;
-  /** One that is idle, and could run it once it has loaded the plugin. */
-  couldLoad(task: Task): Thread | undefined;
-}
+/** The threads that can run tasks. */
+class ReadyThreads {
+  readonly #close: (thread: Thread) => Promise<void>;
+  readonly #all = new Set<Thread>();
+  readonly #idle: Thread[] = [];
+  /** Dismissed, but still with a task. */
+  readonly #leaving = new Set<Thread>();
 
-/** `close` ends a thread that was dismissed. */
-function createReadyThreads(close: (thread: Thread) => Promise<void>): ReadyThreads {
-  const working = new Set<Thread>();
-  const idle: Thread[] = [];
-  const leaving = new Set<Thread>();
-
-  function dropIdle(thread: Thread): boolean {
-    const at = idle.indexOf(thread);
-    if (at !== -1) idle.splice(at, 1);
-    return at !== -1;
+  /** `close` ends a thread that was dismissed. */
+  constructor(close: (thread: Thread) => Promise<void>) {
+    this.#close = close;
   }
 
-  return {
-    add(thread) {
-      working.add(thread);
-      idle.push(thread);
-    },
-    dismiss(thread) {
-      if (!working.delete(thread)) return;
-      if (dropIdle(thread)) void close(thread);
-      else leaving.add(thread);
-    },
-    free(thread) {
-      if (leaving.delete(thread)) void close(thread);
-      else if (working.has(thread)) idle.push(thread);
-    },
-    remove(thread) {
-      leaving.delete(thread);
-      dropIdle(thread);
-      return working.delete(thread);
-    },
-    all: () => [...working],
-    size: () => working.size,
-    idle: () => idle.length,
-    knows: (task) => [...working].some((thread) => canRun(thread, task)),
-    isFree: (task) => idle.some((thread) => canRun(thread, task)),
-    take(task) {
-      const last = idle.at(-1);
-      if (last && canRun(last, task)) return idle.pop();
-      const other = idle.find((thread) => canRun(thread, task));
-      if (other) dropIdle(other);
-      return other;
-    },
-    couldLoad: (task) => idle.find(({ unloaded }) => task.kind === 'call' && unloaded.has(task.plugin)),
-  };
+  /** Busy ones included. */
+  get all(): readonly Thread[] {
+    return [...this.#all];
+  }
+
+  get size(): number {
+    return this.#all.size;
+  }
+
+  get idle(): number {
+    return this.#idle.length;
+  }
+
+  add(thread: Thread): void {
+    this.#all.add(thread);
+    this.#idle.push(thread);
+  }
+
+  /** Removes a thread, and closes it once it has no task. */
+  dismiss(thread: Thread): void {
+    if (!this.#all.delete(thread)) return;
+    if (removeFrom(this.#idle, thread)) void this.#close(thread);
+    else this.#leaving.add(thread);
+  }
+
+  /** A task of this thread has ended. */
+  free(thread: Thread): void {
+    if (this.#leaving.delete(thread)) void this.#close(thread);
+    else if (this.#all.has(thread)) this.#idle.push(thread);
+  }
+
+  /** False where it was not one of these. */
+  remove(thread: Thread): boolean {
+    this.#leaving.delete(thread);
+    removeFrom(this.#idle, thread);
+    return this.#all.delete(thread);
+  }
+
+  /** Whether any can run the task, be it busy. */
+  canEverRun(task: Task): boolean {
+    return this.all.some((thread) => canRun(thread, task));
+  }
+
+  /** Whether an idle one can. */
+  isFree(task: Task): boolean {
+    return this.#idle.some((thread) => canRun(thread, task));
+  }
+
+  /** Removes and returns an idle one that can run the task: the last that was used, whose caches are warm. */
+  acquire(task: Task): Thread | undefined {
+    const thread = this.#idle.findLast((each) => canRun(each, task));
+    if (thread) removeFrom(this.#idle, thread);
+    return thread;
+  }
+
+  /** An idle one that could run the task once it has loaded the plugin. */
+  couldLoad(task: Task): Thread | undefined {
+    return this.#idle.find(({ unloaded }) => task.kind === 'call' && unloaded.has(task.plugin));
+  }
 }
 
 function canRun({ lacking, unloaded }: Thread, task: Task): boolean {
@@ -157,14 +161,14 @@ export function createWorkers(options: WorkersOptions): Workers {
   const { count, spares = 0, attempts = startAttempts, onChange, onFault } = options;
   const { setupLimit = patientLimit } = options;
   const opened = new Set<Thread>();
-  const roster = createReadyThreads(close);
-  /** Spare threads, which wait to be put on the roster. */
+  const ready = new ReadyThreads(close);
+  /** Spare threads, which wait to be put on the ready. */
   const reserve: Thread[] = [];
-  const faults = createLoadFaults();
+  const faults = new LoadFaults();
   const closing = new AbortController();
   /** Plugins that are being loaded for a task, by their urls. */
   const wanted = new Set<string>();
-  /** Bare threads on their way to the roster. */
+  /** Bare threads on their way to the ready. */
   let opening = 0;
   let replenishing = false;
   /** Threads that the start did not wait for. */
@@ -204,7 +208,7 @@ export function createWorkers(options: WorkersOptions): Workers {
     const thread: Thread = createThread({
       settings,
       setupLimitMs,
-      onFree: () => roster.free(thread),
+      onFree: () => ready.free(thread),
       onEnd: (ofItself) => lost(thread, ofItself),
       onFault,
     });
@@ -247,7 +251,7 @@ export function createWorkers(options: WorkersOptions): Workers {
     opened.delete(thread);
     const wasSpare = removeFrom(reserve, thread);
     // Of one that is loading, whether for a task or before it serves, that is found by what waits for it.
-    if (!roster.remove(thread) && !wasSpare) return;
+    if (!ready.remove(thread) && !wasSpare) return;
     if (ofItself) onFault(new Error('a worker thread ended while it had no task'));
     if (ofItself || wasSpare) fail();
     fill();
@@ -257,10 +261,10 @@ export function createWorkers(options: WorkersOptions): Workers {
 
   /** Fills the roster, at once where there is a spare thread. */
   function fill(): void {
-    while (roster.size() + opening < count && !closing.signal.aborted) {
+    while (ready.size + opening < count && !closing.signal.aborted) {
       const spare = reserve.pop();
       if (spare) {
-        roster.add(spare);
+        ready.add(spare);
         onChange();
       } else {
         opening += 1;
@@ -296,10 +300,10 @@ export function createWorkers(options: WorkersOptions): Workers {
     if (replenishing) return;
     replenishing = true;
     try {
-      while (wholeOnRoster() < count || reserve.length < reserved) {
+      while (wholeThreads() < count || reserve.length < reserved) {
         if (mustRest) await rest();
         // No call is affected by what a spare thread lacks while each thread on the roster has all.
-        const isMissed = wholeOnRoster() < count;
+        const isMissed = wholeThreads() < count;
         const lacked = isMissed ? lastLacking : undefined;
         const { thread, error } = await open({
           lacksBelow: lacked?.size ?? Number.POSITIVE_INFINITY,
@@ -334,17 +338,17 @@ export function createWorkers(options: WorkersOptions): Workers {
     setTimeout(reserveAll, spareAfterMs).unref();
   }
 
-  function wholeOnRoster(): number {
-    return roster.all().filter(isWhole).length;
+  function wholeThreads(): number {
+    return ready.all.filter(isWhole).length;
   }
 
   /** Puts a thread to work: where one is missing, in the place of one that has loaded less, or among the spare ones. */
   function put(thread: Thread): void {
-    const least = [...roster.all()].sort((a, b) => unfit(b) - unfit(a))[0];
-    if (roster.size() < count) roster.add(thread);
+    const least = [...ready.all].sort((a, b) => unfit(b) - unfit(a))[0];
+    if (ready.size < count) ready.add(thread);
     else if (least && unfit(least) > unfit(thread)) {
-      roster.add(thread);
-      roster.dismiss(least);
+      ready.add(thread);
+      ready.dismiss(least);
     } else if (reserve.length < spares && thread.unloaded.size === 0) {
       reserve.push(thread);
       void thread.warm();
@@ -380,10 +384,10 @@ export function createWorkers(options: WorkersOptions): Workers {
   function prepare(task: Task): void {
     if (task.kind !== 'call' || wanted.has(task.plugin) || faults.has(task.plugin)) return;
     const { plugin: url } = task;
-    const thread = roster.couldLoad(task);
+    const thread = ready.couldLoad(task);
     if (!thread) return;
     wanted.add(url);
-    roster.remove(thread);
+    ready.remove(thread);
     const isMissed = setTimeout(fill, slowLoadMs).unref();
     thread
       .prepare(url)
@@ -411,14 +415,14 @@ export function createWorkers(options: WorkersOptions): Workers {
       if (!report) throw new Error('threads were started that have told nothing');
       return report;
     },
-    ready: () => Math.min(count, roster.size() + wanted.size),
-    isFull: () => roster.size() >= count,
-    idle: roster.idle,
+    ready: () => Math.min(count, ready.size + wanted.size),
+    isFull: () => ready.size >= count,
+    idle: () => ready.idle,
     spare: () => reserve.length,
-    isFree: roster.isFree,
+    isFree: (task) => ready.isFree(task),
     prepare,
-    refusal: (task) => (faults.isEmpty() || roster.knows(task) ? undefined : faults.refusal(task)),
-    missing: faults.services,
+    refusal: (task) => (faults.isEmpty || ready.canEverRun(task) ? undefined : faults.refusal(task)),
+    missing: () => faults.services,
     retain(urls) {
       const isKept = ({ url }: PluginModule) => urls.has(url);
       const { plugins } = settings;
@@ -427,7 +431,7 @@ export function createWorkers(options: WorkersOptions): Workers {
     engine: () => (settings.engine === 'auto' ? report?.engine : settings.engine),
     run(task, call) {
       if (!hasRun) reserveSoon();
-      const thread = roster.take(task);
+      const thread = ready.acquire(task);
       if (thread) return thread.run(task, call);
       return Promise.reject(new PoolError('internal', 'a task was run where no thread was free'));
     },
