@@ -14,14 +14,14 @@ import type { Helper } from '../../plugins/registry.js';
 import { problemLines } from '../dev.js';
 import { openLocalHelpers } from '../open-local.js';
 import { exitSoon, quoteWord, reserveStdout } from '../process.js';
-import { createInput, type Input, jobsOf } from './jobs.js';
-import { makeCalls, printText, printUnknown, type Screen, unknownHelper } from './make-calls.js';
-import { readWords, serviceAt } from './words.js';
+import { createInput } from './jobs.js';
+import { type CallOptions, type CallTarget, columns, runCall } from './make-calls.js';
+import { serviceAt } from './words.js';
 
-/** Calls under way beyond those that threads work on: their files are read meanwhile. */
+/** Calls under way beyond those that threads work on: their files are read in advance. */
 const readAhead = 2;
 
-/** Calls a helper in this process, by the words of a command line, and prints what came of it. */
+/** Calls a helper in this process and prints the result. */
 export async function callLocally(words: string[]): Promise<void> {
   // Plugins print what they like, on any thread; standard output holds the result alone.
   const stdout = reserveStdout();
@@ -65,7 +65,7 @@ async function openHelpers(config: Config, words: readonly string[], logger: Log
   });
 }
 
-/** Resolves when all that was written has been read, or its reader has gone. */
+/** Resolves when all output has been read, or its reader has closed it. */
 async function drained(stream: NodeJS.WriteStream): Promise<void> {
   while (stream.writableLength > 0 && !stream.destroyed) {
     await once(stream, 'drain').catch(() => undefined);
@@ -80,54 +80,40 @@ async function logOnStderr(level: string): Promise<Logger> {
   return openStderrLog(level);
 }
 
-/** What the command works with; the process's own but in tests. */
-export interface LocalCallOptions {
+export interface LocalCallOptions extends CallOptions {
   local: LocalHelpers;
   /** Calls under way at a time. */
   most: number;
-  input: Input;
-  screen: Screen;
-  /** Told the reason of a fault, of which the answer itself says nothing. */
-  logger: Pick<Logger, 'error'>;
-  /** Ends what is under way. */
-  signal: AbortSignal;
 }
 
-/** Does what the words behind `call` say and gives the exit code: 1 for bad input or a bad file, 2 where there is no such helper. */
-export async function runLocally(words: readonly string[], around: LocalCallOptions): Promise<number> {
-  const { local, screen } = around;
-  const at = serviceAt(words, (word) => local.registry.has(word));
-  const service = words[at] ?? '';
-  const rest = words.filter((_, index) => index !== at);
-  const helper = local.registry.get(service);
-  if (helper === undefined) {
-    const wanted = readWords(words, () => true);
-    const helpers = [...local.registry.values()].map(({ id, declaration: { summary } }) => ({ id, summary }));
-    if (!wanted.help) return printUnknown(service, helpers, screen, wanted.json);
-    printText(screen.stdout, unknownHelper(undefined, helpers));
-    return 0;
-  }
-  const { properties } = helper.parameters;
-  const booleans = new Set(
-    properties.filter(({ schema }) => schema.type === 'boolean').map(({ name }) => name),
-  );
-  const read = readWords(rest, (name) => booleans.has(name));
-  if (read.help) {
-    printText(screen.stdout, helpOf(helper));
-    return 0;
-  }
-  return makeCalls({
-    ...around,
-    service,
-    words: read,
-    jobs: jobsOf(read, helper.declaration, around.input),
-    form: {
-      onlyData: helper.declaration.output !== undefined,
-      pictures: helper.declaration.files.some(({ kind }) => kind === 'image'),
-      defaultFormat: properties.find(({ name }) => name === 'format')?.schema.default,
+/** Calls helpers of this process; gives the exit code. */
+export function runLocally(
+  words: readonly string[],
+  { local, most, ...options }: LocalCallOptions,
+): Promise<number> {
+  const { registry } = local;
+  const target: CallTarget = {
+    list: [...registry.values()].map(({ id, declaration: { summary } }) => ({ id, summary })),
+    find(id) {
+      const helper = registry.get(id);
+      if (!helper) return undefined;
+      const { files, output } = helper.declaration;
+      const { properties } = helper.parameters;
+      return {
+        id,
+        booleans: properties.flatMap(({ name, schema }) => (schema.type === 'boolean' ? [name] : [])),
+        files,
+        form: {
+          onlyData: output !== undefined,
+          pictures: files.some(({ kind }) => kind === 'image'),
+          defaultFormat: properties.find(({ name }) => name === 'format')?.schema.default,
+        },
+        help: () => helpOf(helper),
+        open: () => ({ most, call: async (job) => local.call(helper, await job.load(), options.signal) }),
+      };
     },
-    call: async (job) => local.call(helper, await job.load(), around.signal),
-  });
+  };
+  return runCall(words, target, options);
 }
 
 /** What `call SERVICE --help` prints: all that the helper's declaration says, as the command line takes it. */
@@ -176,8 +162,7 @@ function rowOf({ name, schema, required, allowed }: ParameterProperty): [string,
 }
 
 function section(title: string, rows: readonly [string, string][]): string {
-  const width = Math.max(...rows.map(([flag]) => flag.length));
-  return [title, ...rows.map(([flag, what]) => `  ${flag.padEnd(width)}  ${what}`)].join('\n');
+  return [title, ...columns(rows)].join('\n');
 }
 
 /** The command line that calls a helper with this input, to be pasted into a shell. */

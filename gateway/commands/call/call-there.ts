@@ -2,16 +2,15 @@ import { pino } from 'pino';
 import { tryUrl } from '../../../schemas/try-url.js';
 import { loadConfig } from '../../config.js';
 import { inputError, toGatewayError } from '../../errors.js';
-import { createInput, type Input, jobsOf } from './jobs.js';
+import { createInput } from './jobs.js';
 import {
+  type CalledHelper,
+  type CallOptions,
+  columns,
   failedCode,
   interruptedCode,
-  makeCalls,
   printOne,
-  printText,
-  printUnknown,
-  type Screen,
-  unknownHelper,
+  runCall,
 } from './make-calls.js';
 import {
   createServerClient,
@@ -21,23 +20,20 @@ import {
   serverReply,
   toRequest,
 } from './server.js';
-import { createServerJobs, type ServerJobs } from './server-jobs.js';
-import { readWords, serviceAt, type Words } from './words.js';
+import { createServerJobs } from './server-jobs.js';
+import { readWords } from './words.js';
 
-/** What says where the gateway is; these are options of this way of calling alone. */
-const ownSettings = ['server', 'key'];
-/** Bytes that a file is read to: what a gateway takes, it says itself. */
+/** Options of this way of calling alone. */
+const settings = ['server', 'key'];
+/** Bytes that a file is read to: the gateway says itself what it accepts. */
 const mostBytes = 1024 ** 3;
 
-export interface ServerCallOptions {
+export interface ServerCallOptions extends Omit<CallOptions, 'logger'> {
   /** The API key where the words name none. */
   key: string | undefined;
-  input: Input;
-  screen: Screen;
-  signal: AbortSignal;
 }
 
-/** Calls a helper of a gateway elsewhere, by the words of a command line. */
+/** Calls a helper of the gateway that `--server` names. */
 export async function callOnServer(words: string[]): Promise<void> {
   const interrupted = new AbortController();
   process.once('SIGINT', () => interrupted.abort());
@@ -49,99 +45,76 @@ export async function callOnServer(words: string[]): Promise<void> {
   });
 }
 
-/** Does what the words say and gives the exit code, as `runCall` does: of one call by that call, of many files by jobs. */
-export async function runOnServer(words: readonly string[], around: ServerCallOptions): Promise<number> {
-  const first = readWords(words, () => false, ownSettings);
-  const isJson = words.includes('--json');
+/** Makes a single call as that call, and calls of many files as jobs; gives the exit code. */
+export async function runOnServer(
+  words: readonly string[],
+  { key, ...options }: ServerCallOptions,
+): Promise<number> {
+  const { screen, signal } = options;
   try {
-    const client = clientOf(first, around);
-    const helpers = await readServedHelpers(client);
-    const at = serviceAt(words, (word) => helpers.find(word) !== undefined, ownSettings);
-    const service = words[at];
-    if (service === undefined && first.help) {
-      printText(around.screen.stdout, unknownHelper(undefined, helpers.list));
-      return 0;
-    }
-    const helper = service === undefined ? undefined : helpers.find(service);
-    if (helper === undefined) return printUnknown(service ?? '', helpers.list, around.screen, isJson);
-    const booleans = new Set(helper.parameters.flatMap(({ name, isBoolean }) => (isBoolean ? [name] : [])));
-    const rest = words.filter((_, index) => index !== at);
-    const read = readWords(rest, (name) => booleans.has(name), ownSettings);
-    if (read.help) {
-      printText(around.screen.stdout, describe(helper));
-      return 0;
-    }
-    return await call(helper, read, client, around);
+    const client = clientOf(words, key, signal);
+    const { list, find } = await readServedHelpers(client);
+    const target = {
+      list,
+      settings,
+      find(id: string) {
+        const helper = find(id);
+        return helper && calledHelper(helper, client, signal);
+      },
+    };
+    return await runCall(words, target, { ...options, logger: pino({ level: 'silent' }) });
   } catch (error) {
-    if (around.signal.aborted) return interruptedCode;
+    if (signal.aborted) return interruptedCode;
     const meta = { service: null, dryrun: false, request_id: '' };
-    printOne({ meta, ok: false, error: toGatewayError(error) }, around.screen, isJson);
+    printOne({ meta, ok: false, error: toGatewayError(error) }, screen, words.includes('--json'));
     return failedCode;
   }
 }
 
-async function call(
-  helper: ServedHelper,
-  words: Words,
-  client: ServerClient,
-  { input, screen, signal }: ServerCallOptions,
-): Promise<number> {
-  const jobs = jobsOf(
-    words,
-    { files: helper.files.map((file) => ({ ...file, kind: 'bytes', required: false })) },
-    input,
-  );
-  const { form } = helper;
-  const each = { service: helper.id, words, jobs, form, screen, signal, logger: pino({ level: 'silent' }) };
-  if (jobs.length === 1) {
-    return makeCalls({
-      ...each,
-      most: 1,
-      call: async (job) =>
-        serverReply(
-          await client.send(`/${helper.id}`, { ...toRequest(await job.load()), once: helper.once }),
-        ),
-    });
-  }
-  let run: ServerJobs | undefined;
-  try {
-    return await makeCalls({
-      ...each,
-      most: jobs.length,
-      begin() {
-        run = createServerJobs({ client, helper, jobs, signal });
-        return run.begun;
-      },
-      call: (job) => (run as ServerJobs).reply(job),
-    });
-  } finally {
-    await run?.close();
-  }
-}
-
-function clientOf({ more, problems }: Words, { key, signal }: ServerCallOptions): ServerClient {
-  const server = more.get('server') ?? '';
-  if (!/^https?:\/\/[^\s]+$/.test(server) || !tryUrl(server)) {
+function clientOf(
+  words: readonly string[],
+  presetKey: string | undefined,
+  signal: AbortSignal,
+): ServerClient {
+  const { more, problems } = readWords(words, () => false, settings);
+  const url = more.get('server') ?? '';
+  if (!/^https?:\/\/[^\s]+$/.test(url) || !tryUrl(url)) {
     const own = problems.filter(({ field }) => field === 'server');
     const problem = 'must be the address of a gateway, such as http://127.0.0.1:8080';
     throw inputError(own.length > 0 ? own : [{ field: 'server', problem }]);
   }
-  return createServerClient({ url: server, key: more.get('key') ?? key, signal });
+  return createServerClient(url, more.get('key') ?? presetKey, signal);
 }
 
-function describe({ id, summary, parameters, files }: ServedHelper): string {
+function calledHelper(helper: ServedHelper, client: ServerClient, signal: AbortSignal): CalledHelper {
+  const { id, once, parameters, files, form } = helper;
+  return {
+    id,
+    booleans: parameters.flatMap(({ name, isBoolean }) => (isBoolean ? [name] : [])),
+    files,
+    form,
+    help: () => helpOf(helper),
+    open(jobs) {
+      if (jobs.length !== 1) return createServerJobs({ client, helper, jobs, signal });
+      return {
+        most: 1,
+        call: async (job) =>
+          serverReply(await client.send(`/${id}`, { ...toRequest(await job.load()), once })),
+      };
+    },
+  };
+}
+
+function helpOf({ id, summary, parameters, files }: ServedHelper): string {
   const rows = [
-    ...files.map(({ field }) => [`--${field} FILE`, 'a file, or "-" for standard input']),
+    ...files.map(({ field }) => [`--${field} FILE`, 'a file, or "-" for standard input'] as const),
     ...parameters
       .filter(({ name }) => !files.some(({ field }) => field === name))
-      .map(({ name, description, isBoolean }) => [isBoolean ? `--${name}` : `--${name} VALUE`, description]),
+      .map(
+        ({ name, description, isBoolean }) =>
+          [isBoolean ? `--${name}` : `--${name} VALUE`, description] as const,
+      ),
   ];
-  const width = Math.max(0, ...rows.map(([flag = '']) => flag.length));
-  return [
-    `Usage: helper-gateway call --server URL --key KEY ${id} [--parameter value …]${files.length > 0 ? ' [FILES…]' : ''}`,
-    '',
-    summary,
-    '',
-    ...rows.map(([flag = '', what]) => `  ${flag.padEnd(width)}  ${what}`.trimEnd()),
-  ].join('\n');
+  const usage = `Usage: helper-gateway call --server URL --key KEY ${id} [--parameter value …]`;
+  return [`${usage}${files.length > 0 ? ' [FILES…]' : ''}`, '', summary, '', ...columns(rows)].join('\n');
 }

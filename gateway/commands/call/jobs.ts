@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
+import { once } from '../../../pool/once.js';
 import type { FileBytes } from '../../../pool/task.js';
-import type { DeclaredHelper, FileField } from '../../../schemas/declared-helper.js';
+import type { FileField } from '../../../schemas/declared-helper.js';
 import { readUtf8 } from '../../../schemas/input/json.js';
 import { quote } from '../../../schemas/quote.js';
 import { inputError } from '../../errors.js';
@@ -27,7 +28,11 @@ const notTaken = 'is not taken by this helper; a value stands behind its name (-
  * The calls that a command line asks for: one for each file that it names, which is sent in the helper's first file field; else
  * one. What a file field's own option names is sent with each of them, from the disk, or by its url where it is one.
  */
-export function jobsOf(words: Words, { files: fields }: Pick<DeclaredHelper, 'files'>, input: Input): Job[] {
+export function jobsOf(
+  words: Words,
+  { files: fields }: { files: readonly Pick<FileField, 'field' | 'parameter' | 'types'>[] },
+  input: Input,
+): Job[] {
   const [first] = fields;
   // Where no file is taken, it is a value whose name was left out.
   const nameless = first
@@ -71,14 +76,6 @@ export function jobsOf(words: Words, { files: fields }: Pick<DeclaredHelper, 'fi
   }));
 }
 
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
-}
-
 /** Standard input, which can be read once. */
 export interface Input {
   /** Bytes that are read of it or of a file: one more than any call may bring, so that what is longer is refused for that. */
@@ -86,10 +83,10 @@ export interface Input {
   read(field: string): Promise<Uint8Array<ArrayBuffer>>;
 }
 
-/** Reads a stream to its end for the first who asks; any other is told, on its field, that it has been read. */
-export function createInput(stream: AsyncIterable<Uint8Array>, mostTaken: number): Input {
+/** Reads a stream to its end for the first field that asks for it, and refuses any other. */
+export function createInput(stream: AsyncIterable<Uint8Array>, mostBytes: number): Input {
   let reader: string | undefined;
-  const most = mostTaken + 1;
+  const most = mostBytes + 1;
   return {
     most,
     async read(field) {
@@ -109,7 +106,7 @@ export async function readUpload(
   { field, types = [] }: Pick<FileField, 'field' | 'types'>,
   input: Input,
 ): Promise<FileBytes> {
-  // Where no name tells what it is, whoever gives it has said: what the field takes.
+  // Without a name that says its type, it is of the type that the field takes.
   const unnamed = types.find((type) => !type.includes('*')) ?? unknownType;
   if (path === '-') return { bytes: await input.read(field), type: unnamed };
   try {

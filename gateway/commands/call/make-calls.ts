@@ -1,141 +1,200 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import { type Answer, jsonText } from '../../../pool/answer.js';
+import type { FileField } from '../../../schemas/declared-helper.js';
 import { didYouMean } from '../../../schemas/nearest.js';
 import { escapeInvisible, quote, visible, visibleJson } from '../../../schemas/quote.js';
+import { type GatewayError, toGatewayError } from '../../errors.js';
 import { failure, success } from '../../http/envelope.js';
 import type { Reply } from '../../local-helpers.js';
-import type { Job } from './jobs.js';
-import {
-  type AnswerForm,
-  makeCall,
-  type Outcome,
-  planResultPaths,
-  type Result,
-  type Written,
-} from './results.js';
-import type { Words } from './words.js';
+import { type Input, type Job, jobsOf } from './jobs.js';
+import { type AnswerForm, planResultPaths, type ResultPaths, writeResult } from './results.js';
+import { readWords, serviceAt } from './words.js';
 
-/** The calls of a command line, and who answers them. */
-interface CallsToMake {
-  service: string;
-  words: Words;
-  jobs: readonly Job[];
+/** What can be called: the helpers of this process, or those of a gateway elsewhere. */
+export interface CallTarget {
+  list: readonly { id: string; summary: string }[];
+  find(id: string): CalledHelper | undefined;
+  /** Options that this way of calling has besides. */
+  settings?: readonly string[];
+}
+
+export interface CalledHelper {
+  id: string;
+  /** Parameters that need no value. */
+  booleans: readonly string[];
+  files: readonly Pick<FileField, 'field' | 'parameter' | 'types'>[];
   form: AnswerForm;
-  /** What has to be done before the first call, once it is known that the results have a place. */
-  begin?(): Promise<void>;
-  /** Makes one of them. Throws what cannot be sent. */
+  help(): string;
+  /** Called once the results are known to have a place. */
+  open(jobs: readonly Job[]): Calls;
+}
+
+interface Calls {
+  /** Rejects for a reason that holds for all calls. */
+  begun?: Promise<void>;
+  /** Throws what cannot be sent. */
   call(job: Job): Promise<Reply>;
   /** Calls under way at a time. */
   most: number;
+  close?(): Promise<void>;
+}
+
+export interface CallOptions {
+  input: Input;
   screen: Screen;
-  /** Told the reason of a fault, of which the answer itself says nothing. */
+  /** Logs the cause of a fault, which the answer does not say. */
   logger: Pick<Logger, 'error'>;
-  /** Ends what is under way. */
+  /** Interrupts the calls. */
   signal: AbortSignal;
+}
+
+/** Where results and errors are written. */
+export interface Screen {
+  stdout: { write(data: string | Uint8Array): unknown; isTTY?: boolean };
+  stderr: { write(text: string): unknown; isTTY?: boolean };
+}
+
+/** How one call ended: with data, bytes that still go to standard output, or a file that was written. */
+type Outcome = Pick<Reply, 'meta'> & { file?: string | undefined } & (
+    | { ok: true; result: Result }
+    | { ok: false; error: GatewayError }
+  );
+type Result = { data: unknown } | Bytes | { out: string; type: string; size: number };
+interface Bytes {
+  bytes: Uint8Array;
+  type: string;
 }
 
 export const failedCode = 1;
 const usageCode = 2;
 export const interruptedCode = 130;
 
-/** Makes the calls, writes and prints what comes of them, and gives the exit code. */
-export async function makeCalls({
-  service,
-  words,
-  jobs,
-  form,
-  begin,
-  call,
-  most,
-  screen,
-  logger,
-  signal,
-}: CallsToMake): Promise<number> {
-  const places = await planResultPaths({ words, service, jobs, form });
-  if (places.problem) {
-    const meta = { service, dryrun: false, request_id: randomUUID() };
-    printOne({ meta, ok: false, error: places.problem }, screen, words.json);
+/** Does what the words behind `call` say and gives the exit code: 1 for bad input or a bad file, 2 where there is no such helper. */
+export async function runCall(
+  words: readonly string[],
+  { list, find, settings }: CallTarget,
+  options: CallOptions,
+): Promise<number> {
+  const { input, screen, signal } = options;
+  const at = serviceAt(words, (word) => find(word) !== undefined, settings);
+  const service = words[at];
+  const helper = service === undefined ? undefined : find(service);
+  if (helper === undefined) {
+    const { help, json } = readWords(words, () => true, settings);
+    if (!help) return printUnknown(service ?? '', list, screen, json);
+    printText(screen.stdout, unknownHelper(undefined, list));
+    return 0;
+  }
+  const rest = words.filter((_, index) => index !== at);
+  const read = readWords(rest, (name) => helper.booleans.includes(name), settings);
+  if (read.help) {
+    printText(screen.stdout, helper.help());
+    return 0;
+  }
+  const { json } = read;
+  const jobs = jobsOf(read, helper, input);
+  const paths = await planResultPaths({ words: read, service: helper.id, jobs, form: helper.form });
+  if (paths.problem) {
+    const meta = { service: helper.id, dryrun: false, request_id: randomUUID() };
+    printOne({ meta, ok: false, error: paths.problem }, screen, json);
     return failedCode;
   }
-  await begin?.();
-  const option = words.outDir === undefined ? 'out' : 'out-dir';
-  const make = async (job: Job): Promise<Outcome> => {
-    const outcome = await makeCall(job, { service, call, option, places });
-    if (!outcome.ok && outcome.error.code === 'internal' && !signal.aborted) {
-      const { error, file, meta } = outcome;
-      const err = (error.cause ?? error) as Error;
-      // What cannot be served says so itself.
-      if (err.message !== error.message) logger.error({ err, file, ...meta }, 'call failed');
+  const calls = helper.open(jobs);
+  const make = (job: Job) => makeCall(job, helper.id, calls, paths, options);
+  try {
+    await calls.begun;
+    const [only] = jobs;
+    if (!only || jobs.length > 1) {
+      const failed = await makeMany(jobs, make, calls.most, { screen, signal, json });
+      if (signal.aborted) return interruptedCode;
+      return failed === 0 ? 0 : failedCode;
     }
-    return outcome;
-  };
-  const [only] = jobs;
-  if (!only || jobs.length > 1) {
-    const failed = await makeManyCalls({ jobs, most, call: make, signal, screen, json: words.json });
+    const outcome = await make(only);
+    if (signal.aborted && !outcome.ok) return interruptedCode;
+    const fine = printOne(outcome, screen, json);
     if (signal.aborted) return interruptedCode;
-    return failed === 0 ? 0 : failedCode;
+    return fine ? 0 : failedCode;
+  } finally {
+    await calls.close?.();
   }
-  const outcome = await make(only);
-  if (signal.aborted && !outcome.ok) return interruptedCode;
-  const fine = printOne(outcome, screen, words.json);
-  if (signal.aborted) return interruptedCode;
-  return fine ? 0 : failedCode;
 }
 
-/** Milliseconds between two looks of the progress line. */
-const refreshMs = 100;
+/** Makes one call and writes its result where that is to go. Never throws. */
+async function makeCall(
+  job: Job,
+  service: string,
+  { call }: Calls,
+  paths: ResultPaths,
+  { logger, signal }: CallOptions,
+): Promise<Outcome> {
+  const { file } = job;
+  let meta: Outcome['meta'] = { service, dryrun: false, request_id: '' };
+  const failed = (error: GatewayError): Outcome => {
+    const err = (error.cause ?? error) as Error;
+    // An error that is its own cause says everything itself.
+    if (error.code === 'internal' && !signal.aborted && err.message !== error.message)
+      logger.error({ err, file, ...meta }, 'call failed');
+    return { file, meta, ok: false, error };
+  };
+  try {
+    const reply = await call(job);
+    meta = reply.meta;
+    return reply.ok
+      ? { file, meta, ok: true, result: await deliver(reply.answer, job, paths) }
+      : failed(reply.error);
+  } catch (error) {
+    return failed(toGatewayError(error));
+  }
+}
 
-interface ManyOptions {
-  jobs: readonly Job[];
-  /** Calls under way at a time. */
-  most: number;
-  call(job: Job): Promise<Outcome>;
-  signal: AbortSignal;
-  screen: Screen;
-  json: boolean;
+async function deliver(answer: Answer, job: Job, { option, pathFor }: ResultPaths): Promise<Result> {
+  const { type, bytes } =
+    answer.kind === 'bytes' ? answer : { type: 'application/json', bytes: jsonText(answer) };
+  const path = await pathFor(job, type);
+  if (path === undefined)
+    return answer.kind === 'bytes' ? { bytes: answer.bytes, type } : { data: JSON.parse(String(bytes)) };
+  await writeResult(path, bytes, { option });
+  return { out: path, type, size: bytes.length };
 }
 
 /**
- * Makes the calls of many files, some at a time, and gives how many failed: those cost the others nothing. On a terminal one line
- * tells how far it is, and each file that failed has its own; else, and where results are data, each file has a line of JSON.
+ * Makes the calls of many files, some at a time, and gives how many failed: a failure costs the others nothing. A terminal has one
+ * line of progress, and a line for each file that failed; otherwise, and where results are data, each file has a line of JSON.
  */
-async function makeManyCalls({ jobs, most, call, signal, screen, json }: ManyOptions): Promise<number> {
-  const watched = screen.stderr.isTTY === true && !json;
-  const progress = createProgress(jobs.length, screen.stderr);
+async function makeMany(
+  jobs: readonly Job[],
+  make: (job: Job) => Promise<Outcome>,
+  most: number,
+  { screen: { stdout, stderr }, signal, json }: Pick<CallOptions, 'screen' | 'signal'> & { json: boolean },
+): Promise<number> {
+  const progress = stderr.isTTY === true && !json ? createProgress(jobs.length, stderr) : undefined;
   const left = jobs.values();
   let failed = 0;
 
   async function work(): Promise<void> {
     for (const job of left) {
       if (signal.aborted) return;
-      const outcome = await call(job);
-      // What was given up has not failed.
+      const outcome = await make(job);
+      // An interrupted call has not failed.
       if (!outcome.ok && signal.aborted) return;
       if (!outcome.ok) failed += 1;
-      if (watched) progress.clear();
-      tell(outcome);
-      if (watched) progress.advance(failed);
+      progress?.clear();
+      if (!progress || (outcome.ok && !('out' in outcome.result))) printJson(stdout, lineOf(outcome));
+      else if (!outcome.ok) printText(stderr, `${outcome.file}: ${errorLines(outcome.error)}`);
+      progress?.advance(failed);
     }
   }
 
-  function tell(outcome: Outcome): void {
-    const isPlain = outcome.ok && 'out' in outcome.result;
-    if (!watched || (outcome.ok && !isPlain)) printJson(screen.stdout, lineOf(outcome));
-    else if (!outcome.ok) printText(screen.stderr, `${outcome.file}: ${errorLines(outcome)}`);
-  }
-
   await Promise.all(Array.from({ length: Math.min(most, jobs.length) }, work));
-  if (watched) progress.finish(failed);
+  progress?.finish(failed);
   return failed;
 }
 
-interface Progress {
-  clear(): void;
-  advance(failed: number): void;
-  finish(failed: number): void;
-}
+/** Milliseconds between two updates of the progress line. */
+const refreshMs = 100;
 
-function createProgress(total: number, stderr: Screen['stderr']): Progress {
+function createProgress(total: number, stderr: Screen['stderr']) {
   const began = Date.now();
   let done = 0;
   let drawn = false;
@@ -153,69 +212,51 @@ function createProgress(total: number, stderr: Screen['stderr']): Progress {
       if (drawn) stderr.write('\r\x1b[K');
       drawn = false;
     },
-    advance(failed) {
+    advance(failed: number) {
       done += 1;
       if (Date.now() - last < refreshMs && done < total) return;
       last = Date.now();
       draw(failed);
     },
-    finish(failed) {
+    finish(failed: number) {
       draw(failed);
       stderr.write('\n');
     },
   };
 }
 
-/** Where results and errors of `call` are written. */
-export interface Screen {
-  stdout: { write(data: string | Uint8Array): unknown; isTTY?: boolean };
-  stderr: { write(text: string): unknown; isTTY?: boolean };
-}
-
-/** Prints lines for people. They may hold what a server, a plugin or a file's name says, which must not control the terminal. */
-export function printText(stream: Screen['stderr'], text: string): void {
+/** Prints lines for people. They may quote a server, a plugin or a file's name, which must not control the terminal. */
+function printText(stream: Screen['stderr'], text: string): void {
   stream.write(`${visible(text)}\n`);
 }
 
-/** Prints a document for programs, which on a terminal does not control it either. */
+/** Prints a document for programs, which must not control a terminal either. */
 function printJson(stdout: Screen['stdout'], value: unknown, indent?: number): void {
   const json = JSON.stringify(value, undefined, indent);
   stdout.write(`${stdout.isTTY ? visibleJson(json) : json}\n`);
 }
 
-/** Prints what came of the one call; gives whether all is well. */
+/** Prints the outcome of a single call; gives whether all is well. */
 export function printOne(outcome: Outcome, { stdout, stderr }: Screen, json: boolean): boolean {
   if (!outcome.ok) {
     if (json) printJson(stdout, failure(outcome.error, outcome.meta));
-    else printText(stderr, `Error: ${errorLines(outcome)}`);
+    else printText(stderr, `Error: ${errorLines(outcome.error)}`);
     return false;
   }
   const { result, meta } = outcome;
-  if ('out' in result) {
-    if (json) printJson(stdout, success(result, meta));
-    else printText(stderr, described(result));
-    return true;
-  }
-  if ('data' in result) {
-    if (json) printJson(stdout, success(result.data, meta));
-    else printJson(stdout, result.data, stdout.isTTY ? 2 : undefined);
-    return true;
-  }
-  return printBytes(result, { stdout, stderr }, json);
+  if ('bytes' in result) return printBytes(result, { stdout, stderr }, json);
+  if (json) printJson(stdout, success('out' in result ? result : result.data, meta));
+  else if ('out' in result) printText(stderr, `Wrote ${result.out}: ${result.type}, ${result.size} bytes`);
+  else printJson(stdout, result.data, stdout.isTTY ? 2 : undefined);
+  return true;
 }
 
-function printBytes(
-  { bytes, type }: Extract<Result, { bytes: unknown }>,
-  { stdout, stderr }: Screen,
-  json: boolean,
-): boolean {
+function printBytes({ bytes, type }: Bytes, { stdout, stderr }: Screen, json: boolean): boolean {
   const readable = /^text\/|[/+](?:json|xml)\b/.test(type);
   if (json || (stdout.isTTY && !readable)) {
     const why = json ? '--json prints one document, and' : 'a terminal cannot show it:';
-    printText(
-      stderr,
-      `Error: the answer is ${type} of ${bytes.length} bytes; ${why} --out FILE writes it to a file`,
-    );
+    const what = `the answer is ${type} of ${bytes.length} bytes`;
+    printText(stderr, `Error: ${what}; ${why} --out FILE writes it to a file`);
     return false;
   }
   if (stdout.isTTY) printText(stdout, Buffer.from(bytes).toString().replace(/\n$/, ''));
@@ -223,35 +264,25 @@ function printBytes(
   return true;
 }
 
-/** What came of one of many files, for a line of JSON. */
+/** The outcome of one of many files, for a line of JSON. */
 function lineOf(outcome: Outcome): object {
   const { file } = outcome;
-  if (outcome.ok) return { file, ok: true, ...resultOf(outcome.result) };
-  const { error } = failure(outcome.error, outcome.meta);
-  return { file, ok: false, error };
+  if (!outcome.ok) return { file, ok: false, error: failure(outcome.error, outcome.meta).error };
+  const { result } = outcome;
+  return {
+    file,
+    ok: true,
+    ...('bytes' in result ? { type: result.type, size: result.bytes.length } : result),
+  };
 }
 
-function resultOf(result: Result): object {
-  if ('bytes' in result) return { type: result.type, size: result.bytes.length };
-  return result;
-}
-
-/** The same for people: what is wrong with a file. */
-function errorLines({ error }: Extract<Outcome, { ok: false }>): string {
-  const { code, message, details } = error;
+function errorLines({ code, message, details }: GatewayError): string {
   if (!details) return `${message} (${code})`;
   return details.map(({ field, problem }) => `${field} ${problem}`).join('\n       ');
 }
 
-function described({ out, type, size }: Written): string {
-  return `Wrote ${out}: ${type}, ${size} bytes`;
-}
-
-/** What to say where no helper of this name is there, or none was named: which there are. The first line says it alone. */
-export function unknownHelper(
-  service: string | undefined,
-  helpers: readonly { id: string; summary: string }[],
-): string {
+/** Lists the helpers where no helper of this name is there, or none was named. The first line alone says so. */
+function unknownHelper(service: string | undefined, helpers: CallTarget['list']): string {
   const ids = helpers.map(({ id }) => id);
   const width = Math.max(0, ...ids.map((id) => id.length));
   const list = helpers.map(({ id, summary }) => escapeInvisible(`  ${id.padEnd(width)}  ${summary}`));
@@ -266,10 +297,9 @@ export function unknownHelper(
   ].join('\n');
 }
 
-/** Says so, and gives the exit code. */
-export function printUnknown(
+function printUnknown(
   service: string,
-  helpers: Parameters<typeof unknownHelper>[1],
+  helpers: CallTarget['list'],
   { stdout, stderr }: Screen,
   json: boolean,
 ): number {
@@ -277,4 +307,10 @@ export function printUnknown(
   if (json) printJson(stdout, { ok: false, error: { code: 'not_found', message: text.split('\n', 1)[0] } });
   else printText(stderr, `Error: ${text}`);
   return usageCode;
+}
+
+/** Two columns, of which the first is as wide as its longest entry. */
+export function columns(rows: readonly (readonly [string, string])[]): string[] {
+  const width = Math.max(0, ...rows.map(([flag]) => flag.length));
+  return rows.map(([flag, what]) => `  ${flag.padEnd(width)}  ${what}`.trimEnd());
 }

@@ -3,11 +3,9 @@ import { fstatSync } from 'node:fs';
 import { realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { extension, lookup } from 'mime-types';
-import { type Answer, jsonText } from '../../../pool/answer.js';
 import { mediaTypes } from '../../../pool/image/formats.js';
-import { type GatewayError, inputError, toGatewayError } from '../../errors.js';
+import { type GatewayError, inputError } from '../../errors.js';
 import { makeFolder, writeProblem } from '../../file-system.js';
-import type { Reply } from '../../local-helpers.js';
 import type { Job } from './jobs.js';
 import type { Words } from './words.js';
 
@@ -22,9 +20,11 @@ export interface AnswerForm {
 }
 
 /** Where the result of each call goes. */
-interface ResultPaths {
+export interface ResultPaths {
   /** Why no call may be made. */
   problem: GatewayError | undefined;
+  /** The option that says where. */
+  option: 'out' | 'out-dir';
   /**
    * The path for a result of this media type; undefined for standard output. Throws `invalid_input` where the result would replace
    * what this run reads or has written.
@@ -42,11 +42,11 @@ interface PlanOptions {
 /** Plans where results go before the first call, so that no result replaces a source or another result of the same run. */
 export async function planResultPaths({ words, service, jobs, form }: PlanOptions): Promise<ResultPaths> {
   const { out, outDir } = words;
+  const option = outDir === undefined ? 'out' : 'out-dir';
   const problem = usageProblem(words, jobs.length);
   if (problem || (outDir === undefined && (out === undefined || out === '-'))) {
-    return { problem, pathFor: async () => undefined };
+    return { problem, option, pathFor: async () => undefined };
   }
-  const field = outDir === undefined ? 'out' : 'out-dir';
   const expected = expectedEnding(words.values, form);
   const nameFor = outDir === undefined ? undefined : createNames(jobs, service, expected);
   const sources = await findSources(jobs);
@@ -71,15 +71,16 @@ export async function planResultPaths({ words, service, jobs, form }: PlanOption
     const found = await Promise.all(jobs.map((job) => replacedBy(job, pathOf(job, ending))));
     const [first, ...more] = found.filter((each) => each !== undefined);
     if (first === undefined) return undefined;
-    return replaced(field, more.length === 0 ? first : `${first}; ${more.length} more likewise`);
+    return replaced(option, more.length === 0 ? first : `${first}; ${more.length} more likewise`);
   }
 
   return {
     problem: await findProblem(),
+    option,
     async pathFor(job, type) {
       const path = pathOf(job, extension(type) || 'bin');
       const found = await replacedBy(job, path);
-      if (found !== undefined) throw replaced(field, found);
+      if (found !== undefined) throw replaced(option, found);
       written.set(fold(path), job);
       return path;
     },
@@ -205,54 +206,6 @@ async function realFolder(path: string): Promise<string> {
   return realpath(path).catch(async () =>
     above === path ? path : join(await realFolder(above), basename(path)),
   );
-}
-
-/** How one call ended. */
-export type Outcome = Pick<Reply, 'meta'> & { file?: string | undefined } & (
-    | { ok: true; result: Result }
-    | { ok: false; error: GatewayError }
-  );
-
-/** What came of it: data, bytes that are still to go to standard output, or a file that was written. */
-export type Result = { data: unknown } | { bytes: Uint8Array; type: string } | Written;
-
-export interface Written {
-  out: string;
-  type: string;
-  size: number;
-}
-
-interface CallOptions {
-  service: string;
-  /** Makes the call. Throws what cannot be sent. */
-  call(job: Job): Promise<Reply>;
-  /** The option that says where results go. */
-  option: 'out' | 'out-dir';
-  places: Pick<ResultPaths, 'pathFor'>;
-}
-
-/** Makes one call and writes what comes of it where that is to go. Never throws. */
-export async function makeCall(job: Job, { service, call, option, places }: CallOptions): Promise<Outcome> {
-  const { file } = job;
-  let meta: Outcome['meta'] = { service, dryrun: false, request_id: '' };
-  try {
-    const reply = await call(job);
-    meta = reply.meta;
-    if (!reply.ok) return { file, ...reply };
-    return { file, meta, ok: true, result: await deliver(reply.answer) };
-  } catch (error) {
-    return { file, meta, ok: false, error: toGatewayError(error) };
-  }
-
-  async function deliver(answer: Answer): Promise<Result> {
-    const { type, bytes } =
-      answer.kind === 'bytes' ? answer : { type: 'application/json', bytes: jsonText(answer) };
-    const path = await places.pathFor(job, type);
-    if (path === undefined)
-      return answer.kind === 'bytes' ? { bytes: answer.bytes, type } : { data: JSON.parse(String(bytes)) };
-    await writeResult(path, bytes, { option });
-    return { out: path, type, size: bytes.length };
-  }
 }
 
 /**

@@ -7,17 +7,7 @@ import type { GivenInput, Reply } from '../../local-helpers.js';
 import type { Job } from './jobs.js';
 import { multipart, type ServedHelper, type ServerClient, serverReply } from './server.js';
 
-/** Many calls that a gateway makes as jobs. */
-export interface ServerJobs {
-  /** Resolves when the gateway has taken the first of them; rejects where it takes none, for what is said of all then. */
-  readonly begun: Promise<void>;
-  /** What came of one. Rejects where it could not be sent, or is not to be had any more. */
-  reply(job: Job): Promise<Reply>;
-  /** Cancels what is still to be done, where the calls were given up. */
-  close(): Promise<void>;
-}
-
-export interface ServerJobsOptions {
+interface ServerJobsOptions {
   client: ServerClient;
   helper: ServedHelper;
   jobs: readonly Job[];
@@ -27,11 +17,11 @@ export interface ServerJobsOptions {
 /** Files of one request at most, and their bytes: so much is held in memory, and so much is sent again where a connection breaks. */
 const batchFiles = 500;
 const batchBytes = 16 * 1024 ** 2;
-/** Milliseconds between two looks at a job, at first and at last. */
-const firstLookMs = 100;
-const lastLookMs = 2_000;
+/** Milliseconds between two polls of a job, at first and at last. */
+const firstPollMs = 100;
+const lastPollMs = 2_000;
 const itemsAPage = 1_000;
-/** Results on their way at a time. */
+/** Results that are downloaded at a time. */
 const mostDownloads = 4;
 
 interface Loaded {
@@ -39,17 +29,20 @@ interface Loaded {
   file: FileBytes;
 }
 
-/** Sends the calls in batches, in their order, and brings each result as soon as it is there. */
-export function createServerJobs({ client, helper, jobs, signal }: ServerJobsOptions): ServerJobs {
+/**
+ * Sends the calls to a gateway's jobs in batches, in their order, and downloads each result as soon as it is there. `begun` resolves when
+ * the gateway has accepted the first batch. `close` cancels what is still to be done after an interruption.
+ */
+export function createServerJobs({ client, helper, jobs, signal }: ServerJobsOptions) {
   const replies = new Map(jobs.map((job) => [job, deferred<Reply>()]));
-  // Whoever asks for one later must not find that nobody had listened.
+  // A rejection before its reply is awaited must not count as unhandled.
   for (const { promise } of replies.values()) promise.catch(() => undefined);
   const open = new Set<string>();
   const [field = 'file'] = helper.files.map((file) => file.field);
   const downloads = limitConcurrency(mostDownloads);
   const running: Promise<void>[] = [];
   let values: GivenInput['query'];
-  /** What stands beside each call's own file, such as a logo: it is sent once. */
+  /** Files beside each call's own, such as a logo: sent once with each batch. */
   let shared: [string, FileBytes][] = [];
 
   const begun = deferred<void>();
@@ -65,21 +58,18 @@ export function createServerJobs({ client, helper, jobs, signal }: ServerJobsOpt
     for (const job of jobs) {
       const loaded = await load(job);
       if (!loaded) continue;
-      if (batch.length > 0 && bytes + loaded.file.bytes.byteLength > batchBytes) {
+      const isFull = batch.length === batchFiles || bytes + loaded.file.bytes.byteLength > batchBytes;
+      if (batch.length > 0 && isFull) {
         await send(batch);
         [batch, bytes] = [[], 0];
       }
       batch.push(loaded);
       bytes += loaded.file.bytes.byteLength;
-      if (batch.length === batchFiles) {
-        await send(batch);
-        [batch, bytes] = [[], 0];
-      }
     }
     if (batch.length > 0) await send(batch);
   }
 
-  /** A file that cannot be read costs the others nothing. */
+  /** Undefined for a file that cannot be read, which costs the others nothing. */
   async function load(job: Job): Promise<Loaded | undefined> {
     const given = await job.load().catch((error) => {
       replies.get(job)?.reject(error);
@@ -138,14 +128,14 @@ export function createServerJobs({ client, helper, jobs, signal }: ServerJobsOpt
   }
 
   async function follow(id: string, calls: readonly Job[]): Promise<void> {
-    const told = new Set<number>();
-    for (let wait = firstLookMs; told.size < calls.length; wait = Math.min(lastLookMs, wait * 1.5)) {
+    const ended = new Set<number>();
+    for (let wait = firstPollMs; ended.size < calls.length; wait = Math.min(lastPollMs, wait * 1.5)) {
       await sleep(wait, undefined, { signal });
       for await (const { index, state } of itemsOf(id)) {
-        if (told.has(index) || state === 'waiting' || state === 'running') continue;
-        told.add(index);
+        if (ended.has(index) || state === 'waiting' || state === 'running') continue;
+        ended.add(index);
         const job = calls[index];
-        if (job) void downloads(() => bring(id, index, state)).then(...settle(job));
+        if (job) void downloads(() => download(id, index, state)).then(...settle(job));
       }
     }
     open.delete(id);
@@ -166,7 +156,7 @@ export function createServerJobs({ client, helper, jobs, signal }: ServerJobsOpt
     }
   }
 
-  async function bring(id: string, index: number, state: string): Promise<Reply> {
+  async function download(id: string, index: number, state: string): Promise<Reply> {
     if (state === 'cancelled')
       throw new GatewayError('conflict', { message: 'The job was cancelled before this file.' });
     return serverReply(await client.send(`/jobs/${id}/items/${index}`));
@@ -174,8 +164,9 @@ export function createServerJobs({ client, helper, jobs, signal }: ServerJobsOpt
 
   return {
     begun: begun.promise,
-    reply: (job) => (replies.get(job) as { promise: Promise<Reply> }).promise,
-    async close() {
+    most: jobs.length,
+    call: (job: Job) => (replies.get(job) as { promise: Promise<Reply> }).promise,
+    async close(): Promise<void> {
       await sending;
       await Promise.all(running);
       if (!signal.aborted) return;

@@ -6,6 +6,7 @@ import type { FileField } from '../../../schemas/declared-helper.js';
 import { type ErrorCode, errorTable, GatewayError, inputError } from '../../errors.js';
 import type { Meta } from '../../http/envelope.js';
 import type { GivenInput, Reply } from '../../local-helpers.js';
+import type { CallTarget } from './make-calls.js';
 import type { AnswerForm } from './results.js';
 
 /** What a gateway answered. */
@@ -15,35 +16,27 @@ interface ServerAnswer {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
+interface ServerRequest {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: () => BodyInit;
+  /** Whether its answer is awaited for a moment after an interruption: it names what is to be cancelled. */
+  lingers?: boolean;
+  /** Not to be sent again where the connection breaks: it may have arrived. */
+  once?: boolean;
+}
+
 /** A gateway elsewhere. */
 export interface ServerClient {
   /**
    * Sends a request, again where the gateway has no time now or cannot be reached: what is sent twice must be done once. Throws a
    * `GatewayError` where it cannot be reached at all.
    */
-  send(
-    path: string,
-    request?: {
-      method?: string;
-      headers?: Record<string, string>;
-      body?: () => BodyInit;
-      /** Whether an answer is still waited for a moment when all is given up: it names what is to be called off. */
-      lingers?: boolean;
-      /** Not to be sent again where the connection breaks: it may have arrived. */
-      once?: boolean;
-    },
-  ): Promise<ServerAnswer>;
+  send(path: string, request?: ServerRequest): Promise<ServerAnswer>;
   /** The same for a JSON answer: its data. Throws the error that the envelope holds. */
-  data(...request: Parameters<ServerClient['send']>): Promise<Record<string, unknown>>;
-  /** Deletes something, even where the calls were given up, if that is soon done. Never rejects. */
+  data(path: string, request?: ServerRequest): Promise<Record<string, unknown>>;
+  /** Sends a DELETE, with a short timeout of its own, after an interruption too. Never rejects. */
   cancel(path: string): Promise<void>;
-}
-
-interface ServerClientOptions {
-  /** Its address, with a path where it lies below one. */
-  url: string;
-  key: string | undefined;
-  signal: AbortSignal;
 }
 
 /** Tries of one request. Two minutes of a gateway that restarts, or of a tenant's rate, must not end a thousand files' work. */
@@ -52,8 +45,8 @@ const longestWaitMs = 30_000;
 const cancelMs = 2_000;
 const lingerMs = 5_000;
 
-/** Makes a client of a gateway's API. */
-export function createServerClient({ url, key, signal }: ServerClientOptions): ServerClient {
+/** Makes a client of a gateway's API, whose address may have a path. */
+export function createServerClient(url: string, key: string | undefined, signal: AbortSignal): ServerClient {
   const base = url.endsWith('/') ? url.slice(0, -1) : url;
   const authorization: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
 
@@ -61,7 +54,7 @@ export function createServerClient({ url, key, signal }: ServerClientOptions): S
 
   async function once(
     path: string,
-    { method = 'GET', headers = {}, body, lingers }: Request,
+    { method = 'GET', headers = {}, body, lingers }: ServerRequest,
     ended = lingers ? delayed(signal, lingerMs) : signal,
   ): Promise<ServerAnswer> {
     const response = await fetch(`${base}${path}`, {
@@ -79,11 +72,11 @@ export function createServerClient({ url, key, signal }: ServerClientOptions): S
     };
   }
 
-  async function send(path: string, request: Request = {}): Promise<ServerAnswer> {
+  async function send(path: string, request: ServerRequest = {}): Promise<ServerAnswer> {
     for (let tried = 1; ; tried += 1) {
       const answer = await once(path, request).catch((error) => {
         if (signal.aborted) throw signal.reason;
-        // An address where nobody has answered yet is a mistake, and no outage.
+        // An address that has never answered is a mistake, not an outage.
         if (tried === mostTries || !hasAnswered || request.once) throw unreachable(base, error);
         return undefined;
       });
@@ -107,18 +100,16 @@ export function createServerClient({ url, key, signal }: ServerClientOptions): S
   };
 }
 
-/** Aborted that much later. */
+/** Aborts that much later. */
 function delayed(signal: AbortSignal, ms: number): AbortSignal {
+  if (signal.aborted) return signal;
   const later = new AbortController();
   const abort = () => void setTimer(() => later.abort(signal.reason), ms).unref();
-  if (signal.aborted) later.abort(signal.reason);
-  else signal.addEventListener('abort', abort, { once: true });
+  signal.addEventListener('abort', abort, { once: true });
   return later.signal;
 }
 
-type Request = NonNullable<Parameters<ServerClient['send']>[1]>;
-
-/** Whether it is soon enough: a quota that is used up until next month is told at once. */
+/** Whether a retry is worth its wait: a quota that is used up until next month is reported at once. */
 function isForLater({ status, headers }: ServerAnswer): boolean {
   if (status !== 429 && status !== 503) return false;
   const asked = headers.get('retry-after');
@@ -139,7 +130,7 @@ function unreachable(base: string, error: unknown): GatewayError {
   });
 }
 
-/** A JSON answer's envelope, with what it says of its call. */
+/** A JSON answer's envelope and its `meta`. */
 function envelopeOf(
   { bytes, status }: ServerAnswer,
   base: string,
@@ -148,7 +139,7 @@ function envelopeOf(
     const body = JSON.parse(Buffer.from(bytes).toString());
     if (typeof body.ok === 'boolean' && body.meta) return { body, meta: body.meta };
   } catch {
-    // Told below: whatever it is, no gateway has written it.
+    // Not written by a gateway; reported below.
   }
   throw new GatewayError(status === 413 ? 'too_large' : 'upstream_failed', {
     message: `What answers at ${base} is no gateway, or stands before one: it says ${status}, and not in a gateway's words.`,
@@ -173,8 +164,6 @@ function errorOf({ error }: { error?: RemoteError }, status: number): GatewayErr
   const known: ErrorCode = Object.hasOwn(errorTable, code) ? (code as ErrorCode) : 'upstream_failed';
   return new GatewayError(known, { message, ...(details ? { details } : {}) });
 }
-
-const json = /^application\/json\b/i;
 
 /** A call as a request: a form, with files beside its fields where there are some. Throws what is wrong with the words already. */
 export function toRequest(given: GivenInput): { method: string; body: () => BodyInit } {
@@ -211,18 +200,13 @@ function escaped(name: string): string {
   return name.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
 }
 
-/** What a helper's answer is, as a call in this process would have it. */
+/** A helper's answer in the form of a call in this process. */
 export function serverReply(answer: ServerAnswer): Reply {
   const type = answer.headers.get('content-type') ?? '';
-  const service = null;
-  if (answer.status < 300 && !json.test(type)) {
-    const meta = { service, dryrun: false, request_id: answer.headers.get('x-request-id') ?? '' };
-    return {
-      ok: true,
-      ms: 0,
-      meta,
-      answer: { kind: 'bytes', bytes: answer.bytes, type: type.split(';', 1)[0] as string },
-    };
+  if (answer.status < 300 && !/^application\/json\b/i.test(type)) {
+    const meta = { service: null, dryrun: false, request_id: answer.headers.get('x-request-id') ?? '' };
+    const { bytes } = answer;
+    return { ok: true, ms: 0, meta, answer: { kind: 'bytes', bytes, type: type.split(';', 1)[0] as string } };
   }
   const { body, meta } = envelopeOf(answer, 'the address');
   if (!body.ok) return { ok: false, meta, error: errorOf(body, answer.status) };
@@ -264,24 +248,20 @@ interface Document {
   paths?: Record<string, { get?: Operation; post?: Operation } | undefined>;
 }
 
-/** Whose parameters they are is the gateway's, not a helper's. */
+/** Parameters of the gateway's own. */
 const notItsOwn = new Set(['ak']);
 /** Paths of the gateway's own that take both methods, as helpers do. */
 const ownPath = /^\/jobs(?:\/|$)/;
 /** No name of a file: those have a dot. */
 const mayBeId = /^[a-z0-9][a-z0-9_-]*(?:\/[a-z0-9][a-z0-9_-]*)*$/;
 
-/** The helpers of a gateway. */
-interface ServedHelpers {
-  list: { id: string; summary: string }[];
-  find(id: string): ServedHelper | undefined;
-}
-
 /**
- * Reads what the gateway's OpenAPI document says of its helpers. One that shows no document (`HELPER_DOCS=off`) is taken at the
- * caller's word: it has whatever can be a helper's name.
+ * Reads the helpers of a gateway from its OpenAPI document. Where it shows none (`HELPER_DOCS=off`), any id that a helper may have is
+ * believed to be one.
  */
-export async function readServedHelpers(client: ServerClient): Promise<ServedHelpers> {
+export async function readServedHelpers(
+  client: ServerClient,
+): Promise<Pick<CallTarget, 'list'> & { find(id: string): ServedHelper | undefined }> {
   const { status, bytes } = await client.send('/openapi.json');
   if (status === 404) return { list: [], find: (id) => (mayBeId.test(id) ? undescribed(id) : undefined) };
   if (status !== 200) throw noDocument(status);
