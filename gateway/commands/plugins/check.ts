@@ -8,16 +8,22 @@ import { GatewayError } from '../../errors.js';
 import { discoverPlugins, type PluginProblem } from '../../plugins/discover.js';
 import { type LoadRegistryOptions, loadRegistry } from '../../plugins/load-registry.js';
 import { builtinPlugins } from '../../plugins/paths.js';
-import { cutLimits, type Helper, type MostAllowed, PluginError } from '../../plugins/registry.js';
+import {
+  cutLimits,
+  type Environment,
+  type Helper,
+  type MostAllowed,
+  PluginError,
+} from '../../plugins/registry.js';
 import { answer, type Terminal } from '../output.js';
 
-/** Does what `plugins check` does. */
+/** Prints what the plugins of a folder are and need, or what is wrong with them. */
 export async function runCheck(folder: string, terminal: Terminal, json: boolean): Promise<void> {
   const skipped: PluginProblem[] = [];
   const helpers = await loadCheckedHelpers(folder, terminal, json, (each) => void skipped.push(each));
   if (!helpers) return;
   await answer(terminal, json, async () => {
-    // Of the rest of a configuration nothing is asked here.
+    // No other variable matters here, and a faulty one must not stop the check.
     const { HELPER_TASK_TIMEOUT_MS, HELPER_MAX_IMAGE_BYTES } = process.env;
     const most = loadConfig({ HELPER_TASK_TIMEOUT_MS, HELPER_MAX_IMAGE_BYTES });
     return {
@@ -33,7 +39,7 @@ export async function runCheck(folder: string, terminal: Terminal, json: boolean
   });
 }
 
-/** The helpers of a folder; undefined where the start would stop, which has been told then. */
+/** The helpers of a folder; undefined where the start would stop: the reasons are printed then. */
 export async function loadCheckedHelpers(
   folder: string,
   terminal: Terminal,
@@ -42,14 +48,9 @@ export async function loadCheckedHelpers(
 ): Promise<Helper[] | undefined> {
   const checked = await checkFolder(folder, { onSkipped });
   if (!(checked instanceof PluginError)) return checked;
-  if (json) {
-    await answer(terminal, json, async () => {
-      throw asInvalidInput(checked);
-    });
-    return undefined;
-  }
-  // In its own lines, a file each.
-  terminal.stderr.write(`${visible(checked.message)}\n`);
+  if (json) await answer(terminal, json, () => Promise.reject(asInvalidInput(checked)));
+  // A line for each file, unlike other errors.
+  else terminal.stderr.write(`${visible(checked.message)}\n`);
   terminal.setExitCode(1);
   return undefined;
 }
@@ -75,7 +76,7 @@ export async function checkFolder(
   }
 }
 
-/** Whether both are one folder. One that does not exist is no other's twin; what is wrong with it is told by the loading. */
+/** Whether both are one folder. One that does not exist is not the same as another; its fault is reported when it is loaded. */
 export async function isSame(folder: string, other: string): Promise<boolean> {
   const [one, two] = await Promise.all([folder, other].map((path) => realpath(path).catch(() => path)));
   return one === two;
@@ -90,14 +91,8 @@ export function asInvalidInput({ problems }: PluginError): GatewayError {
   });
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** What a helper is and needs, for programs. Of its configuration the variables' names, never a value. */
-export function describeHelper(
-  { id, file, declaration }: Helper,
-  env: Environment,
-  most: MostAllowed,
-): object {
+/** What a helper is and needs, for programs: the names of its variables, never a value. */
+function describeHelper({ id, file, declaration }: Helper, env: Environment, most: MostAllowed): object {
   const { summary, runs, timeoutMs, files, config, setup, output, examples, effects, repeatable } =
     declaration;
   return {
@@ -124,7 +119,7 @@ export function describeHelper(
 }
 
 /** The same for people: a line for each helper, and below it what it needs. */
-export function reportHelpers(helpers: readonly Helper[], env: Environment, most: MostAllowed): string {
+function reportHelpers(helpers: readonly Helper[], env: Environment, most: MostAllowed): string {
   if (helpers.length === 0)
     return 'No plugins here: a plugin is <route>.mjs, .js, .ts or <route>/index.mjs below this folder.';
   const width = Math.max(...helpers.map(({ id }) => id.length));

@@ -27,8 +27,8 @@ export interface NewOptions {
 const root = fileURLToPath(new URL('.', import.meta.resolve('helper-gateway/package.json')));
 
 /**
- * Writes a plugin that works, its test, and what its folder lacks for editors and Node. Nothing that is there is touched. Throws
- * `invalid_input` for a path that can be no helper's, `exists` where one is there.
+ * Writes a plugin that works, its test, and what its folder lacks for editors and Node. Existing files are left as they are. Throws
+ * `invalid_input` for a path that no helper can have, `exists` where a helper has it already.
  */
 export async function createPlugin(
   path: string,
@@ -37,29 +37,28 @@ export async function createPlugin(
 ): Promise<Answer> {
   const cwd = process.cwd();
   const place = choosePlace(path, { dir, known: env.HELPER_PLUGINS?.split(':').filter(Boolean) ?? [], cwd });
-  await refuseTaken(place);
-  const ending = typescript ? 'ts' : 'mjs';
-  const file = join(place.dir, ...`${place.route}.${ending}`.split('/'));
-  const test = file.replace(/(\.\w+)$/, '.test$1');
+  await refuseOccupied(place);
+  const file = join(place.dir, ...`${place.route}.${typescript ? 'ts' : 'mjs'}`.split('/'));
   const names = { route: place.route, file: `./${basename(file)}`, typescript };
   await makeFolder(dirname(file)).catch((error) => {
     throw noPlace(error, dirname(file), dirname(file));
   });
   const installed = await installedFor(place.dir);
+  if (!(await writeNew(file, pluginText(names))))
+    throw new GatewayError('exists', { message: `${file} is there already` });
   const written = [file];
-  await writeNew(file, pluginText(names));
   for (const [name, text] of [
-    [test, testText(names)],
+    [file.replace(/(\.\w+)$/, '.test$1'), testText(names)],
     [join(place.dir, packageFile.name), packageText(installed, packageName(place.dir))],
     [join(place.dir, editorFile.name), editorText(installed)],
   ] as const) {
-    if (await writeMissing(name, text)) written.push(name);
+    if (await writeNew(name, text)) written.push(name);
   }
   const answer = answerOf(place, written, cwd);
   return typescript ? { ...answer, notes: await moduleNotes(place.dir) } : answer;
 }
 
-/** A `package.json` of one's own, as `npm install` writes it, has an editor take TypeScript for CommonJS and mark every import. */
+/** With the `package.json` that `npm install` writes, an editor takes TypeScript for CommonJS and marks every import. */
 async function moduleNotes(dir: string): Promise<string[]> {
   const own = join(dir, packageFile.name);
   const text = await readFile(own, 'utf8').catch(() => '');
@@ -87,15 +86,15 @@ function answerOf({ dir, route }: Place, written: readonly string[], cwd: string
   };
 }
 
-/** A route that is there already, in the folder or among the package's own, in whatever kind of file. */
-async function refuseTaken({ dir, route }: Place): Promise<void> {
+/** Refuses a route that the folder or the package has already, in any kind of file. */
+async function refuseOccupied({ dir, route }: Place): Promise<void> {
   for (const folder of [dir, builtinPlugins]) {
     const { plugins } = await discoverPlugins(folder);
     const taken = plugins.find(({ id }) => id === route);
     if (taken) {
       throw new GatewayError('exists', { message: `the route /${route} is taken by ${taken.file}` });
     }
-    // Whatever lies beside a plugin's index is the plugin's own, and no route.
+    // Files beside a plugin's index belong to that plugin, and have no route.
     const around = plugins.find(
       ({ id, file }) => route.startsWith(`${id}/`) && /[\\/]index\.\w+$/.test(file),
     );
@@ -105,7 +104,7 @@ async function refuseTaken({ dir, route }: Place): Promise<void> {
   }
 }
 
-/** The paths of this installation, from the folder where it goes on to be right when both are moved together. */
+/** The paths of this installation, relative to the folder where both may be moved together. */
 async function installedFor(dir: string): Promise<Installed> {
   const from = (await realpath(dir)) === resolve(dir) ? resolve(dir) : undefined;
   const isNear = from !== undefined && from.split(sep)[1] === root.split(sep)[1];
@@ -126,27 +125,15 @@ function packageName(dir: string): string {
   return name || 'helpers';
 }
 
-async function writeNew(file: string, text: string): Promise<void> {
-  await writeFile(file, text, { flag: 'wx' }).catch((error) => {
-    throw cannotWrite(file, error);
-  });
-}
-
-/** Whether it was missing, and is written. */
-async function writeMissing(file: string, text: string): Promise<boolean> {
+/** Whether it could be written because it was missing. */
+async function writeNew(file: string, text: string): Promise<boolean> {
   try {
     await writeFile(file, text, { flag: 'wx' });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw cannotWrite(file, error);
+    throw noPlace(error, file, dirname(file));
   }
-}
-
-function cannotWrite(file: string, error: unknown): GatewayError {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === 'EEXIST') return new GatewayError('exists', { message: `${file} is there already` });
-  return noPlace(error, file, dirname(file));
 }
 
 function noPlace(error: unknown, path: string, folder: string): GatewayError {
@@ -155,14 +142,14 @@ function noPlace(error: unknown, path: string, folder: string): GatewayError {
 }
 
 /** Where a new plugin goes. */
-export interface Place {
+interface Place {
   /** The folder of plugins. */
   dir: string;
   /** The route below it, without a file's ending. */
   route: string;
 }
 
-export interface PlaceOptions {
+interface PlaceOptions {
   /** The folder of plugins, where it was named. */
   dir?: string | undefined;
   /** The gateway's folders of plugins. */
@@ -171,8 +158,8 @@ export interface PlaceOptions {
 }
 
 /**
- * Reads a path as the folder of plugins and the route below it, which only what is there can tell apart: a folder that was named
- * or that the gateway serves, else one that `plugins new` has written to, else the deepest that exists. Throws `invalid_input`.
+ * Splits a path into the folder of plugins and the route below it. The folder is the one that was named or that the gateway serves,
+ * else one that `plugins new` has written to, else the deepest that exists. Throws `invalid_input`.
  */
 export function choosePlace(path: string, { dir, known, cwd }: PlaceOptions): Place {
   const file = resolve(cwd, path).replace(/\.m?[jt]s$/, '');
@@ -193,7 +180,7 @@ function folderOf(file: string, path: string, known: readonly string[], cwd: str
   const sure = above.find((each) => served.includes(each)) ?? above.find(isWritten);
   if (sure !== undefined) return sure;
   const deepest = above.find(isFolder) ?? dirname(file);
-  // The folder that one stands in is seldom meant where a path names another: `helpers/text/shout` before there is `helpers`.
+  // A path that names a folder means that one, not the current folder: `helpers/text/shout` before `helpers` exists.
   const below = relative(cwd, file).split(sep);
   const named = !isAbsolute(path) && deepest === cwd && below.length > 1;
   if (named) return join(cwd, below[0] ?? '');
@@ -202,7 +189,7 @@ function folderOf(file: string, path: string, known: readonly string[], cwd: str
   return isNew ? join(deepest, relative(deepest, file).split(sep)[0] ?? '') : deepest;
 }
 
-/** Whether nothing is in a folder, or modules are, there or one folder further down; projects below are not looked into. */
+/** Whether a folder is empty, or holds modules, itself or one folder further down; projects below do not count. */
 function mayHoldPlugins(folder: string): boolean {
   const entries = readdirSync(folder, { withFileTypes: true });
   const isModule = (name: string) => /^[^.].*\.m?[jt]s$/.test(name);

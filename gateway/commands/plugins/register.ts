@@ -5,7 +5,15 @@ import { answer, jsonOption, type Terminal } from '../output.js';
 import { exitSoon, reserveStdout } from '../process.js';
 import type { NewOptions } from './create.js';
 
-/** `plugins new`, `plugins check` and `plugins test`: what an author of plugins needs, without a gateway that runs. */
+interface TestFlags {
+  runs: number;
+  seed?: number;
+  network?: boolean;
+  effects?: boolean;
+  json?: boolean;
+}
+
+/** `plugins new`, `plugins check` and `plugins test`: for authors of plugins, without a running gateway. */
 export function registerPluginCommands(program: Command, terminal: Terminal): void {
   const plugins = program.command('plugins').description('Write, check and test helper plugins.');
   plugins
@@ -31,19 +39,6 @@ export function registerPluginCommands(program: Command, terminal: Terminal): vo
       await runCheck(resolve(dir), quiet, json === true);
       exitSoon();
     });
-  registerPluginTest(plugins, terminal);
-}
-
-interface Options {
-  runs: number;
-  seed?: number;
-  network?: boolean;
-  effects?: boolean;
-  json?: boolean;
-}
-
-/** `plugins test DIR`: runs the examples of each plugin, generated inputs, and the author's own tests. */
-function registerPluginTest(plugins: Command, terminal: Terminal): void {
   plugins
     .command('test <dir>')
     .description("Run every plugin's examples and generated inputs, and the tests beside them.")
@@ -55,7 +50,7 @@ function registerPluginTest(plugins: Command, terminal: Terminal): void {
     .action(
       async (
         dir: string,
-        { network = false, effects = false, json = false, seed = randomInt(2 ** 31), runs }: Options,
+        { network = false, effects = false, json = false, seed = randomInt(2 ** 31), runs }: TestFlags,
       ) => {
         const quiet = { ...terminal, stdout: reserveStdout() };
         const { runTest } = await import('./run-test.js');

@@ -3,21 +3,21 @@ import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Logger, pino } from 'pino';
+import { pino } from 'pino';
 import { compileOutput } from '../../../schemas/parameters/compile-schema.js';
 import { visible } from '../../../schemas/quote.js';
 import { createVocabulary } from '../../../schemas/vocabulary.js';
-import { type Config, loadConfig } from '../../config.js';
+import { loadConfig } from '../../config.js';
 import { builtinPlugins } from '../../plugins/paths.js';
-import { configProblems, type Environment, type Helper } from '../../plugins/registry.js';
+import { configProblems, type Helper } from '../../plugins/registry.js';
 import { callLine } from '../call/call-here.js';
 import { openLocalHelpers } from '../open-local.js';
 import { answer, type Terminal } from '../output.js';
 import { commandName, quoteWord } from '../process.js';
 import { isSame, loadCheckedHelpers } from './check.js';
 import {
-  createNetwork,
   type Failure,
+  guardSource,
   type HelperReport,
   samplePicture,
   type TestOptions,
@@ -26,112 +26,88 @@ import {
 
 export interface RunTestOptions extends Omit<TestOptions, 'network'> {
   json: boolean;
+  /** Calls helpers that change something elsewhere. */
+  effects: boolean;
 }
 
-/** Does what `plugins test` does; the exit code is 1 where anything failed. */
+/** A helper that could not be tested. */
+interface NotTested {
+  id: string;
+  reason: string;
+}
+
+/**
+ * Tests the helpers of a folder in worker threads, one after another, then runs the tests that lie beside them. The exit code is 1
+ * where anything failed.
+ */
 export async function runTest(folder: string, terminal: Terminal, options: RunTestOptions): Promise<void> {
-  const { json, runs, seed, online, effects } = options;
+  const { json, runs, seed, effects } = options;
   const helpers = await loadCheckedHelpers(folder, terminal, json);
   if (!helpers) return;
   await answer(terminal, json, async () => {
     const pluginDirs = (await isSame(folder, builtinPlugins)) ? [] : [folder];
     const names = { command: commandName(), folder: pluginDirs[0], helpers };
-    const report = await testFolder(helpers, {
-      folder,
-      config: { ...loadConfig(process.env), pluginDirs, poolThreads: 1 },
-      env: process.env,
-      logger: pino({ level: 'silent' }),
-      runs,
-      seed,
-      online,
-      effects,
-      onReport: (each) => {
-        if (!json) terminal.stdout.write(`${visible(linesOf(each, names).join('\n'))}\n`);
-      },
+    const config = { ...loadConfig(process.env), pluginDirs, poolThreads: 1 };
+    const network = { isOpen: false };
+    const ajv = createVocabulary();
+    const plugins: (HelperReport | NotTested)[] = [];
+    const local = await openLocalHelpers(config, pino({ level: 'silent' }), process.env, {
+      guardSource: (source) => guardSource(source, network),
+      allInWorkers: true,
     });
-    const failed = failuresOf(report);
-    if (failed > 0) terminal.setExitCode(1);
-    const { files, passed } = report.tests;
-    const tests = files > 0 ? `, own tests ${passed ? 'passed' : 'failed'}` : '';
-    const count = failed === 0 ? 'nothing failed' : `${failed} failed`;
-    return { data: { seed, runs, failed, ...report }, result: `${count}${tests} (--seed ${seed})` };
-  });
-}
-
-export interface FolderOptions extends Omit<TestOptions, 'network'> {
-  folder: string;
-  config: Config;
-  env: Environment;
-  logger: Logger;
-  /** Told of each helper when it is done. */
-  onReport: (report: HelperReport | NotTested) => void;
-}
-
-/** A helper that could not be tried. */
-export interface NotTested {
-  id: string;
-  reason: string;
-}
-
-export interface FolderReport {
-  plugins: (HelperReport | NotTested)[];
-  /** The author's own tests, where there are any. */
-  tests: { files: number; passed: boolean };
-}
-
-/** Tests these helpers of a folder in worker threads, one after another, and then runs the tests that lie beside them. */
-export async function testFolder(helpers: readonly Helper[], options: FolderOptions): Promise<FolderReport> {
-  const { folder, config, env, logger, onReport } = options;
-  const network = createNetwork();
-  const ajv = createVocabulary();
-  const plugins: FolderReport['plugins'] = [];
-  const guardSource = network.guard;
-  const local = await openLocalHelpers(config, logger, env, { guardSource, allInWorkers: true });
-  try {
-    for (const { id } of helpers) {
-      const helper = local.registry.get(id) as Helper;
-      const acts = helper.declaration.effects && !options.effects;
-      const missing = acts
-        ? 'it changes something elsewhere: --effects calls it'
-        : configProblems(helper, env)[0]?.reason;
-      const { output } = helper.declaration;
-      const judgeOutput = output && compileOutput(ajv, output);
-      const report =
-        missing === undefined
-          ? await testHelper({ helper, local, judgeOutput }, { ...options, network })
-          : { id, reason: missing };
-      plugins.push(report);
-      onReport(report);
+    try {
+      for (const { id } of helpers) {
+        const helper = local.registry.get(id) as Helper;
+        const { output, effects: acts } = helper.declaration;
+        const reason =
+          acts && !effects
+            ? 'it changes something elsewhere: --effects calls it'
+            : configProblems(helper, process.env)[0]?.reason;
+        const tested = { helper, local, checkOutput: output && compileOutput(ajv, output) };
+        const report =
+          reason === undefined ? await testHelper(tested, { ...options, network }) : { id, reason };
+        plugins.push(report);
+        if (!json) terminal.stdout.write(`${visible(linesOf(report, names).join('\n'))}\n`);
+      }
+    } finally {
+      await local.close();
     }
-  } finally {
-    await local.close();
-  }
-  const files = await findTests(folder);
-  const passed = files.length === 0 || (await runTests(files, folder));
-  return { plugins, tests: { files: files.length, passed } };
+    const files = await findTests(folder);
+    const passed = files.length === 0 || (await runTests(files, folder));
+    const calls = plugins.flatMap((each) => ('failures' in each ? each.failures : []));
+    // The author's own tests count as one.
+    const failed = calls.length + (passed ? 0 : 1);
+    if (failed > 0) terminal.setExitCode(1);
+    const tests = files.length > 0 ? `, own tests ${passed ? 'passed' : 'failed'}` : '';
+    const count = failed === 0 ? 'nothing failed' : `${failed} failed`;
+    return {
+      data: { seed, runs, failed, plugins, tests: { files: files.length, passed } },
+      result: `${count}${tests} (--seed ${seed})`,
+    };
+  });
 }
 
 const register = fileURLToPath(
   new URL('dist/bundle/register.js', import.meta.resolve('helper-gateway/package.json')),
 );
 const isTest = /\.test\.(?:[cm]?js|m?ts)$/;
-const leftAlone = /^[._]|^node_modules$/;
+const ignored = /^[._]|^node_modules$/;
 
 /** The tests that lie beside a folder's plugins. */
-export async function findTests(folder: string): Promise<string[]> {
+async function findTests(folder: string): Promise<string[]> {
   const names = await readdir(folder, { recursive: true });
   const tests = names.filter(
-    (name) => isTest.test(name) && !name.split(sep).some((part) => leftAlone.test(part)),
+    (name) => isTest.test(name) && !name.split(sep).some((part) => ignored.test(part)),
   );
   return tests.sort().map((name) => join(folder, name));
 }
 
 /**
- * Runs them with Node's own runner, which finds `helper-gateway/…` and reads TypeScript as the gateway does. What it says goes to
+ * Runs them with Node's own runner, which finds `helper-gateway/…` and reads TypeScript as the gateway does. Its output goes to
  * stderr. Gives whether all passed.
  */
-export async function runTests(files: readonly string[], cwd: string): Promise<boolean> {
-  // Inside another runner's test it would report to that, and not to people.
+async function runTests(files: readonly string[], cwd: string): Promise<boolean> {
+  // Inside another runner's test it would report to that one.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const args = ['--import', register, '--test', '--test-reporter=spec', ...files];
   const child = spawn(process.execPath, args, {
@@ -146,8 +122,7 @@ export async function runTests(files: readonly string[], cwd: string): Promise<b
 /** Characters of a command that a person reads in a terminal. */
 const longestLine = 2_000;
 
-/** What lines of a report name. */
-export interface Names {
+interface Names {
   /** How the command line is called. */
   command: string;
   /** The folder of the plugins, where they are not the package's own. */
@@ -155,7 +130,7 @@ export interface Names {
   helpers: readonly Helper[];
 }
 
-/** A helper's report for people: one line, and below it what is to be mended. */
+/** A helper's report for people: one line, and below it what to mend. */
 export function linesOf(report: HelperReport | NotTested, names: Names): string[] {
   if ('reason' in report) return [`- /${report.id}  skipped: ${report.reason}`];
   const { id, examples, inputs, valid, skipped, failures } = report;
@@ -166,12 +141,6 @@ export function linesOf(report: HelperReport | NotTested, names: Names): string[
     ...[...skipped, ...doubt].map((reason) => `    ${reason}`),
     ...failures.flatMap((failure) => failureLines(id, failure, names)),
   ];
-}
-
-/** What has failed: plugins' calls, and the author's own tests as one. */
-export function failuresOf({ plugins, tests }: FolderReport): number {
-  const calls = plugins.reduce((sum, each) => sum + ('failures' in each ? each.failures.length : 0), 0);
-  return calls + (tests.passed ? 0 : 1);
 }
 
 function failureLines(id: string, { stage, reason, input, files }: Failure, names: Names): string[] {

@@ -7,7 +7,7 @@ interface PluginNames {
   typescript: boolean;
 }
 
-/** A small helper that works, with what an author may want to know at the place where it stands. */
+/** A small helper that works, explained by its comments. */
 export function pluginText({ route, typescript }: PluginNames): string {
   return `${typescript ? '' : '// @ts-check\n'}import { defineHelper } from 'helper-gateway/helper';
 
@@ -31,7 +31,7 @@ export default defineHelper({
     },
   },
 
-  // What the answer's \`data\` looks like: documentation for callers, and what tests hold the handler to.
+  // What the answer's \`data\` looks like: documentation for callers, and what tests check answers by.
   output: {
     type: 'object',
     required: ['text'],
@@ -57,7 +57,7 @@ import { test } from 'node:test';
 import { call } from 'helper-gateway/testing';
 import helper from '${file}';
 
-// Run by "npm test". \`call\` judges input and answer as the gateway does, in this process.
+// Run by "npm test". \`call\` checks input and answer as the gateway does, in this process.
 test('repeats the text', async () => {
   assert.deepEqual(await call(helper, { text: 'so', between: '-' }), { text: 'so-so' });
 });
@@ -68,14 +68,9 @@ test('refuses a text that is empty', async () => {
 `;
 }
 
-/** A file that a folder of plugins gets where it has none: its name, and what it is known again by. */
-interface FolderFile {
-  name: string;
-  mark: string;
-}
-
-export const packageFile: FolderFile = { name: 'package.json', mark: 'plugins test .' };
-export const editorFile: FolderFile = { name: 'tsconfig.json', mark: 'helper-gateway/testing' };
+/** Files that a folder of plugins gets where it lacks them; `mark` is a text by which they are recognised. */
+export const packageFile = { name: 'package.json', mark: 'plugins test .' };
+export const editorFile = { name: 'tsconfig.json', mark: 'helper-gateway/testing' };
 
 /** Paths of this installation, as the folder names them. */
 export interface Installed {
@@ -98,7 +93,7 @@ export function packageText({ bin }: Installed, name: string): string {
   return `${JSON.stringify(content, undefined, 2)}\n`;
 }
 
-/** What an editor completes and checks by, JavaScript too. It names this installation, so that there need be no node_modules. */
+/** Settings for editors, for JavaScript too. They name this installation, so that no node_modules is needed. */
 export function editorText({ modules, typeRoot }: Installed): string {
   const content = {
     compilerOptions: {

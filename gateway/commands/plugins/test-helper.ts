@@ -15,7 +15,7 @@ import { exitHint, timeHint } from '../../plugins/hints.js';
 import type { Helper } from '../../plugins/registry.js';
 import { callsOf, type GeneratedCall } from './test-inputs.js';
 
-/** Milliseconds for the generated inputs of one helper, looking for the smallest that fails included. */
+/** Milliseconds for the generated inputs of one helper, including the search for the smallest that fails. */
 const generatedTimeMs = 60_000;
 
 /** A call that should have ended otherwise. */
@@ -41,36 +41,44 @@ export interface TestOptions {
   network: Network;
   /** Lets examples fetch. */
   online: boolean;
-  /** Calls helpers that change something elsewhere. */
-  effects: boolean;
+}
+
+interface Network {
+  isOpen: boolean;
+}
+
+interface TestedHelper {
+  helper: Helper;
+  local: Pick<LocalHelpers, 'call'>;
+  checkOutput: CheckOutput | undefined;
 }
 
 /** Runs a helper's examples, then as many generated inputs. Never throws for what the helper does. */
-export async function testHelper(tried: TestedHelper, options: TestOptions): Promise<HelperReport> {
+export async function testHelper(tested: TestedHelper, options: TestOptions): Promise<HelperReport> {
   const report: HelperReport = {
-    id: tried.helper.id,
+    id: tested.helper.id,
     examples: 0,
     skipped: [],
     inputs: 0,
     valid: 0,
     failures: [],
   };
-  await runExamples(tried, options, report);
-  await runGenerated(tried, options, report);
+  await runExamples(tested, options, report);
+  await runGenerated(tested, options, report);
   return report;
 }
 
 async function runExamples(
-  tried: TestedHelper,
+  tested: TestedHelper,
   { network, online }: TestOptions,
   report: HelperReport,
 ): Promise<void> {
-  const { examples, files } = tried.helper.declaration;
+  const { examples, files } = tested.helper.declaration;
   for (const [index, { summary, input }] of examples.entries()) {
     const call = { input, files: input.dryrun === true ? [] : uploadsOf(files, input) };
-    network.open = online;
-    const ended = await tryCall(tried, call).finally(() => {
-      network.open = false;
+    network.isOpen = online;
+    const ended = await tryCall(tested, call).finally(() => {
+      network.isOpen = false;
     });
     if (!ended.ok && ended.code === 'source_refused' && !online) {
       report.skipped.push(`example ${index + 1}${summary ? ` (${summary})` : ''} fetches: --network lets it`);
@@ -82,15 +90,15 @@ async function runExamples(
 }
 
 async function runGenerated(
-  tried: TestedHelper,
+  tested: TestedHelper,
   { runs, seed }: TestOptions,
   report: HelperReport,
 ): Promise<void> {
   let last = '';
-  const property = fc.asyncProperty(callsOf(tried.helper.declaration), async (generated) => {
+  const property = fc.asyncProperty(callsOf(tested.helper.declaration), async (generated) => {
     const call = { ...generated, input: asSent(generated.input) };
-    const isValid = isRight(tried, call);
-    const wrong = faultOf(await tryCall(tried, call), isValid);
+    const isValid = isRight(tested, call);
+    const wrong = faultOf(await tryCall(tested, call), isValid);
     report.inputs += 1;
     if (isValid) report.valid += 1;
     if (wrong !== undefined) last = wrong;
@@ -111,12 +119,12 @@ function isRight({ helper }: TestedHelper, { input, files: uploaded }: Generated
   return parameters.check(input, { dryrun, uploaded }).problems.length === 0;
 }
 
-/** What is undefined is not sent. */
+/** Undefined values are not sent. */
 function asSent(input: object): Record<string, unknown> {
   return JSON.parse(JSON.stringify(input));
 }
 
-/** What an end says against the helper. It may refuse an input that fits its schema, and say what the world outside did. */
+/** Why an end is a failure. A helper may refuse an input that fits its schema, and report errors of the world outside. */
 function faultOf(ended: CallEnd, isValid: boolean): string | undefined {
   if (ended.ok) return isValid ? undefined : 'an input that its schema refuses was answered';
   if (!isValid)
@@ -126,43 +134,35 @@ function faultOf(ended: CallEnd, isValid: boolean): string | undefined {
   return ['internal', 'helper_timeout', 'output'].includes(ended.code) ? ended.reason : undefined;
 }
 
-/** A helper that is tried. */
-interface TestedHelper {
-  helper: Helper;
-  local: Pick<LocalHelpers, 'call'>;
-  judgeOutput: CheckOutput | undefined;
-}
-
 /** How a call ended: `code` is that of its error, or `output` where the answer is not as declared. */
 type CallEnd = { ok: true } | { ok: false; code: string; reason: string };
 
-/** Makes a call with sample files in its file fields, and holds the answer to the declared output. */
+/** Makes a call with sample files in its file fields, and checks the answer by the declared output. */
 async function tryCall(
-  { helper, local, judgeOutput }: TestedHelper,
+  { helper, local, checkOutput }: TestedHelper,
   { input, files }: GeneratedCall,
 ): Promise<CallEnd> {
   const { declaration, parameters } = helper;
   const wanted = declaration.files.filter(({ field }) => files.includes(field));
   const uploads = new Map(wanted.map((field) => [field.field, sampleFile(field)]));
   const bytes = new TextEncoder().encode(JSON.stringify(input));
-  const { error, reply } = await local
-    .call(helper, { body: { kind: 'json', bytes }, uploads })
-    .then((each) => ({ reply: each, error: each.ok ? undefined : each.error }));
-  if (error) return { ok: false, code: error.code, reason: failureReason(error, helper) };
-  if (!reply.ok || reply.answer.kind === 'bytes' || !judgeOutput) return { ok: true };
-  const isRehearsal =
-    parameters.check(input, { dryrun: true }).problems.length === 0 && input.dryrun === true;
-  if (isRehearsal && declaration.dryrun !== 'run') return { ok: true };
-  const { answer } = reply;
-  const problems = judgeOutput(JSON.parse(jsonText(answer)));
+  const reply = await local.call(helper, { body: { kind: 'json', bytes }, uploads });
+  if (!reply.ok) return { ok: false, code: reply.error.code, reason: failureReason(reply.error, helper) };
+  if (reply.answer.kind === 'bytes' || !checkOutput) return { ok: true };
+  const isDryRun = input.dryrun === true && parameters.check(input, { dryrun: true }).problems.length === 0;
+  if (isDryRun && declaration.dryrun !== 'run') return { ok: true };
+  const problems = checkOutput(JSON.parse(jsonText(reply.answer)));
   if (problems.length === 0) return { ok: true };
-  const told = problems.map(({ field, problem }) => `${field} ${problem}`).join('; ');
-  return { ok: false, code: 'output', reason: `the answer is not as output says: ${told}` };
+  return { ok: false, code: 'output', reason: `the answer is not as output says: ${joined(problems)}` };
 }
 
-/** What the author is to read: of a fault what was thrown and where, of any other error what callers read. */
+function joined(problems: readonly { field: string; problem: string }[]): string {
+  return problems.map(({ field, problem }) => `${field} ${problem}`).join('; ');
+}
+
+/** For the author: of a fault the error and its place, of any other error what callers read. */
 function failureReason({ code, message, details, cause }: GatewayError, { file }: Helper): string {
-  if (details) return `${code}: ${details.map(({ field, problem }) => `${field} ${problem}`).join('; ')}`;
+  if (details) return `${code}: ${joined(details)}`;
   if (code === 'helper_timeout') return `${code}: ${message}${timeHint(cause)}`;
   const thrown = cause instanceof Error ? readThrown(cause) : ((cause ?? {}) as Partial<Thrown>);
   if (code !== 'internal' || typeof thrown.message !== 'string') return `${code}: ${message}`;
@@ -172,18 +172,18 @@ function failureReason({ code, message, details, cause }: GatewayError, { file }
   return `${thrown.name ?? 'Error'}: ${thrown.message}${exitHint(thrown)}${place ? ` (${place})` : ''}`;
 }
 
-/** The picture that a helper is tried with. Pictures are no code, so the build leaves it among the sources. */
+/** The picture that helpers are tested with. The build leaves pictures among the sources. */
 export const samplePicture = fileURLToPath(
   new URL('plugins/media/example.jpg', import.meta.resolve('helper-gateway/package.json')),
 );
 
-/** One blue of 24 × 16 pixels, for who takes no JPEG. */
+/** 24 × 16 blue pixels, for helpers that accept no JPEG. */
 const smallPng =
   'iVBORw0KGgoAAAANSUhEUgAAABgAAAAQCAMAAAA7+k+nAAAAA1BMVEUwcMA3SmMMAAAACXBIWXMAAAPoAAAD6AG1e1JrAAAADklEQVQYlWNgGAWDCQAAAZAAAdjzlT8AAAAASUVORK5CYII=';
 
 let picture: Uint8Array | undefined;
 
-/** A file for a field: a picture, or a line of text of the first type that the field takes. Bytes of its own, for they are moved. */
+/** A file for a field: a picture, or a line of text of the first type that the field accepts. Its bytes are its own, because they are moved. */
 function sampleFile({ kind, types, maxBytes }: FileField): FileBytes {
   const type = types?.find((each) => !each.endsWith('/*'));
   if (kind === 'image' && type === 'image/png') {
@@ -197,26 +197,14 @@ function sampleFile({ kind, types, maxBytes }: FileField): FileBytes {
   return { bytes, type: type ?? 'text/plain', name: 'example.txt' };
 }
 
-/** The door to the network: generated inputs are nobody else's to answer. */
-interface Network {
-  open: boolean;
-  guard(source: Source): Source;
-}
-
-/** Makes it closed: all that is fetched is refused until it is opened. */
-export function createNetwork(): Network {
-  const network: Network = {
-    open: false,
-    guard: (source) => ({
-      ...source,
-      fetch: (...given) => (network.open ? source.fetch(...given) : refuseFetch()),
-    }),
+/** Refuses what is fetched while the network is closed: generated inputs must not reach anybody's server. */
+export function guardSource(source: Source, network: Network): Source {
+  return {
+    ...source,
+    async fetch(...given) {
+      if (network.isOpen) return source.fetch(...given);
+      const message = 'Nothing is fetched here; --network lets examples fetch.';
+      throw new GatewayError('source_refused', { message });
+    },
   };
-  return network;
-}
-
-async function refuseFetch(): Promise<never> {
-  throw new GatewayError('source_refused', {
-    message: 'Nothing is fetched here; --network lets examples fetch.',
-  });
 }
