@@ -29,12 +29,12 @@ export interface HelperFinder {
 type Found = NonNullable<Awaited<ReturnType<HelperFinder['find']>>>;
 
 /** The command's own options. */
-const ownOptions = new Map<string, Candidate & { takes?: Completion }>(
+const ownOptions = new Map<string, Candidate & { argument?: Completion }>(
   [
-    { value: '--out', description: 'write the result to a file', takes: files },
-    { value: '--out-dir', description: 'write the results into a folder', takes: folders },
+    { value: '--out', description: 'write the result to a file', argument: files },
+    { value: '--out-dir', description: 'write the results into a folder', argument: folders },
     { value: '--json', description: 'print the whole envelope' },
-    { value: '--set', description: 'give a parameter any value: NAME=VALUE', takes: nothing },
+    { value: '--set', description: 'give a parameter any value: NAME=VALUE', argument: nothing },
     { value: '--help', description: 'show the parameters' },
   ].map((option) => [option.value, option]),
 );
@@ -67,12 +67,12 @@ function completeWord(helper: Found, before: readonly string[], typed: string): 
   return takesFile ? files : beginningWith(typed, optionsOf(helper, before));
 }
 
-/** What an option takes: a file, where its name is a file field's, or what the schema says. */
+/** Values of an option: files for a file field, otherwise by its schema. */
 function completeOption({ declaration, parameters }: Found, flag: string, typed: string): Completion {
   const name = flag.slice(2);
   if (declaration.files.some(({ field }) => field === name)) return files;
   const property = parameters.properties.find((each) => each.name === name);
-  if (!property) return ownOptions.get(flag)?.takes ?? nothing;
+  if (!property) return ownOptions.get(flag)?.argument ?? nothing;
   return completeValue(property.schema, declaration.input, typed);
 }
 
@@ -138,7 +138,7 @@ function asWord(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Milliseconds that a plugin may take to load while a person waits. */
+/** Milliseconds for loading a plugin while a person waits. */
 const timeoutMs = 2_000;
 
 /** Looks helpers up in these folders. One that cannot be loaded is passed over: to say so is not for completion. */

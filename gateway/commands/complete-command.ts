@@ -6,7 +6,7 @@ export interface Candidate {
   description?: string | undefined;
 }
 
-/** What a shell is told: its own files are completed where `rest` says so, by the directives that cobra's shells know. */
+/** What a shell offers. `rest` has it complete files of its own too, by the directives of cobra's completion protocol. */
 export interface Completion {
   candidates: Candidate[];
   rest: 'nothing' | 'files' | 'folders';
@@ -65,7 +65,7 @@ export function placeOf(program: Command, words: readonly string[]): CommandPlac
   return { command, before: words.slice(at) };
 }
 
-/** Completes a word of a command by what commander knows of it: commands, options, and what options and arguments take. */
+/** Completes a word of a command by its commander definition: subcommands, options, and values. */
 export function completeCommand({ command, before }: CommandPlace, typed: string): Completion {
   const help = command.createHelp();
   const options = help.visibleOptions(command);
@@ -90,12 +90,12 @@ export function completeCommand({ command, before }: CommandPlace, typed: string
       inner.map((each) => ({ value: each.name(), description: each.description() })),
     );
   }
-  const taken = before.filter((word) => !word.startsWith('-')).length;
+  const operands = before.filter((word) => !word.startsWith('-')).length;
   const wanted = command.registeredArguments;
-  return valuesOf(wanted[Math.min(taken, wanted.length - 1)], typed, wanted.length > taken);
+  return valuesOf(wanted[Math.min(operands, wanted.length - 1)], typed, wanted.length > operands);
 }
 
-/** What an option or an argument takes, as far as its name tells. */
+/** Values of an option or an argument, by its choices or its placeholder. */
 function valuesOf(of: Option | Argument | undefined, typed: string, isWanted = true): Completion {
   if (!of || !(isWanted || of.variadic)) return nothing;
   if (of.argChoices)

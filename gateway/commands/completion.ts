@@ -86,7 +86,7 @@ _helper_gateway() {
     printf -v value '%q' "\${value#"$before"}"
     COMPREPLY+=("$value")
   done <<<"$out"
-  # Bash 3.2 cannot be told; it goes on to files where nothing else fits.
+  # Bash 3.2 has no compopt; it falls back to files.
   case $directive in
     :4) compopt +o default 2>/dev/null ;;
     :16) compopt +o default -o dirnames 2>/dev/null ;;

@@ -139,7 +139,7 @@ function registerIssue(keys: Command, open: OpenKeys, terminal: Terminal): void 
     });
 }
 
-/** The secret itself only to a person: where a script takes the key from stdout, what goes to stderr stands in its log. */
+/** Shows the secret to a person alone: the stderr of a script often goes to a log. */
 function signingNote(id: string, secret: string | null, { stdout }: Terminal): string[] {
   if (secret === null) return [];
   const shown = stdout.isTTY ? secret : `which keys signing-secret ${id} shows`;
@@ -154,8 +154,8 @@ function addScopes(text: string, before: string[] = []): string[] {
 type IssueOperands = { tenant: string; scopes: string[] } | { problem: string };
 
 /**
- * Tells a tenant's name from scopes, in any order. `--scope` takes one value, so that it never swallows the tenant; those that
- * follow it arrive here. A helper's id has a slash, which no name has; an id without one needs its own `--scope`.
+ * Separates a tenant's name from scopes, in any order. `--scope` has one value, so that it never swallows the tenant; the scopes
+ * that follow it arrive here. A helper's id has a slash, which no name has; an id without one needs its own `--scope`.
  */
 function splitOperands(operands: readonly string[], hasScopes: boolean): IssueOperands {
   const scopes = hasScopes ? operands.filter((each) => each.includes('/')) : [];

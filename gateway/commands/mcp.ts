@@ -17,7 +17,7 @@ export function registerMcp(program: Command): void {
     .option('--files <dir>', 'let the agent name files in this folder and below by their paths')
     .addHelpText('after', setup)
     .action(async ({ out, files }: { out?: string; files?: string }) => {
-      // Only here and below: they take longer to load than help takes to be shown.
+      // Imported here, because they would delay every other command and help.
       const { loadConfig } = await import('../config.js');
       const { openStderrLog } = await import('../observability/log.js');
       const config = loadConfig(process.env);

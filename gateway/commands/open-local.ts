@@ -7,7 +7,7 @@ import type { Environment, Helper, Registry } from '../plugins/registry.js';
 import { openRuntime, type RuntimeOptions } from '../runtime.js';
 
 export interface LocalOptions extends Pick<RuntimeOptions, 'guardSource' | 'onProblem'> {
-  /** Has whatever a plugin does done by worker threads, where its deadline can end it. They take longer to start than most calls. */
+  /** Runs all plugin code in worker threads, where a deadline can end it. They take longer to start than most calls run. */
   allInWorkers?: boolean;
 }
 
@@ -22,7 +22,7 @@ export async function openLocalHelpers(
   { guardSource, onProblem, allInWorkers = false }: LocalOptions = {},
 ): Promise<LocalHelpers> {
   return openTogether(async (closers) => {
-    // Nobody is to find here what an earlier call has brought: who tests a helper has it work each time.
+    // No cached downloads or results: each call does its work.
     const local = { ...config, cacheBytes: 0 };
     const work = openRuntime({ config: local, logger, closers, env, guardSource, onProblem, onDemand: true });
     return createLocalHelpers({
@@ -35,8 +35,8 @@ export async function openLocalHelpers(
 }
 
 /**
- * The helpers with all that their authors wrote run by worker threads, also what says `runs: 'inline'`: a deadline ends an endless
- * loop there, and here nothing would.
+ * Has worker threads run all handlers, those with `runs: 'inline'` too: a deadline ends an endless loop there, and none does on the
+ * main thread.
  */
 export function inWorkers(registry: Registry): Registry {
   return new Map([...registry].map(([id, helper]) => [id, inWorker(helper)]));
@@ -45,15 +45,15 @@ export function inWorkers(registry: Registry): Registry {
 function inWorker({ functions, ...helper }: Helper): Helper {
   const { inline, handler } = functions ?? {};
   if (!inline || !handler) return helper;
-  // Asked all the same, so that a verdict that is none is found; what is short goes to the worker with the rest.
-  const verdict = (input: unknown) => {
-    const given = inline(input);
-    return typeof given === 'boolean' ? false : given;
+  // Still called, so that a result that is no boolean is found.
+  const neverInline = (input: unknown) => {
+    const result = inline(input);
+    return typeof result === 'boolean' ? false : result;
   };
-  return { ...helper, functions: { handler, inline: verdict } };
+  return { ...helper, functions: { handler, inline: neverInline } };
 }
 
-/** A pool whose threads are started by the first task: a call that needs none is spared the wait and the processor's time. */
+/** A pool whose threads are started by the first task: a call that needs none does not wait for their start. */
 export function lazyPool(pool: Pick<Pool, 'start' | 'turn'>): Pick<Pool, 'turn'> {
   let failed: Promise<never> | undefined;
 

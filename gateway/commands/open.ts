@@ -6,7 +6,7 @@ import type { KeyAdmin } from '../keys/admin.js';
 import { rotationSchema } from '../keys/schemas.js';
 import { type Answer, answer, type JsonOption, type Terminal } from './output.js';
 
-/** What the commands work on; opened by each command, and closed at its end. */
+/** The keys; opened by each command, and closed at its end. */
 export interface OpenedKeys {
   admin: KeyAdmin;
   /** The ids of all helpers. */
@@ -52,7 +52,7 @@ export function actorName(): string {
 
 const longestGrace = rotationSchema.properties.grace_seconds.maximum / 86_400;
 
-/** What a person typed for each field of the key administration, and what the command line takes beyond it. */
+/** The command line's name of each field of the key administration, and what it accepts besides. */
 const typedNames: Readonly<Record<string, { as: string; hint?: string }>> = {
   name: { as: '<name>' },
   url: { as: '<url>' },
@@ -80,7 +80,7 @@ function withTypedNames(error: unknown, json: boolean): unknown {
   return new GatewayError(error.code, { message: error.message, details, cause: error });
 }
 
-/** Reads a list that comes in pages to its end. */
+/** Reads all pages of a list. */
 export async function allPages<T>(
   read: (after: string | undefined) => Promise<{ items: T[]; next: string | null }>,
 ): Promise<T[]> {
@@ -95,8 +95,8 @@ export async function allPages<T>(
 }
 
 /**
- * Whole seconds of `30s`, `15m`, `24h` or `7d`; `now` and `0` are 0; undefined for anything else. A number alone is refused, which
- * elsewhere stands for milliseconds.
+ * Whole seconds of `30s`, `15m`, `24h` or `7d`; `now` and `0` are 0; undefined for anything else. A number alone, which
+ * elsewhere means milliseconds, is refused.
  */
 export function parseDuration(text: string): number | undefined {
   if (text === 'now' || text === '0') return 0;
@@ -104,14 +104,14 @@ export function parseDuration(text: string): number | undefined {
 }
 
 /**
- * The moment that `30d` or `12h` from `now` (ms) means, in ISO 8601; anything else stays as it is, for the keys' rules to
- * judge.
+ * The moment that `30d` or `12h` from `now` (ms) means, in ISO 8601. Any other text is returned as it is, to be checked by the
+ * keys' rules.
  */
 export function parseExpiry(text: string, now: number): string {
   const seconds = parseDuration(text);
   if (!seconds) return text;
   const end = new Date(now + seconds * 1000);
-  // Beyond what a date can be, or its year can be written.
+  // Too far away for a date, or for a year of four digits.
   const written = Number.isNaN(end.getTime()) ? '' : end.toISOString();
   return parseTime(written) === undefined ? text : written;
 }

@@ -4,11 +4,10 @@ import { escapeInvisible, visible, visibleJson } from '../../schemas/quote.js';
 import { reasonOf } from '../database/store-error.js';
 import { GatewayError } from '../errors.js';
 
-/** Where a command writes; the process's own streams but in tests. */
+/** Where a command writes; a fake in tests. */
 export interface Terminal {
   stdout: { write(text: string): unknown; readonly isTTY?: boolean };
   stderr: { write(text: string): unknown };
-  /** For when what is open has been closed. */
   setExitCode(code: number): void;
   /** Ends the process at once. */
   exit(code: number): void;
@@ -33,7 +32,7 @@ export interface JsonOption {
 /** Stands before a key on its only appearance. */
 export const shownOnce = 'This is the only time the key is shown:';
 
-/** What a command has to say: `data` for programs, the rest for people. */
+/** What a command prints: `data` for programs, the rest for people. */
 export interface Answer {
   /** Printed as `{ok: true, data}` with --json. */
   data: Record<string, unknown>;
@@ -43,7 +42,7 @@ export interface Answer {
   result?: string;
 }
 
-/** Exit code of a command that was used wrongly; 1 is for what went wrong in carrying it out. */
+/** Exit code of wrong usage; 1 is for a failure. */
 const usageCode = 2;
 
 /** Runs a command's work and prints its answer or its error: one line for people, an envelope with --json. */
@@ -52,7 +51,7 @@ export async function answer(terminal: Terminal, json: boolean, work: () => Prom
     const { data, notes = [], result } = await work();
     if (json) return printJson(terminal.stdout, { ok: true, data });
     for (const note of notes) print(terminal.stderr, visible(note));
-    // What goes to a file or a program is left as it is.
+    // A file or a program gets it unchanged.
     if (result !== undefined) print(terminal.stdout, terminal.stdout.isTTY ? visible(result) : result);
   } catch (error) {
     terminal.setExitCode(1);
@@ -62,8 +61,8 @@ export async function answer(terminal: Terminal, json: boolean, work: () => Prom
 }
 
 /**
- * Makes wrong usage end with exit code 2, and with an envelope where --json was asked for. To be called on a
- * command before its subcommands are added: they take it over.
+ * Makes wrong usage end with exit code 2, and with an envelope where --json is given. To be called before subcommands are added,
+ * which inherit it.
  */
 export function usageErrors(command: Command, terminal: Terminal): Command {
   return command
@@ -82,7 +81,7 @@ export function usageErrors(command: Command, terminal: Terminal): Command {
     });
 }
 
-/** What ended the program. What stops a start is for the operator to repair, and its message says how; any other error has its stack. */
+/** Why the program ended. An expected error's message says what to repair; a bug has its stack. */
 export function failureText(error: unknown): string {
   const isExpected = error instanceof Error && !/^(Type|Reference|Range|Syntax)Error$/.test(error.name);
   return visible(isExpected ? `helper-gateway: ${error.message}` : inspect(error));
@@ -95,7 +94,7 @@ function wantsJson(command: Command): boolean {
 }
 
 function describe(error: unknown): Record<string, unknown> {
-  // By its name: to know the class, each command would load what judges a configuration.
+  // By its name: importing the class would load the configuration's schema with every command.
   if (error instanceof Error && error.name === 'ConfigError')
     return { code: 'invalid_input', message: sentence(error) };
   if (!(error instanceof GatewayError)) return { code: 'internal', message: sentence(error) };
@@ -108,12 +107,12 @@ function sentence(error: unknown): string {
   if (!(error instanceof GatewayError))
     return oneLine(error instanceof Error ? error.message : String(error));
   if (error.details) return error.details.map(({ field, problem }) => `${field} ${problem}`).join('; ');
-  // Whoever runs this command runs the database: here its own words help, and reach nobody else.
+  // The operator, who runs this command, may read the database's own words.
   if (error.code !== 'keys_unavailable' || error.cause === undefined) return error.message;
   return `The database does not answer: ${oneLine(reasonOf(error))}`;
 }
 
-/** Of a list its lines, which are indented, stay apart. */
+/** On one line; the indented lines of a list become its parts. */
 function oneLine(text: string): string {
   return text
     .replace(/: *\n {2}/, ': ')
@@ -132,8 +131,8 @@ function printJson(stdout: Terminal['stdout'], value: object): void {
 }
 
 /**
- * Lines of text with aligned columns, the headings first. No colour and no borders, so that `grep` and `awk` can read it; own
- * code because packages for tables draw both. What turns a terminal's text around is shown as its code.
+ * Aligned columns below their headings, without colours and borders, so that `grep` and `awk` can read them (packages for tables
+ * draw both). Invisible characters are shown as their codes.
  */
 export function formatTable(headings: string[], rows: string[][]): string {
   const cells = [headings, ...rows].map((row) => row.map(escapeInvisible));

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 
 /**
- * Lets a process go on where whoever read its output has gone, as in `tenants list | head -1`: nobody misses the rest, and
- * what is open has to be closed all the same; of a terminal that was closed the code is EIO. Any other error of the stream is thrown on.
+ * Lets a process go on when the reader of its output has closed it, as in `tenants list | head -1`, so that it closes what is open.
+ * A closed terminal gives EIO. Any other error of the stream is thrown.
  */
 export function ignoreClosedPipe(stream: Writable): void {
   stream.on('error', function onOutputError(error: NodeJS.ErrnoException) {
@@ -12,8 +12,8 @@ export function ignoreClosedPipe(stream: Writable): void {
 }
 
 /**
- * From now on what is printed goes to standard error: plugins print while they are imported, and standard output is to hold
- * the result alone. Gives how to write there all the same.
+ * Redirects what is printed to standard error from now on: plugins print while they are imported, and standard output holds the
+ * result alone. Gives the real standard output.
  */
 export function reserveStdout(): { write(data: string | Uint8Array): unknown; isTTY: boolean } {
   const { stdout, stderr } = process;
@@ -22,23 +22,20 @@ export function reserveStdout(): { write(data: string | Uint8Array): unknown; is
   return { write: (data) => write(data), isTTY: stdout.isTTY };
 }
 
-/** Milliseconds after which the process ends whatever is still open. */
-const lingerMs = 1_000;
-
-/** For commands that have loaded plugins: one may keep something open for ever, such as a timer or a connection; nobody closes it here. */
+/** Ends the process in a second. For commands that have loaded plugins, which may keep timers or connections open for ever. */
 export function exitSoon(): void {
-  setTimeout(() => process.exit(), lingerMs).unref();
+  setTimeout(() => process.exit(), 1_000).unref();
 }
 
 /**
  * How a person calls the command line again, for hints. `npx helper-gateway` is right in a checkout and where the package is
- * installed; of what npx runs from a tarball it keeps a copy of its own, and notes beside it what was asked for. Nobody is told to
- * ask the registry for that name, which is not ours.
+ * installed. A tarball that npx runs is copied, and the name that was asked for is noted beside it: the registry's package of our
+ * name is not ours.
  */
 export function commandName(module = import.meta.url): string {
-  const [, kept] = /^(.*\/_npx\/[^/]+\/)node_modules\//.exec(module) ?? [];
-  const asked = kept === undefined ? undefined : requestedPackage(new URL('package.json', kept));
-  return `npx ${asked ?? 'helper-gateway'}`;
+  const [, copy] = /^(.*\/_npx\/[^/]+\/)node_modules\//.exec(module) ?? [];
+  const requested = copy && requestedPackage(new URL('package.json', copy));
+  return `npx ${requested ?? 'helper-gateway'}`;
 }
 
 function requestedPackage(note: URL): string | undefined {
@@ -50,9 +47,7 @@ function requestedPackage(note: URL): string | undefined {
   }
 }
 
-const plain = /^[A-Za-z0-9_./:=@%+,-]+$/;
-
 /** A text as one word of a POSIX shell's command line. */
 export function quoteWord(text: string): string {
-  return plain.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  return /^[A-Za-z0-9_./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -92,13 +92,12 @@ function tableOf(tenants: TenantView[]): string {
   return formatTable(['NAME', 'CREATED', 'RATE', 'MONTHLY QUOTA', 'WEIGHT'], rows);
 }
 
-/** What the command works on; closed at its end. */
 export interface OpenedOperators {
   reset(email: string | undefined, actor: string): Promise<Credentials>;
   close(): Promise<void>;
 }
 
-/** `operator reset`: the way back into the key-management site for whoever can reach its database. */
+/** `operator reset`: lets anybody who can reach the database sign in to the key-management site again. */
 export function registerOperatorCommands(
   program: Command,
   open: () => Promise<OpenedOperators>,

@@ -31,8 +31,7 @@ import {
 export const toolsPath = '/mcp';
 
 /**
- * Has messages answered by these stages, and all other methods told that there is POST alone. There is no session that could be
- * listened to or ended.
+ * Answers messages by these stages, and refuses methods other than POST: there is no session to listen to or to end.
  */
 export function toolsEndpoint(answer: (call: HttpCall) => Promise<Answer>): CallMiddleware {
   return async function toolsEndpoint(ctx) {
@@ -51,8 +50,8 @@ export function toolsEndpoint(answer: (call: HttpCall) => Promise<Answer>): Call
 }
 
 /**
- * Counts by this stage what calls no tool; a tool's call is counted by its helper's own. One that the protocol refuses before it
- * comes to a helper is counted when that is known: nothing that is asked is free.
+ * Counts by this stage what calls no tool; a tool's call is counted by its helper's own. A call that the
+ * protocol refuses before it reaches a helper is counted afterwards: no request is free.
  */
 export function limitProtocolCalls<Needs>(
   tools: Pick<HttpTools, 'has'>,
@@ -163,7 +162,7 @@ export function requireSize(limits: Parameters<typeof checkSize>[1]): Stage<Tool
 /** Of a request's fields those that the protocol reads; the key is not among them. */
 const forwardedHeaders = ['content-type', 'mcp-method', 'mcp-name', 'mcp-protocol-version'];
 
-/** Loaded with the first message: it takes longer than the rest of the gateway's start, and most gateways have no agents. */
+/** Loaded with the first message: it would double the time of a start, and most gateways have no agents. */
 const loadProtocol = () => import('./tool-server.js');
 
 /**

@@ -24,9 +24,9 @@ interface Requester {
 }
 
 export interface HttpTools {
-  /** Whether there is a tool of this name, whoever may call it. */
+  /** Whether there is a tool of this name, for any caller. */
   has(name: string): boolean;
-  for(asker: Requester): Toolbox;
+  for(requester: Requester): Toolbox;
 }
 
 const encoder = new TextEncoder();
@@ -66,22 +66,21 @@ export function createHttpTools(
 
   return {
     has: (name) => tools().has(name),
-    for: (asker) => ({
+    for: (requester) => ({
       list: () =>
         [...tools().values()]
-          .filter(({ helper }) => scopeAllows(asker.caller.scopes, helper.id))
+          .filter(({ helper }) => scopeAllows(requester.caller.scopes, helper.id))
           .map(({ definition }) => definition),
       call(name, input) {
         const tool = tools().get(name);
-        if (tool) return call(tool, input, asker);
-        asker.state.code = 'not_found';
+        if (tool) return call(tool, input, requester);
+        requester.state.code = 'not_found';
         return undefined;
       },
     }),
   };
 
-  async function call({ helper, run }: RunnableTool, input: string, asker: Requester) {
-    const { ctx, state, caller } = asker;
+  async function call({ helper, run }: RunnableTool, input: string, { ctx, state, caller }: Requester) {
     state.helper = helper;
     const shown = previewRules();
     const text = { kind: 'json', bytes: encoder.encode(input) } as const;
@@ -89,7 +88,7 @@ export function createHttpTools(
     try {
       const given = { state, caller, bodyBytes: 0, query, text, uploads: noUploads, shown };
       const answer = await holdVersion(helper, () => run(given));
-      // A link is a GET, which a helper with effects does not take.
+      // A link is a GET, which a helper with effects refuses.
       const whole = () =>
         helper.declaration.effects
           ? linkTo(undefined)
@@ -117,7 +116,7 @@ function linkTo(uri: string | undefined): FullResult {
   };
 }
 
-/** Characters of a url that every client and proxy takes. */
+/** Characters of a url that every client and proxy accepts. */
 const longestUrl = 8000;
 /** Characters of JSON that may come to one as short, each of six characters as `\u0061` is. */
 const longestInput = longestUrl * 6;

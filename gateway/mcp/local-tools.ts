@@ -25,7 +25,7 @@ export interface LocalToolsOptions {
   out: string | undefined;
   /** Where files are read from that calls name by their paths; undefined reads none. */
   files: LocalFilesOptions | undefined;
-  /** Told of faults, of which an agent hears the request's id alone. */
+  /** Logs faults, of which an agent gets the request's id alone. */
   logger: Pick<Logger, 'error'>;
 }
 
@@ -64,7 +64,7 @@ export function createLocalTools({ helpers, out, files, logger }: LocalToolsOpti
     }
     const { answer } = reply;
     const whole = (file: BodyAnswer, name: string) => keep(out, file, name);
-    return toolResult({ answer, helper, whole, preview: shown.preview, kept: out !== undefined });
+    return toolResult({ answer, helper, whole, preview: shown.preview, saved: out !== undefined });
   }
 
   return {

@@ -4,7 +4,7 @@ import { JsonFault, JsonWalk, type WalkedValue, type WalkListener } from '../../
 import { isObject } from '../../schemas/json-schema.js';
 import { quote } from '../../schemas/quote.js';
 
-/** One message of JSON-RPC, of which nothing is known but that it is an object. */
+/** One message of JSON-RPC, of which only its being an object is known. */
 export type Message = Record<string, unknown>;
 
 /** A message; what it gives to a tool is there as it was written, for `argumentsText`. */
@@ -23,7 +23,7 @@ export interface MessageFault {
 export const envelopeBytes = 64 * 1024;
 /**
  * Objects, lists and other values in them. The SDK validates a message on the main thread and quotes each value that is wrong: 500,000
- * of them took seven seconds and gave an answer of 121 MB. Clients send a few dozen.
+ * of them cost seven seconds and gave an answer of 121 MB. Clients send a few dozen.
  */
 const mostValues = 300;
 /** Characters of a request's id: every answer repeats it. */
@@ -32,7 +32,7 @@ const longestId = 128;
 const mostErrorBytes = 4096;
 /** Characters of an error's message that fit into such an answer, however they are escaped. */
 const shownCharacters = 500;
-/** Bytes that are read, in about a millisecond, before other work gets its turn. */
+/** Bytes that are read, in about a millisecond, before the event loop goes on. */
 const stretch = 64 * 1024;
 
 const openObject = 0x7b;
@@ -98,7 +98,7 @@ export function boundError<Answer extends object>(answer: Answer): Answer {
   return { ...answer, error: { code, message: `${String(message).slice(0, shownCharacters)}…` } };
 }
 
-/** What a message holds, as far as that can be seen without making anything of it. */
+/** The structure of a message, read without parsing its values. */
 class Outline implements WalkListener {
   /** The first byte of the outermost value. */
   opensWith: number | undefined;
@@ -153,7 +153,7 @@ class Outline implements WalkListener {
   }
 
   #takeMember(start: number, end: number): void {
-    // Escaped, a character takes six bytes.
+    // An escaped character has six bytes.
     if (end - start > longestId * 6) return;
     const isPlain = this.#bytes[start] !== openObject && this.#bytes[start] !== openList;
     const value: unknown = isPlain ? JSON.parse(this.#bytes.toString('utf8', start, end)) : undefined;

@@ -15,7 +15,7 @@ export interface StdioOptions {
   onError(error: Error): void;
 }
 
-/** Serves tools to the one client that holds the other ends of these streams; resolves when it has closed its own. */
+/** Serves tools to the client at the other ends of these streams; resolves when it closes its own. */
 export function serveTools({ version, tools, onError, ...streams }: StdioOptions): Promise<void> {
   const { counted, settled } = countCalls(tools);
   const transport = new LineTransport(streams, settled);
@@ -24,8 +24,8 @@ export function serveTools({ version, tools, onError, ...streams }: StdioOptions
 }
 
 /**
- * A message a line. In place of the SDK's own, which validates each line whole on the thread that serves all calls, ends the connection at
- * a line that is too long, and answers nothing to what is no message.
+ * One message a line. The SDK's own transport validates whole lines on the thread that serves all calls, ends the connection at a line
+ * that is too long, and does not answer invalid messages.
  */
 class LineTransport implements Transport {
   onclose?: () => void;
@@ -68,7 +68,7 @@ class LineTransport implements Transport {
 
   async #readAll(): Promise<void> {
     try {
-      for await (const line of linesOf(this.#streams.stdin, this.#maxLineBytes)) await this.#take(line);
+      for await (const line of linesOf(this.#streams.stdin, this.#maxLineBytes)) await this.#accept(line);
       await this.#settled();
     } catch (error) {
       if (!this.#closed) this.onerror?.(error as Error);
@@ -76,7 +76,7 @@ class LineTransport implements Transport {
     await this.close();
   }
 
-  async #take(line: Buffer | undefined): Promise<void> {
+  async #accept(line: Buffer | undefined): Promise<void> {
     if (line === undefined) {
       const message = `Invalid request: a message must take at most ${this.#maxLineBytes} bytes.`;
       this.#refuse({ id: null, code: -32600, message });
@@ -106,31 +106,31 @@ class LineTransport implements Transport {
 const newline = 0x0a;
 const carriageReturn = Buffer.from('\r');
 
-/** The lines of a stream, the last one too if nothing ends it; undefined for each that is longer than `most` bytes, of which none is kept. */
+/** The lines of a stream, an unterminated last one too; undefined for a line of more than `most` bytes, which is not buffered. */
 async function* linesOf(stream: Readable, most: number): AsyncGenerator<Buffer | undefined> {
-  let pieces: Buffer[] = [];
+  let chunks: Buffer[] = [];
   let length = 0;
-  const add = (piece: Buffer) => {
-    length += piece.length;
-    if (length > most) pieces = [];
-    else pieces.push(piece);
+  const add = (chunk: Buffer) => {
+    length += chunk.length;
+    if (length > most) chunks = [];
+    else chunks.push(chunk);
   };
-  const take = () => {
-    const line = length > most ? undefined : Buffer.concat(pieces);
-    pieces = [];
+  const endLine = () => {
+    const line = length > most ? undefined : Buffer.concat(chunks);
+    chunks = [];
     length = 0;
     return line;
   };
-  for await (const chunk of stream) {
-    let rest = chunk as Buffer;
+  for await (const data of stream) {
+    let rest = data as Buffer;
     for (let end = rest.indexOf(newline); end >= 0; end = rest.indexOf(newline)) {
       add(rest.subarray(0, end));
-      yield take();
+      yield endLine();
       rest = rest.subarray(end + 1);
     }
     add(rest);
   }
-  if (length > 0) yield take();
+  if (length > 0) yield endLine();
 }
 
 function asRpc(message: Message): JSONRPCMessage | undefined {
@@ -146,8 +146,8 @@ function idOf({ id }: Message): MessageFault['id'] {
 }
 
 /**
- * The transport gives up what is under way when its input ends. A script that pipes its calls in and then closes wants their answers
- * all the same: `settled` waits until there is nothing left to answer.
+ * The SDK's server aborts running calls when its input ends. A script that pipes its calls in and then closes still wants their
+ * answers: `settled` waits until nothing is left to answer.
  */
 function countCalls(tools: Toolbox): { counted: Toolbox; settled: () => Promise<void> } {
   const running = new Set<Promise<unknown>>();
@@ -163,7 +163,7 @@ function countCalls(tools: Toolbox): { counted: Toolbox; settled: () => Promise<
     },
   };
   async function settled(): Promise<void> {
-    // What has just been read becomes a call, and what a call came to is written, within a few turns of the event loop.
+    // A message that was just read becomes a call, and a result is written, within a few turns of the event loop.
     for (let quiet = 0; quiet < 10; quiet += 1) {
       if (running.size > 0) quiet = 0;
       await Promise.allSettled(running);

@@ -22,8 +22,8 @@ interface ToolAnswer {
   helper: Pick<Helper, 'id' | 'declaration'>;
   /** Where the whole is; asked of files alone. */
   whole: (answer: BodyAnswer, name: string) => Promise<FullResult> | FullResult;
-  /** Whether each file is kept there, so that every one is linked. */
-  kept?: boolean;
+  /** Whether each file is saved there, so that every one is linked. */
+  saved?: boolean;
 }
 
 /**
@@ -48,8 +48,8 @@ async function fileContent(found: ToolAnswer, answer: BodyAnswer): Promise<Conte
 }
 
 async function picture(found: ToolAnswer, answer: BodyAnswer): Promise<Content[]> {
-  const { preview, kept } = found;
-  if (isShownWhole(answer)) return [image(answer), ...(kept ? await describeFullResult(found, answer) : [])];
+  const { preview, saved } = found;
+  if (isShownWhole(answer)) return [image(answer), ...(saved ? await describeFullResult(found, answer) : [])];
   const why = isOfShownType(answer) ? 'too large' : 'of a type not';
   const shown = preview ? 'This is a preview of it. ' : `It is ${why} to be shown here. `;
   return [...(preview ? [image(preview)] : []), ...(await describeFullResult(found, answer, shown))];
@@ -57,7 +57,7 @@ async function picture(found: ToolAnswer, answer: BodyAnswer): Promise<Content[]
 
 async function file(found: ToolAnswer, answer: BodyAnswer): Promise<Content[]> {
   const isSmall = answer.bytes.byteLength <= mostFileBytes;
-  if (!isSmall || found.kept) return describeFullResult(found, answer);
+  if (!isSmall || found.saved) return describeFullResult(found, answer);
   const name = nameOf(found, answer);
   const { uri = `result:${name}` } = await found.whole(answer, name);
   return [{ type: 'resource', resource: { uri, mimeType: essence(answer.type), blob: base64(answer) } }];
@@ -139,7 +139,7 @@ export function errorResult(
     `${code}: ${message}`,
     ...details.map(sentenceOf).filter((line) => line !== message),
     ...(retryAfter === undefined ? [] : [`Try again in ${retryAfter} s.`]),
-    // For whoever is told of it: the log has the rest under it.
+    // The log has the details under this id.
     ...(isFault ? [`Request ${requestId}.`] : []),
   ];
   return { isError: true, content: [{ type: 'text', text: joinLines(lines) }] };
@@ -205,7 +205,7 @@ function isShownWhole(answer: BodyAnswer): boolean {
   return isOfShownType(answer) && answer.bytes.byteLength <= mostPictureBytes;
 }
 
-/** A picture that cannot is shown by a smaller one, enough to judge it by and not so much as to fill a model's context. */
+/** A larger picture is shown by a preview, which is enough for a model and does not fill its context. */
 export function previewRules(): PreviewRequest {
   return {
     needsPreview: (answer) => isPicture(answer) && !isShownWhole(answer),

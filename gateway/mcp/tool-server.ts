@@ -10,7 +10,7 @@ import {
 import { quote } from '../../schemas/quote.js';
 import { argumentsText, boundError, type Message } from './message.js';
 
-/** Tools as one asker sees them. */
+/** The tools that one caller may see. */
 export interface Toolbox {
   list(): ListToolsResult['tools'];
   /**
@@ -23,7 +23,7 @@ const instructions =
   'Each tool is one helper: it answers and changes nothing. Its description says how it takes files. ' +
   'With `dryrun: true` a call is checked and nothing is done. An error names each field that was wrong and what is allowed.';
 
-/** The SDK's own would make an ajv for every request; nothing is asked of clients that it could judge. */
+/** The SDK's own would make an ajv for every request; clients are asked for nothing that needs one. */
 const jsonSchemaValidator = {
   getValidator(): never {
     throw new Error('nothing is asked of clients here');
@@ -46,7 +46,7 @@ class BoundedServer extends Server {
 export function createToolServer(version: string, tools: Toolbox): Server {
   const server = new BoundedServer(
     { name: 'helper-gateway', title: 'helper-gateway', version },
-    // Nobody is told of a change: there is no session. A list is fresh whenever it is asked for, and says so (`ttlMs` 0).
+    // Without a session, changes cannot be announced. A list is fresh whenever it is requested, and says so (`ttlMs` 0).
     { capabilities: { tools: { listChanged: false } }, instructions, jsonSchemaValidator },
   );
   server.setRequestHandler('tools/list', () => ({ tools: tools.list() }));
@@ -61,7 +61,7 @@ export function createToolServer(version: string, tools: Toolbox): Server {
   return server;
 }
 
-/** Answers one message of either protocol; nothing is kept of it. */
+/** Answers one message of either protocol, without a session. */
 export async function serve(
   request: Request,
   message: Message,

@@ -12,7 +12,6 @@ import { fileFactsSchema } from './tool-result.js';
 /** A helper as a tool of agents. */
 export interface HelperTool {
   helper: Helper;
-  /** What agents are told of it. */
   definition: Tool;
 }
 
@@ -80,13 +79,13 @@ const longestName = 128;
  */
 export function toolNames(ids: Iterable<string>): Map<string, string> {
   const names = new Map<string, string>();
-  const taken = new Set<string>();
+  const used = new Set<string>();
   const sorted = [...ids].sort((a, b) => (a < b ? -1 : 1));
   const plain = (id: string) => id.replaceAll('/', '_');
-  const isFree = (name: string) => !taken.has(name) && name.length <= longestName;
+  const isFree = (name: string) => !used.has(name) && name.length <= longestName;
   const give = (id: string, name: string) => {
     names.set(id, name);
-    taken.add(name);
+    used.add(name);
   };
   for (const id of sorted) if (isFree(plain(id))) give(id, plain(id));
   for (const id of sorted.filter((each) => !names.has(each))) {
@@ -124,8 +123,8 @@ export function inputSchema({ declaration, parameters }: Helper, folder?: string
 }
 
 /**
- * A model's API refuses every tool where the schema of one has alternatives at its root. They say there which parameters go
- * together, never which there are: the helper judges by them all the same, and its errors tell.
+ * A model's API refuses every tool where the schema of one has alternatives at its root. They say which parameters go
+ * together, never which there are: the helper still validates by them, and its errors say so.
  */
 function withoutRootAlternatives(schema: JsonSchema): JsonSchema {
   const { $id: _, anyOf: _a, oneOf: _o, allOf: _l, ...plain } = schema;
@@ -168,7 +167,7 @@ export function modernSchema(schema: JsonSchema): JsonSchema {
   return defs.length > 0 ? { ...converted, $defs: Object.fromEntries(defs) } : converted;
 }
 
-/** OpenAPI's keyword; nobody else knows it. */
+/** Only OpenAPI knows this keyword. */
 function withoutDiscriminator(schema: JsonSchema): JsonSchema {
   const { discriminator: _, ...rest } = mapSubschemas(schema, (found) => withoutDiscriminator(found.schema));
   if (!Array.isArray(rest.prefixItems)) return rest;

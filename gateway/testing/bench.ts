@@ -30,7 +30,6 @@ export function joinProblems(details: readonly FieldProblem[]): string {
   return details.map(({ field, problem }) => `${field} ${problem}`).join('; ');
 }
 
-/** A helper whose declaration has been judged. */
 export interface CheckedHelper {
   plugin: Plugin;
   helper: Omit<Helper, 'id'>;
@@ -39,7 +38,7 @@ export interface CheckedHelper {
   judgeOutput?: CheckOutput;
 }
 
-/** Judges a plugin's default export as the start does, and reads it. Throws `invalid_declaration` with every reason. */
+/** Checks a plugin's default export as the start does, and reads it. Throws `invalid_declaration` with every reason. */
 function checkHelper(declared: object, abilities: Abilities): CheckedHelper {
   const reasons = checkDeclaration(declared);
   if (reasons.length > 0) throw faulty(reasons.join('\n'));
@@ -63,13 +62,13 @@ function faulty(reasons: string): Error {
   return callError('invalid_declaration', `the gateway would not start with this helper:\n${reasons}`);
 }
 
-/** Seconds that a native operation may take. */
+/** Seconds for a native operation. */
 const timeoutSeconds = 10;
 
 /** What calls share: what is costly to make, and what `setup` has to make once. */
 export interface Bench {
   engine(): Promise<ImageEngine>;
-  /** The helper of a plugin's default export, judged once. Throws `invalid_declaration`. */
+  /** The helper of a plugin's default export, checked once. Throws `invalid_declaration`. */
   know(declared: object): Promise<CheckedHelper>;
   /** What its handler gets with this configuration; its `setup` has run. Throws `setup_failed`. */
   prepare(known: CheckedHelper, config: HelperParts['config']): Promise<HelperParts>;
@@ -115,7 +114,7 @@ export function createBench(): Bench {
     }
   }
 
-  /** Fonts take long to read, and few schemas ask for them. */
+  /** Fonts are slow to read, and few schemas need them. */
   async function know(declared: object): Promise<CheckedHelper> {
     const { input } = (declared ?? {}) as { input?: unknown };
     if (!mentionsDrawable(input)) return checkHelper(declared, { canEncode });
@@ -129,7 +128,7 @@ export function createBench(): Bench {
       return engine;
     },
     know(declared) {
-      // No object can be kept, and none is no declaration.
+      // Not an object: no key of a WeakMap, and no declaration.
       if (typeof declared !== 'object' || declared === null) return know(declared);
       const found = known.get(declared) ?? know(declared);
       known.set(declared, found);
@@ -146,7 +145,7 @@ export function createBench(): Bench {
   };
 }
 
-/** `seen` ends it for what holds itself, which is told by the judgement. */
+/** `seen` ends the walk of a schema that contains itself, which the check reports. */
 function mentionsDrawable(schema: unknown, seen = new Set<unknown>()): boolean {
   if (typeof schema !== 'object' || schema === null || seen.has(schema)) return false;
   seen.add(schema);

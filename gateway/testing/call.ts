@@ -18,8 +18,8 @@ import type { AnswerFor, CallOptions, GivenFile, InputFor, OptionsFor } from './
 let shared: Bench | undefined;
 
 /**
- * Calls a helper in this process as the gateway would: the input is judged and gets its defaults, files are opened, the handler runs
- * within its time, and its result is judged, by `output` too. Resolves with `data`, or with `{body, type, headers}`. Rejects with an
+ * Calls a helper in this process as the gateway would: the input is checked and gets its defaults, files are opened, the handler runs
+ * within its time, and its result is checked, by `output` too. Resolves with `data`, or with `{body, type, headers}`. Rejects with an
  * `Error` that has the `code` and the `details` of the error's envelope.
  *
  * ```ts
@@ -79,7 +79,7 @@ const optionNames = Object.keys({
   service: true,
 } satisfies Record<keyof CallOptions, true>);
 
-/** Types tell authors of JavaScript nothing, and a test whose files are not sent passes for a wrong reason. */
+/** JavaScript has no types that would find a misspelt option, and a test whose files are not sent passes for a wrong reason. */
 function requireKnown(options: object): void {
   const unknown = Object.keys(options).find((name) => !optionNames.includes(name));
   if (unknown === undefined) return;
@@ -90,7 +90,7 @@ function asBytes(input: object): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(input));
 }
 
-/** Of a fault an author wants to see what was thrown, which callers are never told. */
+/** Of a fault the author sees the error itself, which callers never see. */
 function asThrown({ code, message, details, cause }: GatewayError, thrown: unknown): Error {
   if (code !== 'internal')
     return callError(code, details ? joinProblems(details) : message, { details, cause: thrown });

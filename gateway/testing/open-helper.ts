@@ -28,7 +28,7 @@ interface OpenHelper extends Pick<LocalHelpers, 'call' | 'close'> {
 interface OpenHelperOptions extends Pick<CallOptions, 'fetch' | 'log'> {
   service: string;
   parts: HelperParts;
-  /** Told what the handler has thrown, which is data from there on. */
+  /** Called with the handler's error, before it becomes data. */
   onThrown: (error: unknown) => void;
 }
 

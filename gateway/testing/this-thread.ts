@@ -14,7 +14,7 @@ import type { Abilities } from '../../schemas/keywords/keyword.js';
 import { Ending } from '../http/ending.js';
 import { MainScope } from '../pipeline/main-scope.js';
 
-/** Milliseconds in which a handler that was told of its deadline may still end by itself. */
+/** Milliseconds that a handler has after its deadline to end by itself. */
 const graceMs = 250;
 
 export interface ThisThreadOptions extends CallOptions {
@@ -23,7 +23,7 @@ export interface ThisThreadOptions extends CallOptions {
   abilities: Abilities;
   timeoutMs: number;
   onLog: (line: LogLine) => void;
-  /** Told what a handler has thrown, which travels on as data. */
+  /** Called with the handler's error, before it becomes data. */
   onThrown: (error: unknown) => void;
 }
 
@@ -37,7 +37,7 @@ export function inThisThread(options: ThisThreadOptions): Pick<Pool, 'turn'> {
 
   async function call(task: CallTask, host: TaskHost | undefined, gone: Ending): Promise<TaskOutcome> {
     const scope = new MainScope(
-      { state: { gone, bytesIn: 0 }, caller: nobody },
+      { state: { gone, bytesIn: 0 }, caller: testCaller },
       task.context,
       {
         log: { logLevel: 'trace', write: onLog },
@@ -62,7 +62,7 @@ export function inThisThread(options: ThisThreadOptions): Pick<Pool, 'turn'> {
         const late = () => reject(lateError());
         timers.push(setTimeout(late, graceMs));
       };
-      // Nobody's breakpoint is to end a call.
+      // A breakpoint must not end the call.
       if (!isInspected()) timers.push(setTimeout(expire, timeoutMs));
       gone.listen(() => {
         scope.abort('gone');
@@ -119,7 +119,7 @@ function lateError(cause?: unknown): PoolError {
   return new PoolError('helper_timeout', 'the task ran past its time', { cause });
 }
 
-const nobody = {
+const testCaller = {
   tenant: {
     id: 'test',
     name: 'test',

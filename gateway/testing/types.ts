@@ -24,15 +24,15 @@ export interface CallOptions<Files = Record<string, GivenFile>, Config = Record<
   files?: Files;
   /** By the declaration's names, in place of the environment, which is not looked at. `setup` runs once for each. */
   config?: Config;
-  /** Has the call rehearsed: the same as the parameter `dryrun`. */
+  /** Makes a dry run: the same as the parameter `dryrun`. */
   dryrun?: boolean;
   /** Where what the handler fetches, and files named by a url, come from; without it nothing is fetched. */
   fetch?: FakeFetch;
   /** Gives the call up, as a caller does who goes away. */
   signal?: AbortSignal;
-  /** Told what the handler logs; nothing is printed. */
+  /** Called with each line that the handler logs; nothing is printed. */
   log?: (line: LoggedLine) => void;
-  /** The id that the handler is told; `test/helper` by default. */
+  /** The helper's id in the handler's context; `test/helper` by default. */
   service?: string;
 }
 
@@ -61,7 +61,7 @@ type Parts<Helper> =
     infer _State,
     infer Result
   >
-    ? // Where its literals were not kept, its values are not known.
+    ? // Without literal types its values are unknown.
       Input extends { type: 'object' }
       ? { input: Input; source: Source; files: Files; config: Config; result: Result }
       : undefined

@@ -23,7 +23,7 @@ const readAhead = 2;
 
 /** Calls a helper in this process and prints the result. */
 export async function callLocally(words: string[]): Promise<void> {
-  // Plugins print what they like, on any thread; standard output holds the result alone.
+  // Plugins may print on any thread; standard output holds the result alone.
   const stdout = reserveStdout();
   const given = loadConfig(process.env);
   // No more threads than there can be files.
@@ -49,9 +49,9 @@ export async function callLocally(words: string[]): Promise<void> {
 }
 
 /**
- * Opens the helpers of the configuration's folders. Where none are named, `./helpers` is looked into, as by `dev`, but only for what does
- * not come with the gateway: in any other project a folder of that name holds no plugins, and its modules need not run. What cannot
- * be loaded is named and left out.
+ * Opens the helpers of the configuration's folders. Where none is configured, `./helpers` is used as by `dev`, but only for helpers
+ * that the package does not have: in other projects a folder of that name holds no plugins, and its modules should not run. Files that
+ * cannot be loaded are printed and left out.
  */
 async function openHelpers(config: Config, words: readonly string[], logger: Logger): Promise<LocalHelpers> {
   const folder = resolve(usualFolder);
@@ -116,7 +116,7 @@ export function runLocally(
   return runCall(words, target, options);
 }
 
-/** What `call SERVICE --help` prints: all that the helper's declaration says, as the command line takes it. */
+/** The text of `call SERVICE --help`. */
 export function helpOf({ id, declaration, parameters }: Helper): string {
   const { summary, description, files, examples } = declaration;
   const many = files.length > 0 ? ' [FILES…]' : '';
@@ -140,7 +140,7 @@ export function helpOf({ id, declaration, parameters }: Helper): string {
   ].join('\n\n');
 }
 
-/** An example with the files that it cannot do without, which it tells nothing of. */
+/** An example, with the files that it needs and its input does not name. */
 function exampleLine(id: string, input: Record<string, unknown>, files: readonly FileField[]): string {
   const uploads = input.dryrun === true ? [] : uploadsOf(files, input);
   return [callLine(id, input), ...uploads.map((field) => `--${field} FILE`)].join(' ');

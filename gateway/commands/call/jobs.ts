@@ -10,7 +10,7 @@ import { fileType, unknownType } from '../../http/body.js';
 import type { GivenInput } from '../../local-helpers.js';
 import type { Words } from './words.js';
 
-/** One call of many. */
+/** One call of a command line. */
 export interface Job {
   /** The file's path as it was typed; absent for a call without one. */
   file?: string;
@@ -20,13 +20,11 @@ export interface Job {
   load(): Promise<GivenInput>;
 }
 
-const url = /^https?:/i;
-
-const notTaken = 'is not taken by this helper; a value stands behind its name (--NAME VALUE), but here is';
+const notAccepted = 'is not taken by this helper; a value stands behind its name (--NAME VALUE), but here is';
 
 /**
- * The calls that a command line asks for: one for each file that it names, which is sent in the helper's first file field; else
- * one. What a file field's own option names is sent with each of them, from the disk, or by its url where it is one.
+ * The calls of a command line: one for each file that it names, sent in the helper's first file field; otherwise one. A file that
+ * another field's option names is sent with each of them, from the disk or by its url.
  */
 export function jobsOf(
   words: Words,
@@ -34,15 +32,15 @@ export function jobsOf(
   input: Input,
 ): Job[] {
   const [first] = fields;
-  // Where no file is taken, it is a value whose name was left out.
+  // Where the helper accepts no file, the word is a value without its name.
   const nameless = first
     ? []
-    : words.files.map((word) => ({ field: 'file', problem: `${notTaken} ${quote(word)}` }));
+    : words.files.map((word) => ({ field: 'file', problem: `${notAccepted} ${quote(word)}` }));
   const problems = [...words.problems, ...nameless];
   const paths = new Map<string, string>();
   for (const { field, parameter } of fields) {
     const path = words.fromInput.includes(field) ? '-' : words.values.get(field);
-    if (path !== undefined && !(field === parameter && url.test(path))) paths.set(field, path);
+    if (path !== undefined && !(field === parameter && /^https?:/i.test(path))) paths.set(field, path);
   }
   const sharedReads = [...paths.values(), ...(words.fromInput.length > 0 ? ['-'] : [])];
   const shared = once(async (): Promise<Required<Pick<GivenInput, 'query' | 'uploads'>>> => {
@@ -78,7 +76,7 @@ export function jobsOf(
 
 /** Standard input, which can be read once. */
 export interface Input {
-  /** Bytes that are read of it or of a file: one more than any call may bring, so that what is longer is refused for that. */
+  /** Bytes that are read of it or of a file: one more than a call may have, so that a longer one is refused as too large. */
   most: number;
   read(field: string): Promise<Uint8Array<ArrayBuffer>>;
 }
@@ -100,7 +98,7 @@ export function createInput(stream: AsyncIterable<Uint8Array>, mostBytes: number
   };
 }
 
-/** Reads the file that is sent in a field, `-` from standard input; throws `invalid_input` on the field where it cannot be read. */
+/** Reads the file of a field, `-` from standard input. Throws `invalid_input` on the field where it cannot be read. */
 export async function readUpload(
   path: string,
   { field, types = [] }: Pick<FileField, 'field' | 'types'>,
@@ -118,7 +116,7 @@ export async function readUpload(
   }
 }
 
-/** In memory of its own, because it is moved to a worker and small files share theirs with others. */
+/** Into memory of its own: it is moved to a worker, and small buffers share theirs. */
 async function readAtMost(stream: AsyncIterable<Uint8Array>, most: number): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let size = 0;

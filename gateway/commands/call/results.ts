@@ -9,13 +9,11 @@ import { makeFolder, writeProblem } from '../../file-system.js';
 import type { Job } from './jobs.js';
 import type { Words } from './words.js';
 
-/** What is known of a helper's answers before the first call. */
+/** What a helper answers with, as far as its declaration says. */
 export interface AnswerForm {
-  /** Whether it answers with data alone. */
   onlyData: boolean;
-  /** Whether it answers with pictures, in the format that its parameter of this name says. */
+  /** Whether it answers with pictures, in the format of its parameter `format`. */
   pictures: boolean;
-  /** The format where the call says none. */
   defaultFormat?: unknown;
 }
 
@@ -87,7 +85,6 @@ export async function planResultPaths({ words, service, jobs, form }: PlanOption
   };
 }
 
-/** Results of many files cannot go into one, and one result needs one place. */
 function usageProblem({ out, outDir }: PlanOptions['words'], count: number): GatewayError | undefined {
   if (out !== undefined && outDir !== undefined) {
     return inputError([{ field: 'out', problem: 'is given together with out-dir; give only one of them' }]);
@@ -124,7 +121,7 @@ function createNames(
   service: string,
   expected: string | undefined,
 ): (job: Job, ending: string) => string {
-  const taken = new Set<string>();
+  const used = new Set<string>();
   const stems = new Set<string>();
   const names = new Map<Job, { stem: string; own: string; shared: boolean }>();
   for (const job of jobs) {
@@ -134,8 +131,8 @@ function createNames(
     const stem = basename(source, extname(source));
     const nth = (n: number) => (n === 1 ? stem : `${stem}-${n}`);
     let n = 1;
-    while (taken.has(fold(`${nth(n)}.${own}`))) n += 1;
-    taken.add(fold(`${nth(n)}.${own}`));
+    while (used.has(fold(`${nth(n)}.${own}`))) n += 1;
+    used.add(fold(`${nth(n)}.${own}`));
     names.set(job, { stem: nth(n), own, shared: stems.has(fold(nth(n))) });
     stems.add(fold(nth(n)));
   }
@@ -147,7 +144,7 @@ function createNames(
   };
 }
 
-/** Some file systems do not distinguish upper and lower case, nor the forms of Unicode: results are kept apart on all alike. */
+/** Some file systems do not distinguish upper and lower case, nor the forms of Unicode: results must differ by more than these. */
 function fold(path: string): string {
   return path.normalize('NFC').toLowerCase();
 }
@@ -236,7 +233,7 @@ export async function writeResult(
 /** Links to what a process has open, which may be a file. */
 const openFiles = /^\/(?:dev\/(?:stdout|stderr|fd\/)|proc\/)/;
 
-/** `/dev/null`, `/dev/stdout`, a pipe: written into. A file that took its place would be there for everybody on the machine. */
+/** `/dev/null`, `/dev/stdout`, a pipe: written into. Replacing it by a file would break it for the whole machine. */
 async function isDevice(path: string): Promise<boolean> {
   if (openFiles.test(resolve(path))) return true;
   const about = await stat(path).catch(() => undefined);

@@ -10,7 +10,7 @@ export interface Words {
   files: string[];
   out?: string;
   outDir?: string;
-  /** What was said by options that not every way of calling has. */
+  /** Options that only some targets have, such as `--server`. */
   more: ReadonlyMap<string, string>;
   json: boolean;
   help: boolean;

@@ -56,8 +56,8 @@ export async function loadCheckedHelpers(
 }
 
 /**
- * Loads the plugins of a folder as the start would, but sets nothing up and asks for no configuration. The package's own are
- * loaded with them, as the start does: theirs are the first routes that are taken.
+ * Loads the plugins of a folder as the start does, but without setup and configuration. The package's own plugins are loaded with
+ * them, because their routes come first.
  */
 export async function checkFolder(
   folder: string,
@@ -137,7 +137,7 @@ function needsOf(declaration: DeclaredHelper, env: Environment, most: MostAllowe
     ({ field, declared, most: allowed, variable }) =>
       `${field} ${declared} is cut to ${allowed} by ${variable}`,
   );
-  const taken = files.map(({ field, parameter, kind, required, insteadOf }) => {
+  const accepted = files.map(({ field, parameter, kind, required, insteadOf }) => {
     const names = field === parameter ? field : `${field} or ${parameter}`;
     const place = insteadOf === undefined ? '' : `, in place of ${insteadOf}`;
     return `${names} (${kind}${required ? ', required' : ''}${place})`;
@@ -150,7 +150,7 @@ function needsOf(declaration: DeclaredHelper, env: Environment, most: MostAllowe
   const again = repeatable ? 'may be run again' : 'an item of a job runs at most once';
   return [
     ...(effects ? [`effects: POST only, ${again}`] : []),
-    ...(taken.length > 0 ? [`files: ${taken.join(', ')}`] : []),
+    ...(accepted.length > 0 ? [`files: ${accepted.join(', ')}`] : []),
     ...(variables.length > 0 ? [`config: ${variables.join(', ')}`] : []),
     ...(setup ? ['setup: once in each thread'] : []),
     ...(timeoutMs === undefined ? [] : [`time: ${Math.min(timeoutMs, most.taskTimeoutMs)} ms`]),

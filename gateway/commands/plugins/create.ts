@@ -90,9 +90,9 @@ function answerOf({ dir, route }: Place, written: readonly string[], cwd: string
 async function refuseOccupied({ dir, route }: Place): Promise<void> {
   for (const folder of [dir, builtinPlugins]) {
     const { plugins } = await discoverPlugins(folder);
-    const taken = plugins.find(({ id }) => id === route);
-    if (taken) {
-      throw new GatewayError('exists', { message: `the route /${route} is taken by ${taken.file}` });
+    const owner = plugins.find(({ id }) => id === route);
+    if (owner) {
+      throw new GatewayError('exists', { message: `the route /${route} is taken by ${owner.file}` });
     }
     // Files beside a plugin's index belong to that plugin, and have no route.
     const around = plugins.find(

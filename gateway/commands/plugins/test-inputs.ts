@@ -18,10 +18,10 @@ export interface GeneratedCall {
   files: string[];
 }
 
-/** What a measure, a colour or a number may be taken for. */
+/** Values that a measure, a colour or a number is mistaken for. */
 const slips = ['auto', '5%', '100.5%', '20px', -1, 1.5];
 
-/** Calls of a helper: most as its schema says, some with a mistake in one place, some rehearsed. */
+/** Calls of a helper: most fit its schema, some have one mistake, some are dry runs. */
 export function callsOf({ input: schema, examples, files }: DeclaredHelper): fc.Arbitrary<GeneratedCall> {
   const right = valuesOf(schema).map((value) => ({ ...asSchema(value) }));
   const known = examples.map(({ input }) => ({ ...input }));
@@ -36,11 +36,11 @@ export function callsOf({ input: schema, examples, files }: DeclaredHelper): fc.
     .tuple(base, fc.constantFrom(...names), fc.option(slip, { nil: undefined }))
     // What is undefined is left out.
     .map(([input, name, value]) => ({ ...input, [name]: value }));
-  const rehearsed = fc.oneof(base, wrong).map((input) => ({ ...input, dryrun: true }));
+  const dryRuns = fc.oneof(base, wrong).map((input) => ({ ...input, dryrun: true }));
   const input = fc.oneof(
     { weight: 7, arbitrary: base },
     { weight: 2, arbitrary: wrong },
-    { weight: 1, arbitrary: rehearsed },
+    { weight: 1, arbitrary: dryRuns },
     ...idleIn(schema, base).map((arbitrary) => ({ weight: 1, arbitrary })),
   );
   const others = files.filter(({ required, insteadOf }) => !required && insteadOf === undefined);
@@ -99,7 +99,7 @@ const nasty = [
   'ß'.repeat(50),
 ];
 
-/** Values that a schema describes, mostly: what it says with `not`, `if` or `contains` is left to whoever judges them. */
+/** Values that a schema describes. `not`, `if` and `contains` are ignored, so some values may not fit. */
 export function valuesOf(schema: JsonSchema, root: JsonSchema = schema): fc.Arbitrary<unknown> {
   return arbitraryOf(schema, root, 0);
 }
@@ -292,7 +292,7 @@ function withoutIdle(values: Record<string, unknown>, schema: JsonSchema): Recor
   return Object.fromEntries(Object.entries(values).filter(([name]) => !isIdle(name)));
 }
 
-/** A choice by its name; of other values each has one spelling here, or is told apart by nothing but it. */
+/** A choice by its name; other values have a single spelling here. */
 function normalForm(value: unknown, { choice }: JsonSchema): unknown {
   if (!isObject(choice) || typeof value !== 'string') return value;
   const spelt = value.toLowerCase();
