@@ -3,8 +3,8 @@ import ipaddr from 'ipaddr.js';
 
 /**
  * IPv4 blocks that are not ordinary public unicast: the IANA IPv4 Special-Purpose Address Registry, multicast and the
- * addresses at which clouds serve credentials. The few blocks in it that are routed (AS112, AMT, the 192.0.0.0/24 anycast
- * addresses) serve protocols, never pictures.
+ * addresses where clouds serve credentials. The few routed blocks among them (AS112, AMT, anycast in 192.0.0.0/24) serve
+ * protocols, never pictures.
  */
 export const refusedIpv4 = {
   '0.0.0.0/8': 'this network (RFC 791)',
@@ -12,7 +12,7 @@ export const refusedIpv4 = {
   // Alibaba Cloud keeps its metadata at 100.100.100.200, inside this block.
   '100.64.0.0/10': 'carrier-grade NAT (RFC 6598)',
   '127.0.0.0/8': 'loopback (RFC 1122)',
-  // To every registry an ordinary public address, but inside Azure it is the host's agent.
+  // Public by every registry, but inside Azure it is the host's agent.
   '168.63.129.16/32': 'Azure platform address',
   // 169.254.169.254 and its neighbours are the metadata services of nearly every cloud.
   '169.254.0.0/16': 'link-local (RFC 3927)',
@@ -32,12 +32,12 @@ export const refusedIpv4 = {
   '240.0.0.0/4': 'reserved, and the limited broadcast (RFC 1112, RFC 919)',
 } as const;
 
-/** All IPv6 unicast that has ever been given out; whatever lies outside it is refused without a table. */
+/** All IPv6 unicast that has ever been assigned; everything outside it is refused. */
 const globalUnicastIpv6 = '2000::/3';
 
 /**
  * Blocks inside 2000::/3 that are not ordinary public unicast (IANA IPv6 Special-Purpose Address Registry). Those that
- * embed an IPv4 address (6to4, Teredo) are refused whole: what they reach is decided by a relay, not by this table.
+ * embed an IPv4 address (6to4, Teredo) are refused whole: a relay decides what they reach.
  */
 export const refusedIpv6 = {
   '2001::/23': 'IETF protocol assignments: Teredo, benchmarking, AMT, ORCHID, DRIP (RFC 2928)',
@@ -48,44 +48,43 @@ export const refusedIpv6 = {
   '3fff::/20': 'documentation (RFC 9637)',
 } as const;
 
-/** `reason` is for the log; a client is never told why. */
+/** `reason` is for the log; a client never sees it. */
 type AddressVerdict = { public: true } | { public: false; reason: string };
 
-const ipv4Blocks = Object.entries(refusedIpv4).map(([cidr, reason]) => ({
+type Blocks<Address> = readonly { block: [Address, number]; reason: string }[];
+
+const ipv4Blocks: Blocks<ipaddr.IPv4> = Object.entries(refusedIpv4).map(([cidr, reason]) => ({
   block: ipaddr.IPv4.parseCIDR(cidr),
   reason,
 }));
-const ipv6Blocks = Object.entries(refusedIpv6).map(([cidr, reason]) => ({
+const ipv6Blocks: Blocks<ipaddr.IPv6> = Object.entries(refusedIpv6).map(([cidr, reason]) => ({
   block: ipaddr.IPv6.parseCIDR(cidr),
   reason,
 }));
 const globalUnicast = ipaddr.IPv6.parseCIDR(globalUnicastIpv6);
 
 /**
- * Whether a download may connect to `ip`: only an address that is reachable by everyone on the internet is public, so
- * that the gateway lends nobody its place in a network. Pure. Takes the canonical forms that the URL parser, a resolver
- * and a socket give (dotted quad; IPv6 without brackets); every other spelling, and an IPv6 zone, is refused, not guessed at.
+ * Whether a download may connect to `ip`: only to an address that everyone on the internet can reach, so that the gateway lends
+ * nobody its place in a network. Pure. Expects the canonical forms that the URL parser, a resolver and a socket give (dotted
+ * quad; IPv6 without brackets); every other spelling, and an IPv6 zone, is refused.
  */
 export function addressVerdict(ip: string): AddressVerdict {
   if (ip.includes('%')) return refused('IPv6 zone');
   const version = isIP(ip);
-  if (version === 4) return ipv4Verdict(ipaddr.IPv4.parse(ip));
-  if (version === 6) return ipv6Verdict(ipaddr.IPv6.parse(ip));
-  return refused('not an IP address');
+  if (version === 0) return refused('not an IP address');
+  const reason = version === 4 ? ipv4Refusal(ipaddr.IPv4.parse(ip)) : ipv6Refusal(ipaddr.IPv6.parse(ip));
+  return reason === undefined ? { public: true } : refused(reason);
 }
 
-function ipv4Verdict(address: ipaddr.IPv4): AddressVerdict {
-  const hit = ipv4Blocks.find(({ block }) => address.match(block));
-  return hit ? refused(hit.reason) : { public: true };
+function ipv4Refusal(address: ipaddr.IPv4): string | undefined {
+  return ipv4Blocks.find(({ block }) => address.match(block))?.reason;
 }
 
-function ipv6Verdict(address: ipaddr.IPv6): AddressVerdict {
+function ipv6Refusal(address: ipaddr.IPv6): string | undefined {
   // Loopback, link-local, ULA, IPv4-mapped, IPv4-compatible, SIIT and the NAT64 prefixes all lie outside 2000::/3.
-  if (!address.match(globalUnicast)) return refused('not global unicast (RFC 4291)');
+  if (!address.match(globalUnicast)) return 'not global unicast (RFC 4291)';
   const hit = ipv6Blocks.find(({ block }) => address.match(block));
-  if (hit) return refused(hit.reason);
-  if (isIsatap(address)) return refused('ISATAP (RFC 5214)');
-  return { public: true };
+  return hit?.reason ?? (isIsatap(address) ? 'ISATAP (RFC 5214)' : undefined);
 }
 
 /** ISATAP tunnels to the IPv4 address in the last 32 bits, under any prefix: interface identifier `[02]00:5efe:a.b.c.d`. */
@@ -102,9 +101,8 @@ function refused(reason: string): AddressVerdict {
 const insideSuffixes = ['localhost', 'local', 'internal', 'home.arpa', 'localdomain', 'onion', 'alt'];
 
 /**
- * Why `name` can be refused without a look-up, or undefined. Pure; takes a host as the URL parser gives it (lower case,
- * punycode), with or without the root's trailing dot. It only spares look-ups and lets a dry run say so:
- * the address that a name leads to is judged all the same.
+ * Why `name` can be refused without a look-up, or undefined. Pure; expects a host as the URL parser gives it (lower case,
+ * punycode). It saves look-ups and lets a dry run refuse: the address that a name leads to is checked all the same.
  */
 export function hostNameRefusal(name: string): string | undefined {
   const labels = name.replace(/\.$/, '').split('.');

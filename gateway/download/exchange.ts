@@ -6,29 +6,41 @@ import { type Connection, closeConnection, ownHeaders } from './connection.js';
 import type { Validators } from './http-cache.js';
 import { sourceFailed, sourceTooLarge } from './url.js';
 
+/** Which answers are accepted. */
+interface ResponseLimits {
+  /** Bytes of a body at most. */
+  maxBytes: number;
+  /** Accepts any status, and an empty body; else only a file with status 200 is. */
+  anyStatus?: boolean | undefined;
+  /** Accepts the head alone, of any status; else a redirect is followed and a body read. */
+  headOnly?: boolean | undefined;
+  /** Makes the request conditional: only then does a 304 mean anything. */
+  validators?: Validators | undefined;
+}
+
 export interface ExchangeOptions extends ResponseLimits {
   /** The `Accept` header. */
   accept: string;
   signal: AbortSignal;
-  /** What tells a server of the operator's own of the trace that the request is a part of. */
+  /** Trace context, for a server of the operator's own. */
   trace?: Readonly<Record<string, string>>;
   /** Shared by all requests of one download. */
   framing: Framing;
-  /** What is sent by a POST; it is a GET without. */
+  /** Makes the request a POST. */
   post?: { body: Uint8Array; headers: Readonly<Record<string, string>> } | undefined;
-  /** Called with 0 when a final head that is taken has come, a redirect's too, then with the length of each piece of the file. */
+  /** Called with 0 for an accepted final head, a redirect's too, then with the length of each chunk of the file. */
   onProgress?: ((bytes: number) => void) | undefined;
 }
 
-/** How a request ended: with the whole body, or with the `Location` to go on to. */
+/** A whole answer, or the `Location` to go on to. */
 export type HopAnswer = WholeAnswer | { location: string };
 
 export interface WholeAnswer {
   status: number;
   headers: IncomingHttpHeaders;
   body: Uint8Array<ArrayBuffer>;
-  /** How a file that is kept was come by: its bytes serve others too, and must be neither moved nor changed. */
-  kept?: CacheStatus;
+  /** Set where the bytes are in the cache: others use them, so they must be neither transferred nor changed. */
+  cacheStatus?: CacheStatus;
 }
 
 const maxHeaderBytes = 16 * 1024;
@@ -56,19 +68,19 @@ export async function exchange(
     });
   } finally {
     connection.onBytes = undefined;
-    // By now all that came with the answer's last bytes has been parsed: what was too much has ended the connection.
+    // By now all that came with the answer's last bytes has been parsed: surplus bytes have ended the connection.
     if (!keep || !state.whole) closeConnection(connection);
   }
 }
 
 function createHandler(
   connection: Connection,
-  { signal, framing, onProgress, ...wanted }: ExchangeOptions,
+  { signal, framing, onProgress, ...limits }: ExchangeOptions,
   state: { whole: boolean },
   resolve: (answer: HopAnswer) => void,
   reject: (error: unknown) => void,
 ): Dispatcher.DispatchHandler {
-  const { maxBytes, anyStatus } = wanted;
+  const { maxBytes, anyStatus } = limits;
   let body: GrowingBuffer | undefined;
   let answered: Pick<WholeAnswer, 'status' | 'headers'> | undefined;
   let answeredByHead = false;
@@ -81,8 +93,7 @@ function createHandler(
     reject(error);
   };
   signal.addEventListener('abort', () => end(signal.reason), { once: true });
-  // The promise is settled before the abort: the abort's own error, which comes back through
-  // onResponseError, is then the second and counts for nothing.
+  // Rejects before the abort, whose own error comes back through onResponseError and is ignored as the second.
   const stop = (controller: Dispatcher.DispatchController, error: Error) => {
     end(error);
     controller.abort(error);
@@ -104,7 +115,7 @@ function createHandler(
       if (status < 200) return;
       try {
         if (bytes > maxHeaderBytes) throw tooLongHead();
-        const head = checkHead(status, received, wanted);
+        const head = checkHead(status, received, limits);
         if (head.read) body = createGrowingBuffer(maxBytes, head.length);
         answered = { status, headers: received };
         onProgress?.(0);
@@ -114,7 +125,7 @@ function createHandler(
         answeredByHead = true;
         const { location } = head;
         resolve(location === undefined ? { ...answered, body: new Uint8Array() } : { location });
-        // The text that comes with a redirect is not waited for; a 304 has none.
+        // The text that comes with a redirect is not read; a 304 has none.
         if (location !== undefined && received['content-length'] !== '0')
           controller.abort(new Error('redirected'));
       } catch (error) {
@@ -131,7 +142,7 @@ function createHandler(
       if (answeredByHead) return;
       const bytes = body?.bytes();
       if (answered && bytes && (anyStatus || bytes.length > 0)) resolve({ ...answered, body: bytes });
-      else end(sourceFailed('The server behind the url sent an empty file.'));
+      else end(emptyFile());
     },
     onResponseError(_controller, error) {
       end(sourceFailed('The server behind the url broke off, or does not speak HTTP/1.1.', error));
@@ -147,27 +158,16 @@ function tooMuchFraming(): Error {
   return sourceFailed('The server behind the url sent too much besides a file: headers, or tiny chunks.');
 }
 
-/**
- * What to do after a response's head: read a body (`length` in bytes if it was announced), go elsewhere, or take the head for
- * the whole answer.
- */
+function emptyFile(): Error {
+  return sourceFailed('The server behind the url sent an empty file.');
+}
+
+/** What follows a head: a body (`length` in bytes if announced), a redirect, or nothing. */
 type HeadOutcome = { read: true; length: number | undefined } | { read: false; location: string | undefined };
 
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
-/** What is taken of answers. */
-interface ResponseLimits {
-  /** Bytes of a body at most. */
-  maxBytes: number;
-  /** Whether an answer of any status is taken, and one without a body; else only a file is, which comes with 200. */
-  anyStatus?: boolean | undefined;
-  /** Whether the head is all that is taken, of whatever status; else a redirect is gone after and a body read. */
-  headOnly?: boolean | undefined;
-  /** Asks whether something still holds: only then does a 304 say anything. */
-  validators?: Validators | undefined;
-}
-
-/** Judges status and headers of a final response. Pure; throws a `GatewayError` for what is not taken. */
+/** Checks status and headers of a final response. Pure; throws a `GatewayError` for one that is not accepted. */
 export function checkHead(
   status: number,
   headers: IncomingHttpHeaders,
@@ -179,18 +179,17 @@ export function checkHead(
   if (status !== 200 && !anyStatus) throw sourceFailed(`The server behind the url answered ${status}.`);
   const encoded = codings(headers['content-encoding']).filter((coding) => coding !== 'identity');
   const transferred = codings(headers['transfer-encoding']).filter((coding) => coding !== 'chunked');
-  // Not decoded here, ever: a few kilobytes may hold gigabytes.
+  // Never decoded here: a few kilobytes may hold gigabytes.
   if (encoded.length > 0 || transferred.length > 0) {
     throw sourceFailed('The server behind the url sent its answer compressed, although asked not to.');
   }
   const length = headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
   if (length !== undefined && !(length <= maxBytes)) throw sourceTooLarge(maxBytes);
-  if (length === 0 && !anyStatus) throw sourceFailed('The server behind the url sent an empty file.');
+  if (length === 0 && !anyStatus) throw emptyFile();
   return { read: true, length };
 }
 
-function locationOf(status: number, headers: IncomingHttpHeaders): string {
-  const { location } = headers;
+function locationOf(status: number, { location }: IncomingHttpHeaders): string {
   if (typeof location !== 'string' || location === '') {
     throw sourceFailed(`The server behind the url answered ${status} without saying where to go.`);
   }
@@ -198,8 +197,8 @@ function locationOf(status: number, headers: IncomingHttpHeaders): string {
   return Buffer.from(location, 'latin1').toString('utf8');
 }
 
-function codings(value: string | string[] | undefined): string[] {
-  return [value ?? []]
+function codings(value: string | string[] = []): string[] {
+  return [value]
     .flat()
     .flatMap((line) => line.split(','))
     .map((coding) => coding.trim().toLowerCase())
@@ -207,19 +206,18 @@ function codings(value: string | string[] | undefined): string[] {
 }
 
 /**
- * What a download may bring besides the file, over all its redirects: interim responses, headers, chunk sizes and extensions,
- * trailers. Each piece of it costs main-thread time that no limit on the file's bytes sees: a chunk of one byte costs
- * as much as one of 64 KB.
+ * Bounds what a download brings besides the file, over all its redirects: interim responses, headers, chunk sizes and extensions,
+ * trailers. Each costs main-thread time that no limit on the file's bytes sees: a chunk of one byte costs as much as one of 64 KB.
  */
-interface Framing {
+export interface Framing {
   /** Whether a hop that has sent `bytes` besides `fileBytes` of a file has gone too far. */
   exceeds(bytes: number, fileBytes: number): boolean;
-  /** Takes what a hop has sent, from what later ones may send. */
+  /** Subtracts what a hop has sent from the budget of later ones. */
   spend(bytes: number): void;
 }
 
 const maxFramingBytes = 64 * 1024;
-/** A file in chunks of 100 bytes, which is as small as servers make them, has six bytes of framing to each. */
+/** A file in chunks of 100 bytes, the smallest that servers make, has six bytes of framing to each. */
 const fileBytesPerByte = 16;
 
 export function createFraming(): Framing {
@@ -232,7 +230,7 @@ export function createFraming(): Framing {
   };
 }
 
-/** Bytes of a response's head as it stood on the wire: what came with it may be body, which is not to be counted. */
+/** Bytes of a response's head on the wire: what came with it may be body, which must not count. */
 export function headBytes(headers: IncomingHttpHeaders, statusText = ''): number {
   const lines = Object.entries(headers).flatMap(([name, values = '']) =>
     [values].flat().map((value) => `${name}: ${value}\r\n`.length),

@@ -2,63 +2,77 @@ import { type CacheNamespace, createCache } from '../cache.js';
 import { GatewayError } from '../errors.js';
 import type { Step, Trace } from '../observability/tracing.js';
 import { createIdleConnections } from './connection.js';
-import { createGuard, type GuardOptions } from './dial.js';
+import { createDial, type DialOptions } from './dial.js';
 import { createFraming, type WholeAnswer } from './exchange.js';
 import { type CachedFile, createCachedFiles, createHop } from './hop.js';
-import { checkUrl, parseSourceUrl, sourceFailed, sourceRefused, type Target } from './url.js';
+import { type AddressLookupOptions, createAddressLookup } from './resolve.js';
+import {
+  checkUrl,
+  parseExemptOrigins,
+  parseSourceUrl,
+  sourceFailed,
+  sourceRefused,
+  type Target,
+} from './url.js';
+
+export interface GuardOptions extends DialOptions, AddressLookupOptions {
+  /** Exempt origins, `scheme://host[:port]` each. */
+  origins?: readonly string[];
+  /** Milliseconds for a whole download, redirects and all, or for a message up to the head of its answer. */
+  timeoutMs: number;
+}
 
 export interface SourceOptions extends GuardOptions {
-  /** Milliseconds for a whole download, redirects and all. */
-  timeoutMs: number;
   /** Bytes of a file at most. */
   maxBytes: number;
-  /** Where tenants' files are kept for as long as HTTP permits; none is by default. */
+  /** Where tenants' files are cached for as long as HTTP permits; nowhere by default. */
   shelf?: CacheNamespace<CachedFile>;
   /** Milliseconds since 1970; for tests. */
   now?: () => number;
 }
 
-/** A url that passed all that can be judged without I/O. */
+/** A url that passed all checks without I/O. */
 export interface CheckedUrl {
   readonly href: string;
 }
 
+/**
+ * Checks a url without any I/O, so that a dry run can do it too. Throws a `GatewayError`: `invalid_input` on `field`, the parameter
+ * that held it (`url`), for what is not a url, `source_refused` for one that may not be fetched.
+ */
+type Check = (raw: string, field?: string) => CheckedUrl;
+
 export interface FetchOptions {
   /**
-   * Whose download it is: connections that are still good are kept for the same tenant's next ones, and files where HTTP permits.
-   * Without it each connection serves one request, and nothing is kept.
+   * Whose download it is: open connections are kept for the same tenant's next ones, and files where HTTP permits. Without it each
+   * connection serves one request, and nothing is kept.
    */
   tenant?: string | undefined;
   /** Ends the download at once; the promise is rejected with its reason. */
   signal?: AbortSignal | undefined;
   /**
-   * Called with 0 when a final head that is taken has come, a redirect's too, then with the length of each piece of the file.
-   * It ends a download by `signal` and must not throw.
+   * Called with 0 for an accepted final head, a redirect's too, then with the length of each chunk of the file. It ends a download by
+   * `signal` and must not throw.
    */
   onProgress?: ((bytes: number) => void) | undefined;
-  /** Follows the call that wants it. */
   trace?: Pick<Trace, 'part'> | undefined;
   /** The `Accept` header, `image/*` where absent. */
   accept?: string | undefined;
   /** Bytes at most, where that is less than the source's own. */
   maxBytes?: number | undefined;
-  /** Whether an answer of any status is taken, and an empty one; else only a file is, which comes with 200. */
+  /** Accepts an answer of any status, and an empty one; else only a file with status 200. */
   anyStatus?: boolean;
 }
 
-/** Brings the bytes at a url that a stranger sent. */
+/** Downloads from urls that strangers send. */
 export interface Source {
+  check: Check;
+  /** The tenant's cached file at a url where it needs no revalidation; throws as `check` and `fetch` do. */
+  cached(checked: CheckedUrl, options: FetchOptions): WholeAnswer | undefined;
   /**
-   * Judges a url without any I/O, so a dry run can do it too. Throws a `GatewayError`: `invalid_input` on `field`, the parameter
-   * that held it (`url`), for what is not a url, `source_refused` for one that may not be fetched.
-   */
-  check(raw: string, field?: string): CheckedUrl;
-  /** The file at a url where it is kept for the tenant and need not be asked about; throws as `check` and `fetch` do. */
-  kept(checked: CheckedUrl, options: FetchOptions): WholeAnswer | undefined;
-  /**
-   * Downloads. The answer's bytes are alone in their ArrayBuffer and may be transferred, unless it is `kept`. Rejects with a `GatewayError`
-   * (`source_refused`, `source_failed`, `source_timeout`, `image_too_large`, `shutting_down`) or, when
-   * `signal` is aborted, with its reason; the connection is closed by then.
+   * Downloads. The answer's bytes are alone in their ArrayBuffer and may be transferred, unless it has a `cacheStatus`. Rejects with a
+   * `GatewayError` (`source_refused`, `source_failed`, `source_timeout`, `image_too_large`, `shutting_down`) or, when `signal` is
+   * aborted, with its reason; the connection is closed by then.
    */
   fetch(checked: CheckedUrl, options?: FetchOptions): Promise<WholeAnswer>;
   /** Ends every download with `shutting_down` and every connection, and resolves when all have ended. */
@@ -67,115 +81,112 @@ export interface Source {
 
 const maxRedirects = 3;
 
+/** The guard between a stranger's url and the network. */
+function createGuard(options: GuardOptions) {
+  const origins = parseExemptOrigins(options.origins ?? []);
+  const idle = createIdleConnections();
+  const check: Check = (raw, field) => Object.freeze({ href: checkUrl(raw, origins, field).url.href });
+  return {
+    origins,
+    check,
+    /** Checked again: what dials must not depend on who called `check`, or how long ago. */
+    targetOf: ({ href }: CheckedUrl) => checkUrl(href, origins),
+    idle,
+    hop: createHop({ lookUp: createAddressLookup(options), dial: createDial(options), idle }),
+    deadlines: createDeadlines(options.timeoutMs),
+  };
+}
+
 /**
- * The guarded download. A redirect is judged whole, as if its target had been sent by the user: so a public server
- * may redirect to an exempt origin (the user may name that one directly) and to nothing else that is inside.
+ * The guarded download. A redirect's target is checked whole, as if the user had sent it: so a public server may redirect to an
+ * exempt origin (the user may name that one directly) and to nothing else that is inside.
  */
 export function createSource(options: SourceOptions): Source {
-  const { timeoutMs, maxBytes } = options;
-  const { origins, judge, dial } = createGuard(options);
-  const kept = createIdleConnections();
+  const { origins, check, targetOf, idle, deadlines, ...guard } = createGuard(options);
   const files = createCachedFiles(options.shelf ?? createCache(0).shelf('source'), options.now);
-  const hop = files.before(createHop({ judge, dial, kept }));
-  const deadlines = createDeadlines(timeoutMs);
+  const hop = files.before(guard.hop);
 
-  function check(raw: string, field?: string): CheckedUrl {
-    return Object.freeze({ href: checkUrl(raw, origins, field).url.href });
-  }
-
-  function judgeRedirect(location: string, from: URL): Target {
+  function checkRedirect(location: string, from: URL): Target {
     const verdict = parseSourceUrl(location, origins, from);
     if (verdict.ok) return verdict;
     if (verdict.kind === 'refused') throw sourceRefused(`redirect: ${verdict.problem}`);
-    // The server's fault, not that of whoever named the first url: the problem names the Location, never a parameter.
+    // The server's fault, not the caller's: the problem names the Location, never a parameter.
     throw sourceFailed(
       `The server behind the url redirects to what cannot be followed: its Location ${verdict.problem}.`,
     );
   }
 
-  function wantedOf({ accept = 'image/*', maxBytes: most = maxBytes }: FetchOptions) {
-    return { accept, maxBytes: Math.min(most, maxBytes) };
+  function limitsOf({ accept = 'image/*', maxBytes = options.maxBytes }: FetchOptions) {
+    return { accept, maxBytes: Math.min(maxBytes, options.maxBytes) };
   }
 
   async function download(
     first: Target,
     signal: AbortSignal,
-    { tenant, onProgress, accept, maxBytes, anyStatus }: FetchOptions,
+    fetchOptions: FetchOptions,
     step: Step | undefined,
   ): Promise<WholeAnswer> {
-    const framing = createFraming();
-    const limits = { ...wantedOf({ accept, maxBytes }), anyStatus, signal, framing, onProgress };
+    const { tenant, onProgress, anyStatus } = fetchOptions;
+    const request = { ...limitsOf(fetchOptions), anyStatus, signal, framing: createFraming(), onProgress };
     let target = first;
     for (let redirects = 0; redirects <= maxRedirects; redirects++) {
-      // Who traces whom is nobody's business but the operator's.
-      const traced = step && target.exempt ? { ...limits, trace: step.headers() } : limits;
+      // Trace context goes to the operator's own servers alone.
+      const traced = step && target.exempt ? { ...request, trace: step.headers() } : request;
       const answer = await hop(target, tenant, traced);
       if ('body' in answer) return answer;
-      target = judgeRedirect(answer.location, target.url);
+      target = checkRedirect(answer.location, target.url);
     }
     throw sourceFailed(`The server behind the url redirects more than ${maxRedirects} times.`);
   }
 
-  async function fetch(checked: CheckedUrl, options: FetchOptions = {}): Promise<WholeAnswer> {
-    // Judged again: what dials must not depend on who called check, or on what became of its result.
-    const target = checkUrl(checked.href, origins);
-    const step = options.trace?.part('download', { outgoing: true });
-    try {
-      const answer = await deadlines.within(options.signal, (signal) =>
-        download(target, signal, options, step),
-      );
-      step?.set({
-        'http.response.status_code': answer.status,
-        'http.response.body.size': answer.body.byteLength,
-      });
-      step?.end();
-      return answer;
-    } catch (error) {
-      step?.end(error);
-      throw error;
-    }
-  }
-
   return {
     check,
-    kept(checked, options) {
-      const { url } = checkUrl(checked.href, origins);
+    cached(checked, options) {
+      const { url } = targetOf(checked);
       const { tenant, anyStatus } = options;
-      return tenant === undefined || anyStatus
-        ? undefined
-        : files.fresh({ tenant, url, ...wantedOf(options) });
+      if (tenant === undefined || anyStatus) return undefined;
+      return files.fresh({ tenant, url, ...limitsOf(options) });
     },
-    fetch,
+    async fetch(checked, options = {}) {
+      const target = targetOf(checked);
+      const step = options.trace?.part('download', { outgoing: true });
+      try {
+        const answer = await deadlines.within(options.signal, (signal) =>
+          download(target, signal, options, step),
+        );
+        step?.set({
+          'http.response.status_code': answer.status,
+          'http.response.body.size': answer.body.byteLength,
+        });
+        step?.end();
+        return answer;
+      } catch (error) {
+        step?.end(error);
+        throw error;
+      }
+    },
     async close() {
       const ended = deadlines.close();
-      kept.close();
+      idle.close();
       await ended;
     },
   };
 }
 
-export interface PostOptions extends GuardOptions {
-  /** Milliseconds from the name's look-up to the head of the answer. */
-  timeoutMs: number;
-}
-
-/** What is sent to a url. */
-interface PostMessage {
+export interface PostMessage {
   body: Uint8Array;
   headers: Readonly<Record<string, string>>;
   /** Ends it at once; the promise is rejected with its reason. */
   signal?: AbortSignal | undefined;
 }
 
-/** Sends bytes to a url that a stranger sent. */
+/** Sends bytes to urls that strangers send. */
 export interface Post {
-  /** Milliseconds that a message takes at most. */
   readonly timeoutMs: number;
-  /** Judges a url as `Source.check` does. */
-  check(raw: string, field?: string): CheckedUrl;
+  check: Check;
   /**
-   * Sends a message once, to the url and nowhere else, and gives the head of the answer, whatever its status. Rejects with a
-   * `GatewayError` as `Source.fetch` does; what the receiver has got by then, nobody knows.
+   * Sends a message once, to the url and nowhere else, and resolves with the head of the answer, whatever its status. Rejects as
+   * `Source.fetch` does; what the receiver has by then is unknown.
    */
   send(checked: CheckedUrl, message: PostMessage): Promise<Pick<WholeAnswer, 'status' | 'headers'>>;
   /** Ends all messages with `shutting_down`, and resolves when all have ended. */
@@ -183,25 +194,23 @@ export interface Post {
 }
 
 /**
- * The guard of downloads before what goes out. A redirect is an answer like any other: to follow it would be to send somewhere that
- * nobody named. Of the answer's body nothing is waited for, so that no receiver can hold a message up by it.
+ * The guard of downloads for outgoing messages. A redirect is an answer like any other: following it would send to a place that
+ * nobody named. The answer's body is not read, so no receiver can hold a message up by it.
  */
-export function createPost({ timeoutMs, ...options }: PostOptions): Post {
-  const { origins, judge, dial } = createGuard(options);
-  const hop = createHop({ judge, dial, kept: createIdleConnections() });
-  const deadlines = createDeadlines(timeoutMs);
+export function createPost(options: GuardOptions): Post {
+  const { timeoutMs } = options;
+  const { check, targetOf, hop, deadlines } = createGuard(options);
 
   return {
     timeoutMs,
-    check: (raw, field) => Object.freeze({ href: checkUrl(raw, origins, field).url.href }),
+    check,
     send: (checked, { body, headers, signal: caller }) =>
       deadlines.within(caller, async (signal) => {
-        // Judged again: what dials must not depend on when it was checked, which may be a day ago.
-        const target = checkUrl(checked.href, origins);
-        const wanted = { accept: '*/*', maxBytes: 0, headOnly: true, signal, framing: createFraming() };
-        // For no tenant: a kept connection may break under a request, and this one must not be sent twice.
-        const answer = await hop(target, undefined, { ...wanted, post: { body, headers } });
-        // A head that is all that is taken leads nowhere.
+        const target = targetOf(checked);
+        const request = { accept: '*/*', maxBytes: 0, headOnly: true, signal, framing: createFraming() };
+        // Without a tenant: an idle connection may break under a request, and this one must not be sent twice.
+        const answer = await hop(target, undefined, { ...request, post: { body, headers } });
+        // `headOnly` never leads elsewhere.
         const { status, headers: received } = answer as WholeAnswer;
         return { status, headers: received };
       }),
@@ -209,21 +218,15 @@ export function createPost({ timeoutMs, ...options }: PostOptions): Post {
   };
 }
 
-/** What is under way, each with a deadline of its own. */
-interface Deadlines {
-  /**
-   * Does work that ends when its signal is aborted: by the deadline with `source_timeout`, by the caller's signal with its reason,
-   * or by `close` with `shutting_down`; rejects with that reason, whatever the abort broke.
-   */
-  within<T>(caller: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T>;
-  /** Ends all, and whatever is begun from now on; resolves when all have ended. */
-  close(): Promise<void>;
-}
+/** The clock runs in so many parts: a busy thread's delay of one must not count against the server. */
+const clockParts = 10;
 
-const ignore = () => {};
-
-function createDeadlines(timeoutMs: number): Deadlines {
-  const deadlines = new Set<Deadline>();
+/**
+ * One clock for each whole download: name resolution, connection, TLS, headers, body and every redirect. A time-out per read
+ * would be reset for ever by a server that sends a byte now and then.
+ */
+function createDeadlines(timeoutMs: number) {
+  const controllers = new Set<AbortController>();
   const running = new Set<Promise<unknown>>();
   let closed = false;
 
@@ -231,68 +234,47 @@ function createDeadlines(timeoutMs: number): Deadlines {
     caller: AbortSignal | undefined,
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const deadline = startDeadline(timeoutMs, caller);
-    deadlines.add(deadline);
-    if (closed) deadline.abort(new GatewayError('shutting_down'));
+    const controller = new AbortController();
+    const { signal } = controller;
+    const onCaller = () => controller.abort(caller?.reason);
+    let left = clockParts;
+    const timer = setTimeout(() => {
+      left -= 1;
+      if (left > 0) timer.refresh();
+      else {
+        const cause = new Error(`not done after ${timeoutMs} ms`);
+        controller.abort(new GatewayError('source_timeout', { cause }));
+      }
+    }, timeoutMs / clockParts);
+    controllers.add(controller);
+    if (caller?.aborted) onCaller();
+    else caller?.addEventListener('abort', onCaller, { once: true });
+    if (closed) controller.abort(new GatewayError('shutting_down'));
     try {
-      return await work(deadline.signal);
+      return await work(signal);
     } catch (error) {
       // An abort surfaces as whatever it broke; its reason is the truth.
-      throw deadline.signal.aborted ? deadline.signal.reason : error;
+      throw signal.aborted ? signal.reason : error;
     } finally {
-      deadlines.delete(deadline);
-      deadline.release();
+      controllers.delete(controller);
+      clearTimeout(timer);
+      caller?.removeEventListener('abort', onCaller);
     }
   }
 
   return {
-    within(caller, work) {
+    /** Aborts work by the deadline with `source_timeout`, by the caller's signal, or by `close`; rejects with that reason. */
+    within<T>(caller: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
       const result = run(caller, work);
-      const settled = result.then(ignore, ignore).finally(() => running.delete(settled));
+      const settled: Promise<unknown> = result.catch(() => {}).finally(() => running.delete(settled));
       running.add(settled);
       return result;
     },
-    async close() {
+    /** Aborts all with `shutting_down`, and whatever begins later; resolves when all have ended. */
+    async close(): Promise<void> {
       closed = true;
-      for (const deadline of deadlines) deadline.abort(new GatewayError('shutting_down'));
+      for (const controller of controllers) controller.abort(new GatewayError('shutting_down'));
       await Promise.all(running);
-    },
-  };
-}
-
-/** Of the time in so many parts: what a busy thread adds to one is not the server's. */
-const clockParts = 10;
-
-interface Deadline {
-  /** Aborted with the error that the download is to end with. */
-  signal: AbortSignal;
-  abort(reason: unknown): void;
-  /** Stops the clock; to be called however the download ended. */
-  release(): void;
-}
-
-/**
- * One clock over a whole download: name resolution, connection, TLS, headers, body and every redirect. A time-out per read
- * would be reset for ever by a server that sends a byte now and then. The caller's signal ends it with the caller's reason.
- */
-function startDeadline(timeoutMs: number, caller?: AbortSignal): Deadline {
-  const controller = new AbortController();
-  const abort = (reason: unknown) => controller.abort(reason);
-  const onCaller = () => abort(caller?.reason);
-  let left = clockParts;
-  const timer = setTimeout(() => {
-    left -= 1;
-    if (left > 0) timer.refresh();
-    else abort(new GatewayError('source_timeout', { cause: new Error(`not done after ${timeoutMs} ms`) }));
-  }, timeoutMs / clockParts);
-  if (caller?.aborted) onCaller();
-  else caller?.addEventListener('abort', onCaller, { once: true });
-  return {
-    signal: controller.signal,
-    abort,
-    release() {
-      clearTimeout(timer);
-      caller?.removeEventListener('abort', onCaller);
     },
   };
 }

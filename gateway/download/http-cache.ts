@@ -1,34 +1,37 @@
-import CachePolicy from 'http-cache-semantics';
+import HttpCachePolicy from 'http-cache-semantics';
 import type { IncomingHttpHeaders } from 'undici/types/header.js';
 import { ownHeaders } from './connection.js';
 
-/** The headers by which a server is asked whether what it sent still holds. */
+/** The headers of a conditional request. */
 export type Validators = Partial<Record<'if-none-match' | 'if-modified-since', string>>;
 
-/** A request, in what its answer may depend on. */
+/** A request, as far as its answer may depend on it. */
 interface CacheableRequest {
   url: URL;
   accept: string;
 }
 
-/** What HTTP permits of one answer. */
+/** What HTTP permits for one answer. */
 export interface Policy {
-  /** What the answer said, and later ones to the question whether it still holds. */
-  readonly said: CacheHeaders;
-  /** Whether it may serve the same request now, without a word to its server. */
+  /** The fields of the answer, updated by later 304s. */
+  readonly fields: CacheFields;
+  /** Whether it may serve the same request now, without revalidation. */
   isFresh(): boolean;
-  /** What to ask its server with; undefined where it gave nothing to ask with. */
+  /** How to revalidate it; undefined where the server gave no validator. */
   validators(): Validators | undefined;
   /**
-   * What is permitted once the server has answered 304 with these headers; undefined where they speak of another answer than
-   * this one. `keep` is false where this answer may be used, but not kept.
+   * The policy after a 304 with these headers; undefined where they are about another version. Where not `storable`, the answer may
+   * be used once and must not be stored.
    */
-  renewed(headers: IncomingHttpHeaders, moments: Moments): { keep: boolean; policy: Policy } | undefined;
+  revalidated(
+    headers: IncomingHttpHeaders,
+    moments: Moments,
+  ): { storable: boolean; policy: Policy } | undefined;
 }
 
-/** Judges an answer with status 200: undefined where it may not be kept, or where nothing would come of that. */
+/** Reads the policy of an answer with status 200: undefined where it may not be stored, or where that would be of no use. */
 type ReadPolicy = (
-  asked: CacheableRequest,
+  request: CacheableRequest,
   headers: IncomingHttpHeaders,
   moments: Moments,
 ) => Policy | undefined;
@@ -38,21 +41,21 @@ type ReadPolicy = (
  * nothing is served stale, whatever an answer permits. `now` is in milliseconds since 1970.
  */
 export function createPolicyReader(now: () => number): ReadPolicy {
-  class PolicyNow extends CachePolicy {
+  class PolicyNow extends HttpCachePolicy {
     now(): number {
       return now();
     }
   }
   const options = { shared: true, cacheHeuristic: 0, immutableMinTimeToLive: 0 };
 
-  function permitted(
-    asked: CacheableRequest,
-    said: CacheHeaders,
+  function policyOf(
+    { url, accept }: CacheableRequest,
+    fields: CacheFields,
     received: IncomingHttpHeaders,
     moments: Moments,
   ) {
-    const request = requestOf(asked);
-    const headers = { ...said, ...readAnswerHeaders(received, moments) };
+    const request = { url: url.href, method: 'GET', headers: { ...ownHeaders, accept, host: url.host } };
+    const headers = { ...fields, ...readAnswerFields(received, moments) };
     const rules = new PolicyNow(request, { status: 200, headers }, options);
     const validators = (): Validators | undefined => {
       const { 'if-none-match': tag, 'if-modified-since': since } = rules.revalidationHeaders(request);
@@ -62,7 +65,7 @@ export function createPolicyReader(now: () => number): ReadPolicy {
       };
       return Object.keys(found).length > 0 ? found : undefined;
     };
-    // Asked of the library once: it makes the headers of an answer each time, which costs many times as much as to look at a clock.
+    // Computed once: the library builds an answer's headers each time, which costs many times as much as looking at a clock.
     const from = now();
     const until = rules.satisfiesWithoutRevalidation(request) ? from + rules.timeToLive() : from;
     const isFresh = () => {
@@ -71,55 +74,42 @@ export function createPolicyReader(now: () => number): ReadPolicy {
       return at >= from && at < until;
     };
     const policy: Policy = {
-      said,
+      fields,
       isFresh,
       validators,
-      renewed(received, moments) {
-        const anew = readCacheHeaders(received);
-        const answer = { status: 304, headers: { ...said, ...anew } };
+      revalidated(received, moments) {
+        const update = readCacheFields(received);
+        const answer = { status: 304, headers: { ...fields, ...update } };
         if (!rules.revalidatedPolicy(request, answer).matches) return undefined;
-        // The library takes only fields that were there before, and would overhear a new `no-store` (RFC 9111, 3.2). The type is that
-        // of the bytes, whatever a 304 says.
-        const { 'content-type': _, ...update } = anew;
-        return permitted(asked, { ...said, ...update }, received, moments);
+        // Applied here because the library takes over only fields that were there before, and would miss a new `no-store` (RFC 9111,
+        // 3.2). The content type is that of the bytes, whatever a 304 says.
+        delete update['content-type'];
+        return policyOf({ url, accept }, { ...fields, ...update }, received, moments);
       },
     };
-    const keep = rules.storable() && said.vary !== '*' && (isFresh() || validators() !== undefined);
-    return { keep, policy };
+    const storable = rules.storable() && fields.vary !== '*' && (isFresh() || validators() !== undefined);
+    return { storable, policy };
   }
 
-  return function judgePolicy(asked, headers, moments) {
-    // What ends with its connection may have been cut off, which is no matter for one call.
+  return function readPolicy(request, headers, moments) {
+    // An answer that ends with its connection may have been cut off, which is acceptable for one call only.
     const isWhole = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
-    const { keep, policy } = permitted(asked, readCacheHeaders(headers), headers, moments);
-    return isWhole && keep ? policy : undefined;
+    const { storable, policy } = policyOf(request, readCacheFields(headers), headers, moments);
+    return isWhole && storable ? policy : undefined;
   };
 }
 
-function requestOf({ url, accept }: CacheableRequest): CachePolicy.HttpRequest {
-  return { url: url.href, method: 'GET', headers: { ...ownHeaders, accept, host: url.host } };
-}
-
 /**
- * What an answer says of keeping it, in words that cannot be misread: a field is there once, in the one form that the RFC gives
- * it, or not at all. The library that judges it takes `No-Store` for no directive, adds up a negative `Age`, and reads a year in `Expires: 9999`.
+ * The fields of an answer about caching, sanitised: each stands there once, in the one form that the RFC gives it, or not at all. The
+ * library does not recognise `No-Store`, adds up a negative `Age`, and reads a year in `Expires: 9999`.
  */
-interface CacheHeaders {
+interface CacheFields {
   'cache-control'?: string;
   expires?: string;
   etag?: string;
   'last-modified'?: string;
   vary?: string;
   'content-type'?: string;
-}
-
-/** Those of one answer alone, which say nothing of the next. */
-interface AnswerHeaders {
-  date: string;
-  /** Whole seconds, by RFC 9111, 4.2.3. */
-  age: string;
-  /** That there was one; what it was is kept nowhere. */
-  'set-cookie'?: string;
 }
 
 /** When a request went out and its answer came, in milliseconds since 1970. */
@@ -130,56 +120,57 @@ interface Moments {
 
 const flags = new Set(['no-store', 'no-cache', 'private', 'public']);
 const ages = new Set(['max-age', 's-maxage']);
-/** RFC 9111, 1.2.2: what a larger number stands for. */
+/** RFC 9111, 1.2.2: stands for all larger numbers. */
 const longestSeconds = 2 ** 31;
-/** Sent back with each request: a longer one costs more than it spares. */
+/** Sent back with each request: a longer one costs more than it saves. */
 const maxTagLength = 1024;
 
 const httpDate = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
 const entityTag = /^(?:W\/)?"[\x21\x23-\x7e]*"$/;
-/** A directive with the value that it may have, quoted or not; commas stand in quotes too. */
+/** A directive with its value, quoted or not; commas stand in quotes too. */
 const directive = /([^\s,="]+)(?:\s*=\s*("(?:[^"\\]|\\.)*"|[^\s,"]*))?/g;
 
-/** Reads what is to be remembered of an answer's headers. Pure. */
-function readCacheHeaders(headers: IncomingHttpHeaders): CacheHeaders {
-  const control = [readControl(textOf(headers, 'cache-control')), pragma(headers)].filter(Boolean).join(', ');
-  const expires = textOf(headers, 'expires');
-  const etag = textOf(headers, 'etag');
-  const modified = textOf(headers, 'last-modified');
-  const vary = textOf(headers, 'vary');
-  const type = textOf(headers, 'content-type');
-  return {
-    ...(control === '' ? {} : { 'cache-control': control }),
-    // What is no date has passed already (RFC 9111, 5.3).
-    ...(expires === undefined ? {} : { expires: isDate(expires) ? expires : new Date(0).toUTCString() }),
-    ...(etag !== undefined && etag.length <= maxTagLength && entityTag.test(etag) ? { etag } : {}),
-    ...(modified !== undefined && isDate(modified) ? { 'last-modified': modified } : {}),
-    ...(vary === undefined ? {} : { vary: /(?:^|,)\s*\*\s*(?:,|$)/.test(vary) ? '*' : vary.toLowerCase() }),
-    ...(type === undefined ? {} : { 'content-type': type }),
-  };
+function readCacheFields(headers: IncomingHttpHeaders): CacheFields {
+  const text = (name: string) => textOf(headers, name);
+  const fields: CacheFields = {};
+  const control = [readControl(text('cache-control')), readPragma(headers)].filter(Boolean).join(', ');
+  if (control !== '') fields['cache-control'] = control;
+  const [expires, etag, modified, vary, type] = [
+    text('expires'),
+    text('etag'),
+    text('last-modified'),
+    text('vary'),
+    text('content-type'),
+  ];
+  // An invalid date counts as past (RFC 9111, 5.3).
+  if (expires !== undefined) fields.expires = isDate(expires) ? expires : new Date(0).toUTCString();
+  if (etag !== undefined && etag.length <= maxTagLength && entityTag.test(etag)) fields.etag = etag;
+  if (modified !== undefined && isDate(modified)) fields['last-modified'] = modified;
+  if (vary !== undefined) fields.vary = /(?:^|,)\s*\*\s*(?:,|$)/.test(vary) ? '*' : vary.toLowerCase();
+  if (type !== undefined) fields['content-type'] = type;
+  return fields;
 }
 
-/** Reads what counts for one answer alone: how old it is by the longest reckoning. Pure. */
-function readAnswerHeaders(headers: IncomingHttpHeaders, { asked, came }: Moments): AnswerHeaders {
+/** The fields that count for one answer alone: its date, and its age (RFC 9111, 4.2.3) by the longest calculation. */
+function readAnswerFields(headers: IncomingHttpHeaders, { asked, came }: Moments) {
   const said = textOf(headers, 'date');
   const date = said !== undefined && isDate(said) ? said : new Date(came).toUTCString();
-  const apparent = Math.max(0, came - Date.parse(date));
   const [ageSaid = ''] = textOf(headers, 'age')?.split(',') ?? [];
   const age = /^\s*\d+\s*$/.test(ageSaid) ? Math.min(Number(ageSaid), longestSeconds) * 1000 : 0;
-  const oldest = Math.max(apparent, age + Math.max(0, came - asked));
+  const oldest = Math.max(0, came - Date.parse(date), age + Math.max(0, came - asked));
   return {
     date,
     age: String(Math.ceil(oldest / 1000)),
+    // That there was one matters; its value is stored nowhere.
     ...(headers['set-cookie'] === undefined ? {} : { 'set-cookie': 'some' }),
   };
 }
 
 /**
- * The directives that say anything to a cache which serves nothing stale: to it `must-revalidate` and its kin mean nothing, nor do
- * `stale-while-revalidate` and `stale-if-error`. Of several ages the shortest counts; what is no number is none.
+ * The directives that matter to a cache which serves nothing stale: `must-revalidate` and its kin, `stale-while-revalidate` and
+ * `stale-if-error` do not. Of several ages the shortest counts; one that is no number is 0.
  */
-function readControl(text: string | undefined): string {
-  if (text === undefined) return '';
+function readControl(text = ''): string {
   const found = new Map<string, string>();
   for (const [, written = '', quoted = ''] of text.matchAll(directive)) {
     const name = written.toLowerCase();
@@ -193,8 +184,8 @@ function readControl(text: string | undefined): string {
   return [...found.values()].join(', ');
 }
 
-/** HTTP/1.0's word for it, which counts where there is no other. */
-function pragma(headers: IncomingHttpHeaders): string {
+/** HTTP/1.0's `Pragma: no-cache`, which counts where there is no Cache-Control. */
+function readPragma(headers: IncomingHttpHeaders): string {
   if (headers['cache-control'] !== undefined) return '';
   return /no-cache/i.test(textOf(headers, 'pragma') ?? '') ? 'no-cache' : '';
 }

@@ -4,32 +4,40 @@ import { isIP } from 'node:net';
 import { addressVerdict } from './address.js';
 import { hostOf, sourceFailed, sourceRefused, type Target } from './url.js';
 
+/** Every address of a host name, in the order to try them; rejects when there is none. */
+type Resolve = (name: string, signal: AbortSignal) => Promise<readonly string[]>;
+
 export interface AddressLookupOptions {
-  resolve: Resolve;
-  resolveExempt: Resolve;
+  /** Resolves names that strangers send. */
+  resolve?: Resolve;
+  /** Resolves the hosts of exempt origins. */
+  resolveExempt?: Resolve;
 }
 
 /**
- * The addresses at which a target may be reached now, in the order to try them: asked for before every request, over a kept
- * connection too. Rejects with `source_refused` if one of them is not public or there is none, `source_failed` if the name servers do not answer, or with
- * `signal`'s reason.
+ * The addresses at which a target may be reached now, in the order to try them: looked up before every request, over an open
+ * connection too. Rejects with `source_refused` if one of them is not public or there is none, `source_failed` if the name servers do
+ * not answer, or with `signal`'s reason.
  */
 export type LookUpAddresses = (target: Target, signal: AbortSignal) => Promise<readonly string[]>;
 
-const lookupFailed = 'The host name of the url could not be looked up.';
-
-/** What a name server says of a name that is not there, or has no address (also the system's own look-up, of exempt origins). */
+/** How name servers and the system's look-up report a name that is missing or has no address. */
 const missingNameCodes = new Set(['ENOTFOUND', 'ENODATA', 'EAI_NONAME']);
 
-/** Looks a name up once and judges every address that it has, unless the operator vouches for the origin. */
-export function createAddressLookup({ resolve, resolveExempt }: AddressLookupOptions): LookUpAddresses {
-  return async function judge({ url, exempt }, signal) {
+/** Looks a name up once and checks every address that it has, unless the operator vouches for the origin. */
+export function createAddressLookup({
+  resolve = createResolve(),
+  resolveExempt = resolveBySystem,
+}: AddressLookupOptions): LookUpAddresses {
+  return async function lookUpAddresses({ url, exempt }, signal) {
     const host = hostOf(url);
-    const addresses = isIP(host)
-      ? [host]
-      : await lookUp(exempt ? resolveExempt : resolve, { host, exempt }, signal);
-    if (!exempt) for (const address of addresses) requirePublic(address);
-    return addresses;
+    if (isIP(host) === 0) {
+      const addresses = await lookUp(exempt ? resolveExempt : resolve, { host, exempt }, signal);
+      if (!exempt) addresses.forEach(requirePublic);
+      return addresses;
+    }
+    if (!exempt) requirePublic(host);
+    return [host];
   };
 }
 
@@ -39,7 +47,7 @@ export function requirePublic(address: string): void {
   if (!verdict.public) throw sourceRefused(`${address}: ${verdict.reason}`);
 }
 
-/** A name that is missing is refused in the words of one that is inside: else anybody could ask which names there are inside. */
+/** Refuses a missing name as it refuses an internal one: else anybody could probe for internal names. */
 async function lookUp(
   resolve: Resolve,
   { host, exempt }: { host: string; exempt: boolean },
@@ -54,32 +62,30 @@ async function lookUp(
     if (addresses.length > 0) return addresses;
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    if (exempt || !missingNameCodes.has(code)) throw sourceFailed(lookupFailed, error);
+    if (exempt || !missingNameCodes.has(code))
+      throw sourceFailed('The host name of the url could not be looked up.', error);
   }
   throw sourceRefused(`${host} has no address`);
 }
 
-/** Every address of a host name, in the order to try them; rejects when there is none. */
-type Resolve = (name: string, signal: AbortSignal) => Promise<readonly string[]>;
-
-interface ResolveOptions {
-  /** Default `/etc/hosts`. */
-  hostsFile?: string;
-  /** Name servers as `ip:port`; default: the system's. */
-  servers?: readonly string[];
-}
-
 /**
- * Resolves names that strangers send: the hosts file, then DNS by c-ares. Not `dns.lookup`: getaddrinfo occupies one of
- * the few libuv threads that the image encodes need, without a way to cancel it, so that a handful of names under a silent
- * name server would stop every tenant's images. It also means that no search domain is ever appended to a stranger's name.
+ * Resolves names that strangers send: the hosts file, then DNS by c-ares. Not `dns.lookup`: getaddrinfo occupies one of the few
+ * libuv threads that the image encodes need, and cannot be cancelled, so that a handful of names under a silent name server would
+ * stop every tenant's images. It also means that no search domain is ever appended to a stranger's name. Default hosts file:
+ * `/etc/hosts`; name servers (`ip:port`): the system's.
  */
-export function createResolve({ hostsFile = '/etc/hosts', servers }: ResolveOptions = {}): Resolve {
+export function createResolve({
+  hostsFile = '/etc/hosts',
+  servers,
+}: {
+  hostsFile?: string;
+  servers?: readonly string[];
+} = {}): Resolve {
   const listed = createHostsFile(hostsFile);
-  return async function resolvePublic(name, signal) {
+  return async function resolve(name, signal) {
     const fromFile = listed(name);
     if (fromFile.length > 0) return fromFile;
-    // One resolver a look-up: it can be cancelled alone, asks from a fresh UDP port and sees a changed resolv.conf.
+    // A resolver for each look-up can be cancelled alone, asks from a fresh UDP port and sees a changed resolv.conf.
     const resolver = new Resolver({ timeout: 2000, tries: 2 });
     if (servers) resolver.setServers(servers);
     const cancel = () => resolver.cancel();
@@ -95,27 +101,21 @@ export function createResolve({ hostsFile = '/etc/hosts', servers }: ResolveOpti
   };
 }
 
-/**
- * Resolves the hosts of exempt origins as any program on the machine would: with search domains and whatever the system's
- * name service adds. Only for names that the operator wrote.
- */
-export async function resolveExempt(name: string): Promise<readonly string[]> {
+/** As any program on the machine would, with search domains: only for names that the operator wrote. */
+async function resolveBySystem(name: string): Promise<readonly string[]> {
   const found = await lookup(name, { all: true });
   return found.map(({ address }) => address);
 }
 
-/** The addresses that the hosts file gives for a name (lower case), none if it does not list it. */
-type HostsFile = (name: string) => readonly string[];
-
 /**
- * Reads a hosts file (hosts(5)), again whenever it has changed; a missing one lists nothing. Read synchronously: it is a
- * small file in the page cache, while `fs.promises` would queue behind the image encodes in the libuv pool. Own code because
- * Node reads hosts files within `dns.lookup` alone, and `createResolve` does without that.
+ * Reads a hosts file (hosts(5)) again whenever it has changed, and returns the addresses of a name in lower case; a missing file lists
+ * nothing. Synchronous: the file is small and in the page cache, while `fs.promises` would queue behind the image encodes. Node
+ * reads hosts files within `dns.lookup` alone.
  */
-export function createHostsFile(path: string): HostsFile {
+export function createHostsFile(path: string): (name: string) => readonly string[] {
   let version = '';
   let names = new Map<string, string[]>();
-  return function lookUp(name) {
+  return function addressesOf(name) {
     const stat = statSync(path, { throwIfNoEntry: false });
     if (!stat) return [];
     const current = `${stat.dev}:${stat.ino}:${stat.mtimeMs}:${stat.size}`;

@@ -3,7 +3,7 @@ import type { InboundBudget } from '../http/inbound-budget.js';
 import type { WholeAnswer } from './exchange.js';
 import type { CheckedUrl, FetchOptions, Source } from './fetch.js';
 
-/** Which file is wanted, and for whom. */
+/** A file that a call names by its url. */
 export interface FileRequest {
   tenant: string;
   /** The `Accept` header. */
@@ -12,13 +12,12 @@ export interface FileRequest {
   maxBytes: number | undefined;
 }
 
-/** What a file may be waited for. */
 export interface FileWait {
-  /** Ends the waiting at once; the promise is rejected with its reason. */
+  /** Ends the wait at once; the promise is rejected with its reason. */
   signal: AbortSignal;
-  /** Follows the call; a download that several wait for is a part of the one that it began with. */
+  /** A download that several calls wait for is a part of the first one's trace. */
   trace?: FetchOptions['trace'];
-  /** Awaited before a server is asked, and not where the file is there or on its way: may reject. */
+  /** Awaited before a server is asked, and not where the file is cached or on its way: may reject. */
   expect(): Promise<void>;
 }
 
@@ -27,38 +26,36 @@ export interface SourceFile {
   bytes: Uint8Array<ArrayBuffer>;
   /** Its media type as its server says; empty where it says nothing. */
   type: string;
-  /** Others use the same bytes, now or later: they must be neither moved nor changed. */
+  /** Others use the same bytes, now or later: they must be neither transferred nor changed. */
   shared: boolean;
-  /** To be called when the call needs it no more. Until then its bytes count as held, once for all who share them. */
+  /** To be called when the call no longer needs it. Until then its bytes count as held, once for all who share them. */
   release(): void;
 }
 
-/** Brings the files that calls name by their urls, once for all calls of a tenant that want the same at the same time. */
+/** Brings files by their urls, once for all calls of a tenant that want the same at the same time. */
 export interface SourceFiles {
   check: Source['check'];
-  /** A file that need not be waited for; what it gives takes it. Throws as `Source.kept` does. */
-  kept(checked: CheckedUrl, wish: FileRequest): (() => SourceFile) | undefined;
-  /** Rejects as `Source.fetch` does, and with what `expect` or the arrivals refuse. */
-  bring(checked: CheckedUrl, wish: FileRequest & FileWait): Promise<SourceFile>;
-}
-
-interface SourceFilesParts {
-  source: Source;
-  arrivals: InboundBudget;
-  /** Told how files were come by. */
-  count?: CacheNamespace<never>['count'];
+  /** A file that need not be waited for; its result hands it out. Throws as `Source.cached` does. */
+  kept(checked: CheckedUrl, request: FileRequest): (() => SourceFile) | undefined;
+  /** Rejects as `Source.fetch` does, and as `expect` or the inbound budget does. */
+  bring(checked: CheckedUrl, request: FileRequest & FileWait): Promise<SourceFile>;
 }
 
 /**
- * Files before the guarded download. A download that several wait for is nobody's in particular: it has an arrival of its own, which
- * counts its bytes and ends it where they come too slowly, and goes on when the call leaves that it began with.
+ * A download that several calls wait for has an inbound transfer of its own, which counts its bytes and ends it where they come too
+ * slowly, and goes on when the call leaves that started it.
  */
 export function createSourceFiles({
   source,
   arrivals,
   count = () => undefined,
-}: SourceFilesParts): SourceFiles {
-  const flights = createInFlight<WholeAnswer>();
+}: {
+  source: Source;
+  arrivals: InboundBudget;
+  /** Counts the cache status of files. */
+  count?: CacheNamespace<never>['count'];
+}): SourceFiles {
+  const inFlight = createInFlight<WholeAnswer>();
   const hold = createSharedHolds(arrivals);
 
   async function download(
@@ -67,19 +64,19 @@ export function createSourceFiles({
     signal: AbortSignal,
   ): Promise<WholeAnswer> {
     await expect();
-    const arrival = arrivals.enter(tenant, 'source_timeout');
+    const transfer = arrivals.enter(tenant, 'source_timeout');
     try {
       return await source.fetch(checked, {
         tenant,
         accept,
         maxBytes,
         trace,
-        signal: AbortSignal.any([arrival.ending.signal, signal]),
-        onProgress: arrival.add,
+        signal: AbortSignal.any([transfer.ending.signal, signal]),
+        onProgress: transfer.add,
       });
     } finally {
-      // From here on each who got the bytes holds them.
-      arrival.release();
+      // From here on each call that gets the bytes holds them.
+      transfer.release();
     }
   }
 
@@ -93,44 +90,39 @@ export function createSourceFiles({
     };
   }
 
-  function kept(checked: CheckedUrl, wish: FileRequest): (() => SourceFile) | undefined {
-    const found = source.kept(checked, wish);
-    return (
-      found &&
-      function take() {
-        count('hit');
-        return handOut(found, true, wish.tenant);
-      }
-    );
+  function kept(checked: CheckedUrl, request: FileRequest): (() => SourceFile) | undefined {
+    const found = source.cached(checked, request);
+    if (!found) return undefined;
+    return () => {
+      count('hit');
+      return handOut(found, true, request.tenant);
+    };
   }
 
   return {
     check: (raw, field) => source.check(raw, field),
     kept,
-    async bring(checked, wish) {
-      const { tenant, accept, maxBytes, signal } = wish;
-      const take = kept(checked, wish);
-      if (take) return take();
-      // Another bound is another download: one may fail where the other does not.
+    async bring(checked, request) {
+      const { tenant, accept, maxBytes, signal } = request;
+      const cached = kept(checked, request);
+      if (cached) return cached();
+      // Another limit is another download: one may fail where the other does not.
       const key = JSON.stringify([tenant, accept, maxBytes, checked.href]);
-      const { value, joined, shared } = await flights.join(key, signal, (signal) =>
-        download(checked, wish, signal),
+      const { value, joined, shared } = await inFlight.join(key, signal, (signal) =>
+        download(checked, request, signal),
       );
-      count(joined ? 'shared' : (value.kept ?? 'miss'));
-      return handOut(value, shared || value.kept !== undefined, tenant);
+      count(joined ? 'shared' : (value.cacheStatus ?? 'miss'));
+      return handOut(value, shared || value.cacheStatus !== undefined, tenant);
     },
   };
 }
 
-/** Counts bytes as held by a tenant's calls while anybody uses them, once however many do; what it gives ends one use, once. */
-type SharedHolds = (tenant: string, bytes: Uint8Array) => () => void;
+/** Counts bytes as held by a tenant's calls while any of them uses them, once however many do; the result ends one use. */
+function createSharedHolds(budget: Pick<InboundBudget, 'hold'>) {
+  const held = new WeakMap<Uint8Array, { users: number; release: () => void }>();
 
-/** Makes it of what counts bytes that are held. */
-function createSharedHolds(arrivals: Pick<InboundBudget, 'hold'>): SharedHolds {
-  const held = new WeakMap<Uint8Array, { users: number; letGo: () => void }>();
-
-  return function holdShared(tenant, bytes) {
-    const entry = held.get(bytes) ?? { users: 0, letGo: arrivals.hold(tenant, bytes.byteLength) };
+  return function hold(tenant: string, bytes: Uint8Array): () => void {
+    const entry = held.get(bytes) ?? { users: 0, release: budget.hold(tenant, bytes.byteLength) };
     held.set(bytes, entry);
     entry.users += 1;
     let released = false;
@@ -140,7 +132,7 @@ function createSharedHolds(arrivals: Pick<InboundBudget, 'hold'>): SharedHolds {
       entry.users -= 1;
       if (entry.users > 0) return;
       held.delete(bytes);
-      entry.letGo();
+      entry.release();
     };
   };
 }

@@ -4,7 +4,7 @@ import { tryUrl } from '../../schemas/try-url.js';
 import { GatewayError, inputError } from '../errors.js';
 import { addressVerdict, hostNameRefusal } from './address.js';
 
-/** A url that may be asked for; of a host name, the addresses are still to be judged. */
+/** A url that may be requested; the addresses of a host name are still to be checked. */
 export interface Target {
   url: URL;
   /** The operator vouches for this origin: any address, http and any port. */
@@ -22,11 +22,19 @@ const tooLong = `is longer than the ${maxLength} characters that are allowed, pe
 const stripped = /[\u0000-\u001f\u007f-\u009f\\]/;
 const userInfo = /^[^/?#]*\/\/[^/?#]*@/;
 
+/** The target of a stranger's url; throws `invalid_input` on `field` for what is no url, `source_refused` for one that may not be fetched. */
+export function checkUrl(raw: string, origins: ExemptOrigins, field = 'url'): Target {
+  const verdict = parseSourceUrl(raw, origins);
+  if (verdict.ok) return verdict;
+  if (verdict.kind === 'refused') throw sourceRefused(verdict.problem);
+  throw inputError([{ field, problem: verdict.problem }]);
+}
+
 /**
- * Judges a url without any I/O. Pure. `base` resolves a redirect's relative `Location`. The raw string is looked at first,
- * because the WHATWG parser silently drops tabs, newlines and outer spaces and takes `\` for `/`: what another
- * reader of the same string (a log, a filter in front) sees must be what is fetched. Everything else is judged after the
- * parser's normalisation, which turns decimal, octal, hexadecimal and full-width hosts into dotted quads.
+ * Checks a url without any I/O. Pure. `base` resolves a redirect's relative `Location`. The raw string comes first, because the
+ * WHATWG parser silently drops tabs, newlines and outer spaces and reads `\` as `/`: what another reader of the same string (a log,
+ * a filter in front) sees must be what is fetched. Everything else is checked after the parser's normalisation, which turns
+ * decimal, octal, hexadecimal and full-width hosts into dotted quads.
  */
 export function parseSourceUrl(raw: string, exemptOrigins: ExemptOrigins, base?: URL): UrlVerdict {
   const malformed = malformation(raw);
@@ -37,12 +45,12 @@ export function parseSourceUrl(raw: string, exemptOrigins: ExemptOrigins, base?:
       'is a string, but not a url; allowed is an absolute one, e.g. https://example.com/photo.jpg';
     return { ok: false, kind: 'unparseable', problem };
   }
-  // The parser's percent-encoding makes up to nine characters of one; what is fetched is judged again by this very limit.
+  // The parser's percent-encoding makes up to nine characters of one, and the result is checked again before each request.
   if (url.href.length > maxLength) return { ok: false, kind: 'unparseable', problem: tooLong };
-  if (url.username || url.password || userInfo.test(raw)) return refused('user name or password');
-  if (exemptOrigins.has(url.origin)) return { ok: true, url, exempt: true };
-  const reason = refusal(url);
-  return reason ? refused(reason) : { ok: true, url, exempt: false };
+  const exempt = exemptOrigins.has(url.origin);
+  const hasUser = url.username !== '' || url.password !== '' || userInfo.test(raw);
+  const problem = hasUser ? 'user name or password' : exempt ? undefined : refusal(url);
+  return problem === undefined ? { ok: true, url, exempt } : { ok: false, kind: 'refused', problem };
 }
 
 /** The url's host as a resolver, a socket or a certificate names it: no brackets around IPv6, no trailing dot. */
@@ -67,25 +75,13 @@ function refusal(url: URL): string | undefined {
   return verdict.public ? undefined : verdict.reason;
 }
 
-function refused(problem: string): UrlVerdict {
-  return { ok: false, kind: 'refused', problem };
-}
-
-/** The target that a stranger's url names; throws `invalid_input` on `field` for what is no url, `source_refused` for what may not be. */
-export function checkUrl(raw: string, origins: ExemptOrigins, field = 'url'): Target {
-  const verdict = parseSourceUrl(raw, origins);
-  if (verdict.ok) return verdict;
-  if (verdict.kind === 'refused') throw sourceRefused(verdict.problem);
-  throw inputError([{ field, problem: verdict.problem }]);
-}
-
 /** Origins that the operator exempts from the guard, each `scheme://host[:port]` as `URL.origin` writes it. */
 export type ExemptOrigins = ReadonlySet<string>;
 
 /**
- * Reads the operator's list of exempt origins. An entry names exactly one scheme, host and port, e.g.
- * `http://127.0.0.1:9100`; a path, a user name, a wildcard or a scheme other than http and https throws, because a
- * rule that means more than its author thinks is a hole. The error gives the entry's place in the list, never its text.
+ * Reads the operator's exempt origins. An entry names exactly one scheme, host and port, e.g. `http://127.0.0.1:9100`; a path, a
+ * user name, a wildcard or another scheme throws, because a rule that means more than its author thinks is a hole. The error
+ * names the entry's place in the list, never its text.
  */
 export function parseExemptOrigins(list: readonly string[]): ExemptOrigins {
   return new Set(
@@ -108,7 +104,7 @@ function withDefaultPort(entry: string, url: URL): string {
   return url.port === '' && entry.replace(/\/$/, '').endsWith(port) ? `${url.origin}${port}` : url.origin;
 }
 
-/** One message for every refusal, so that nobody can map a network by what the gateway says; `reason` is for the log. */
+/** One message for every refusal, so that nobody can map a network by the answers; `reason` is for the log. */
 export function sourceRefused(reason: string): GatewayError {
   return new GatewayError('source_refused', { cause: new Error(reason) });
 }

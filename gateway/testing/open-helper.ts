@@ -128,7 +128,7 @@ function createFakeSource(answer: FakeFetch | undefined): Source {
     return { status, headers, body };
   }
 
-  return { check, kept: () => undefined, fetch, close: async () => undefined };
+  return { check, cached: () => undefined, fetch, close: async () => undefined };
 }
 
 function notFetched(href: string): Error {

@@ -8,13 +8,13 @@ describe('createSource, with files kept', () => {
 
   it('serves a file without a word to its server until it is stale', async () => {
     say('/a', 'first', 'cache-control: max-age=60', 'content-type: image/png');
-    const { kept, headers } = await fetch('/a');
-    expect([kept, headers['content-type']]).to.deep.equal(['miss', 'image/png']);
+    const { cacheStatus, headers } = await fetch('/a');
+    expect([cacheStatus, headers['content-type']]).to.deep.equal(['miss', 'image/png']);
     say('/a', 'second', 'cache-control: max-age=60');
     clock.seconds = 58;
     const { body, ...rest } = await fetch('/a');
     expect(Buffer.from(body).toString()).to.equal('first');
-    expect(rest).to.deep.equal({ status: 200, headers: { 'content-type': 'image/png' }, kept: 'hit' });
+    expect(rest).to.deep.equal({ status: 200, headers: { 'content-type': 'image/png' }, cacheStatus: 'hit' });
     expect(asked()).to.equal(1);
     clock.seconds = 61;
     expect(await get('/a')).to.equal('second');
@@ -24,7 +24,7 @@ describe('createSource, with files kept', () => {
   for (const line of ['no-store', 'private, max-age=60', 'max-age=0', 'no-cache']) {
     it(`asks again after cache-control: ${line}`, async () => {
       say('/a', 'x', `cache-control: ${line}`);
-      expect((await fetch('/a')).kept).to.equal(undefined);
+      expect((await fetch('/a')).cacheStatus).to.equal(undefined);
       await get('/a');
       expect(asked()).to.equal(2);
       expect(cache().stats().entries).to.equal(0);
@@ -93,18 +93,18 @@ describe('createSource, with files kept', () => {
   it('judges the url of a file that is kept like any other', async () => {
     say('/a', 'x', 'cache-control: max-age=60');
     await get('/a');
-    expect(() => source().kept({ href: 'https://127.0.0.1/' }, { tenant: 'a' }))
+    expect(() => source().cached({ href: 'https://127.0.0.1/' }, { tenant: 'a' }))
       .to.throw()
       .with.property('code', 'source_refused');
     const checked = source().check(`${server().origin}/a`);
-    expect(source().kept(checked, { tenant: 'a' })?.kept).to.equal('hit');
+    expect(source().cached(checked, { tenant: 'a' })?.cacheStatus).to.equal('hit');
     for (const options of [
       { tenant: 'b' },
       {},
       { tenant: 'a', anyStatus: true },
       { tenant: 'a', accept: '*/*' },
     ])
-      expect(source().kept(checked, options)).to.equal(undefined);
+      expect(source().cached(checked, options)).to.equal(undefined);
   });
 
   it('holds a kept file against the bound of who asks', async () => {
@@ -143,8 +143,8 @@ describe('createSource, with files kept', () => {
       expect(cache().stats().bytes).to.be.at.most(40_000);
     }
     say('/large', 'x'.repeat(20_000), 'cache-control: max-age=60');
-    const { kept, body } = await fetch('/large');
-    expect(kept).to.equal(undefined);
+    const { cacheStatus, body } = await fetch('/large');
+    expect(cacheStatus).to.equal(undefined);
     expect(structuredClone(body, { transfer: [body.buffer] })).to.have.length(20_000);
   });
 });
@@ -159,15 +159,15 @@ describe('createSource, with files kept that are stale', () => {
     await get('/a');
     const connections = server().accepted();
     clock.seconds = 100;
-    const { kept, body } = await fetch('/a');
-    expect([kept, Buffer.from(body).toString()]).to.deep.equal(['revalidated', 'first']);
+    const { cacheStatus, body } = await fetch('/a');
+    expect([cacheStatus, Buffer.from(body).toString()]).to.deep.equal(['revalidated', 'first']);
     expect(headOf(-1))
       .to.include('\r\nif-none-match: "a"\r\n')
       .and.to.include(`\r\nif-modified-since: ${date}\r\n`);
     clock.seconds = 104;
-    expect((await fetch('/a')).kept).to.equal('hit');
+    expect((await fetch('/a')).cacheStatus).to.equal('hit');
     clock.seconds = 106;
-    expect((await fetch('/a')).kept).to.equal('revalidated');
+    expect((await fetch('/a')).cacheStatus).to.equal('revalidated');
     expect(asked()).to.equal(3);
     expect(server().accepted()).to.equal(connections);
   });
@@ -176,7 +176,7 @@ describe('createSource, with files kept that are stale', () => {
     say('/a', 'first', 'etag: "a"');
     await get('/a');
     say('/a', 'second', 'etag: "b"');
-    expect((await fetch('/a')).kept).to.equal('miss');
+    expect((await fetch('/a')).cacheStatus).to.equal('miss');
     expect(headOf(-1)).to.include('if-none-match: "a"');
     await get('/a');
     expect(headOf(-1)).to.include('if-none-match: "b"');
@@ -200,9 +200,9 @@ describe('createSource, with files kept that are stale', () => {
     const file = ok('first', 'etag: "a"\r\n');
     about('/a', file, 'etag: "a"\r\ncache-control: no-store\r\n');
     await get('/a');
-    expect((await fetch('/a')).kept).to.equal('revalidated');
+    expect((await fetch('/a')).cacheStatus).to.equal('revalidated');
     expect(cache().stats().entries).to.equal(0);
-    expect((await fetch('/a')).kept).to.equal('miss');
+    expect((await fetch('/a')).cacheStatus).to.equal('miss');
   });
 
   it('asks for the whole where a 304 speaks of something else', async () => {

@@ -17,14 +17,14 @@ describe('createKept', () => {
   it('hands out to its owner alone, at a judged address, and once', () => {
     const kept = createIdleConnections();
     const given = connection('1.1.1.1');
-    kept.give({ tenant: 'a', origin }, given);
-    expect(kept.take({ tenant: 'b', origin }, ['1.1.1.1'])).to.equal(undefined);
-    expect(kept.take({ tenant: 'a', origin: 'https://example.org' }, ['1.1.1.1'])).to.equal(undefined);
-    expect(kept.take({ tenant: 'a', origin: 'http://example.com' }, ['1.1.1.1'])).to.equal(undefined);
-    expect(kept.take({ tenant: 'a', origin }, ['1.1.1.2', '::1'])).to.equal(undefined);
-    expect(kept.take({ tenant: 'a', origin }, [])).to.equal(undefined);
-    expect(kept.take({ tenant: 'a', origin }, ['1.1.1.2', '1.1.1.1'])).to.equal(given);
-    expect(kept.take({ tenant: 'a', origin }, ['1.1.1.1'])).to.equal(undefined);
+    kept.release({ tenant: 'a', origin }, given);
+    expect(kept.acquire({ tenant: 'b', origin }, ['1.1.1.1'])).to.equal(undefined);
+    expect(kept.acquire({ tenant: 'a', origin: 'https://example.org' }, ['1.1.1.1'])).to.equal(undefined);
+    expect(kept.acquire({ tenant: 'a', origin: 'http://example.com' }, ['1.1.1.1'])).to.equal(undefined);
+    expect(kept.acquire({ tenant: 'a', origin }, ['1.1.1.2', '::1'])).to.equal(undefined);
+    expect(kept.acquire({ tenant: 'a', origin }, [])).to.equal(undefined);
+    expect(kept.acquire({ tenant: 'a', origin }, ['1.1.1.2', '1.1.1.1'])).to.equal(given);
+    expect(kept.acquire({ tenant: 'a', origin }, ['1.1.1.1'])).to.equal(undefined);
   });
 
   it('keeps none that is a minute old', () => {
@@ -32,28 +32,28 @@ describe('createKept', () => {
     const kept = createIdleConnections(() => now);
     const given = connection();
     now += 59_000;
-    kept.give({ tenant: 'a', origin }, given);
-    expect(kept.take({ tenant: 'a', origin }, [given.address])).to.equal(given);
+    kept.release({ tenant: 'a', origin }, given);
+    expect(kept.acquire({ tenant: 'a', origin }, [given.address])).to.equal(given);
     now += 2_000;
-    kept.give({ tenant: 'a', origin }, given);
+    kept.release({ tenant: 'a', origin }, given);
     expect(isOpen(given)).to.equal(false);
-    expect(kept.take({ tenant: 'a', origin }, [given.address])).to.equal(undefined);
+    expect(kept.acquire({ tenant: 'a', origin }, [given.address])).to.equal(undefined);
   });
 
   it('hands out none that has ended, and forgets it', () => {
     const kept = createIdleConnections();
     const given = connection();
-    kept.give({ tenant: 'a', origin }, given);
+    kept.release({ tenant: 'a', origin }, given);
     closeConnection(given);
-    expect(kept.take({ tenant: 'a', origin }, [given.address])).to.equal(undefined);
+    expect(kept.acquire({ tenant: 'a', origin }, [given.address])).to.equal(undefined);
   });
 
   it('keeps nothing once it is closed', () => {
     const kept = createIdleConnections();
     const [early, late] = [connection(), connection()];
-    kept.give({ tenant: 'a', origin }, early);
+    kept.release({ tenant: 'a', origin }, early);
     kept.close();
-    kept.give({ tenant: 'a', origin }, late);
+    kept.release({ tenant: 'a', origin }, late);
     expect([early, late].some(isOpen)).to.equal(false);
   });
 
@@ -75,12 +75,12 @@ describe('createKept', () => {
               (entry) =>
                 entry.tenant === tenant && entry.origin === origin && entry.connection.address === address,
             );
-            expect(kept.take({ tenant, origin }, [address])).to.equal(expected?.connection);
+            expect(kept.acquire({ tenant, origin }, [address])).to.equal(expected?.connection);
             model = model.filter((entry) => entry !== expected);
             if (expected) closeConnection(expected.connection);
           } else {
             const entry = { tenant, origin, connection: connection(address) };
-            kept.give(entry, entry.connection);
+            kept.release(entry, entry.connection);
             given.push(entry.connection);
             model.push(entry);
             const own = model.filter((other) => other.tenant === tenant);

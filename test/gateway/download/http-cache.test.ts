@@ -178,7 +178,7 @@ describe('createJudgePolicy', () => {
       'set-cookie': 'secret=1',
       'content-type': 'image/png',
     });
-    expect(policy?.said).to.deep.equal({
+    expect(policy?.fields).to.deep.equal({
       'cache-control': 'max-age=60, public',
       'content-type': 'image/png',
     });
@@ -190,31 +190,35 @@ describe('createJudgePolicy', () => {
     it('holds for as long as that says, and keeps what it does not say', () => {
       const { policy, freshAt, moments } = policyOf(first);
       expect(freshAt(100)).to.equal(false);
-      const again = policy?.renewed({ etag: '"a"' }, moments());
-      expect(again?.keep).to.equal(true);
+      const again = policy?.revalidated({ etag: '"a"' }, moments());
+      expect(again?.storable).to.equal(true);
       expect(again?.policy.isFresh()).to.equal(true);
       expect(freshAt(161) || again?.policy.isFresh()).to.equal(false);
-      const other = policy?.renewed({ ...cc('max-age=5'), 'content-type': 'text/html' }, moments());
-      expect(other?.policy.said).to.deep.equal({ ...first, ...cc('max-age=5') });
+      const other = policy?.revalidated({ ...cc('max-age=5'), 'content-type': 'text/html' }, moments());
+      expect(other?.policy.fields).to.deep.equal({ ...first, ...cc('max-age=5') });
     });
 
     it('heeds what was not said before', () => {
       const { policy, moments } = policyOf({ etag: '"a"' });
       for (const text of ['no-store', 'private'])
-        expect(policy?.renewed(cc(text), moments())?.keep, text).to.equal(false);
-      expect(policy?.renewed(cc('max-age=9'), moments())?.policy.isFresh()).to.equal(true);
-      expect(policy?.renewed({ vary: '*' }, moments())?.keep).to.equal(false);
-      expect(policy?.renewed({ ...cc('max-age=9'), age: '10' }, moments())?.policy.isFresh()).to.equal(false);
+        expect(policy?.revalidated(cc(text), moments())?.storable, text).to.equal(false);
+      expect(policy?.revalidated(cc('max-age=9'), moments())?.policy.isFresh()).to.equal(true);
+      expect(policy?.revalidated({ vary: '*' }, moments())?.storable).to.equal(false);
+      expect(policy?.revalidated({ ...cc('max-age=9'), age: '10' }, moments())?.policy.isFresh()).to.equal(
+        false,
+      );
     });
 
     it('takes none that speaks of another answer', () => {
       const { policy, moments } = policyOf({ ...first, 'last-modified': httpDate(-9) });
-      expect(policy?.renewed({ etag: '"b"' }, moments())).to.equal(undefined);
-      expect(policy?.renewed({ etag: 'W/"b"' }, moments())).to.equal(undefined);
-      expect(policy?.renewed({ etag: 'W/"a"' }, moments())).to.not.equal(undefined);
+      expect(policy?.revalidated({ etag: '"b"' }, moments())).to.equal(undefined);
+      expect(policy?.revalidated({ etag: 'W/"b"' }, moments())).to.equal(undefined);
+      expect(policy?.revalidated({ etag: 'W/"a"' }, moments())).to.not.equal(undefined);
       const dated = policyOf({ 'last-modified': httpDate(-9) });
-      expect(dated.policy?.renewed({ 'last-modified': httpDate(-8) }, dated.moments())).to.equal(undefined);
-      expect(dated.policy?.renewed({}, dated.moments())).to.not.equal(undefined);
+      expect(dated.policy?.revalidated({ 'last-modified': httpDate(-8) }, dated.moments())).to.equal(
+        undefined,
+      );
+      expect(dated.policy?.revalidated({}, dated.moments())).to.not.equal(undefined);
     });
   });
 });

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import net from 'node:net';
 import { expect } from 'chai';
-import { createPost, type Post, type PostOptions } from '../../../gateway/download/fetch.js';
+import { createPost, type Post, type GuardOptions } from '../../../gateway/download/fetch.js';
 import { until } from '../../needs.js';
 import { type PostServer, startPostServer } from './post-server.js';
 import { rejection } from './raw-server.js';
@@ -24,7 +24,7 @@ describe('createPost', () => {
   });
   after(() => server.close());
 
-  function open(options: Partial<PostOptions> = {}): Post {
+  function open(options: Partial<GuardOptions> = {}): Post {
     const post = createPost({ origins: [server.origin], timeoutMs: 60_000, ...options });
     posts.push(post);
     return post;
@@ -107,7 +107,7 @@ describe('createPost', () => {
 
   describe('is guarded', () => {
     /** Leads every connection to the receiver, as a hostile network would. */
-    function observed(options: Partial<PostOptions>) {
+    function observed(options: Partial<GuardOptions>) {
       const dialled: string[] = [];
       const post = open({
         connect: ({ host, port }) => {
