@@ -1,11 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { classOf, type Meters, secondsOfAJob } from './meters.js';
 
-/** An item of a job that has ended here. */
+/** An item of a job that has ended in this process. */
 export interface ObservedItem {
   service: string;
   /** The error's code, or `ok`. */
   code: string;
-  /** From when its job was made to when it was begun. */
+  /** From the creation of its job to its start. */
   waitSeconds: number;
   /** Milliseconds spent on its tasks. */
   taskMs: number;
@@ -13,15 +14,14 @@ export interface ObservedItem {
   weight: number;
 }
 
-/** What became of one attempt to tell a webhook: taken, refused and to be tried again, or given up. */
+/** The outcome of one attempt to notify a webhook: accepted, refused and to be retried, or given up. */
 export type WebhookOutcome = 'sent' | 'failed' | 'given_up';
 
-interface JobMeters {
+export interface JobMeters {
   observeItem(item: ObservedItem): void;
   observeWebhook(outcome: WebhookOutcome): void;
 }
 
-/** Counts what is done of jobs here, and tells what waits of them anywhere; nothing of that where there are none. */
 export function meterJobs(
   { counter, histogram, gauge }: Meters,
   {
@@ -47,31 +47,26 @@ export function meterJobs(
   );
   const webhooks = counter({
     name: 'webhooks_total',
-    help: 'Attempts to tell a webhook of the end of a job, by outcome.',
+    help: 'Attempts to notify a webhook of the end of a job, by outcome.',
     labels: ['outcome'],
   });
   const numbers = readJobs ? createJobNumbers({ read: readJobs }) : async () => undefined;
-  gauge(
-    'job_items_waiting',
-    'Items of jobs that wait, in all processes together.',
-    async () => (await numbers())?.waiting,
-    'max',
-  );
-  gauge(
-    'job_items_running',
-    'Items of jobs that are worked on, in all processes together.',
-    async () => (await numbers())?.running,
-    'max',
-  );
-  gauge(
+  const jobGauge = (name: string, help: string, value: (numbers: JobNumbers) => number) =>
+    gauge(
+      name,
+      `${help}, in all processes together.`,
+      async () => {
+        const known = await numbers();
+        return known && value(known);
+      },
+      'max',
+    );
+  jobGauge('job_items_waiting', 'Items of jobs that wait', ({ waiting }) => waiting);
+  jobGauge('job_items_running', 'Items of jobs that are worked on', ({ running }) => running);
+  jobGauge(
     'jobs_oldest_wait_seconds',
-    'How long the item has waited that waits the longest, in all processes together.',
-    async () => {
-      const known = await numbers();
-      if (!known || known.oldestWaitingAt === null) return known && 0;
-      return Math.max(0, (Date.now() - known.oldestWaitingAt) / 1000);
-    },
-    'max',
+    'How long the item has waited that waits the longest',
+    ({ oldestWaitingAt: at }) => (at === null ? 0 : Math.max(0, (Date.now() - at) / 1000)),
   );
 
   return {
@@ -81,13 +76,11 @@ export function meterJobs(
       waits.observe({ class: classOf(weight) }, Math.max(0, waitSeconds));
       addTaskMs(service, taskMs);
     },
-    observeWebhook(outcome) {
-      webhooks.inc({ outcome });
-    },
+    observeWebhook: (outcome) => webhooks.inc({ outcome }),
   };
 }
 
-/** What waits and runs of all jobs, as the database has it: the same in every process. */
+/** Waiting and running items of all jobs in the database: the same in every process. */
 export interface JobNumbers {
   waiting: number;
   running: number;
@@ -95,60 +88,43 @@ export interface JobNumbers {
   oldestWaitingAt: number | null;
 }
 
-interface JobNumbersOptions {
-  read: () => Promise<JobNumbers>;
-  /** Milliseconds since 1970; for tests. */
-  now?: () => number;
-  /** Milliseconds that a reader waits at most; for tests. */
-  patienceMs?: number;
-}
-
-/** Read so often at most, however many ask for the metrics. */
+/** Numbers up to this age need no query, however many ask for the metrics. */
 const freshMs = 5000;
-/** Older numbers are not told: they would say that all is well while nobody knows. */
+/** Older numbers are left out: they would say that all is well when nothing is known. */
 const staleMs = 60_000;
 
 /**
- * Keeps numbers that take a question to the database. Whoever asks gets those of a few seconds ago, or waits a moment for new ones: while
- * the database is away the last known are told, for a minute, and no reader of the metrics is held up by it.
+ * Caches numbers that take a query. A reader gets those of a few seconds ago, or waits up to `patienceMs` for new ones: while the database is
+ * away, the last known are given for a minute, and no reader is held up. `now` is in milliseconds since 1970.
  */
 export function createJobNumbers({
   read,
   now = Date.now,
   patienceMs = 500,
-}: JobNumbersOptions): () => Promise<JobNumbers | undefined> {
+}: {
+  read: () => Promise<JobNumbers>;
+  now?: () => number;
+  patienceMs?: number;
+}): () => Promise<JobNumbers | undefined> {
   let last: { at: number; numbers: JobNumbers } | undefined;
   let reading: Promise<void> | undefined;
 
-  function begin(): Promise<void> {
-    const started = now();
-    return read()
-      .then(
-        (numbers) => {
-          last = { at: started, numbers };
-        },
-        // Whoever works with the jobs tells of it.
-        () => undefined,
-      )
-      .finally(() => {
-        reading = undefined;
-      });
+  async function refresh(): Promise<void> {
+    const at = now();
+    try {
+      last = { at, numbers: await read() };
+    } catch {
+      // The workers of jobs log that the database is away.
+    } finally {
+      reading = undefined;
+    }
   }
 
   return async function numbers() {
     if (!last || now() - last.at >= freshMs) {
-      reading ??= begin();
-      await withTimeout(reading, patienceMs);
+      reading ??= refresh();
+      await Promise.race([reading, sleep(patienceMs, undefined, { ref: false })]);
     }
     return last && now() - last.at < staleMs ? last.numbers : undefined;
   };
-}
-
-async function withTimeout(work: Promise<void>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const patience = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([work, patience]);
-  clearTimeout(timer);
 }

@@ -1,15 +1,13 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
-/** Before each name, so that an operator finds the gateway's metrics among others'. */
 const prefix = 'helper_gateway_';
 
-/** From a task that starts at once to a call that waited for as long as any may. */
+/** From a task that starts at once to the longest wait of a call. */
 export const secondsOfACall = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Jobs are not waited for: what they take is told from a tenth of a second to a day. */
+/** From a tenth of a second to a day. */
 export const secondsOfAJob = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400];
 
-/** What a metric is called and what it says. */
 interface Named<Label extends string> {
   name: string;
   help: string;
@@ -18,16 +16,13 @@ interface Named<Label extends string> {
 
 /** Makes metrics in one registry. */
 export interface Meters {
-  /** What is counted elsewhere, cheaply, is put in by `collect` when the metrics are read. */
+  /** `collect` fills it when the metrics are read, where counting elsewhere is cheaper. */
   counter<Label extends string>(
     of: Named<Label>,
     collect?: (counter: Counter<Label>) => void,
   ): Counter<Label>;
   histogram<Label extends string>(of: Named<Label>, buckets: number[]): Histogram<Label>;
-  /**
-   * A value as it is when the metrics are read; undefined where nobody knows it, and it is left out then. Of several processes of a host
-   * the sum is told, unless it is to be another (`all`).
-   */
+  /** A value at the moment the metrics are read; left out while undefined. `all` aggregates several processes of a host. */
   gauge(
     name: string,
     help: string,
@@ -46,13 +41,9 @@ export function createMeters(registry: Registry): Meters {
         help,
         labelNames: [...labels],
         registers,
-        ...(collect
-          ? {
-              collect() {
-                collect(this);
-              },
-            }
-          : {}),
+        collect() {
+          collect?.(this);
+        },
       }),
     histogram: ({ name, help, labels = [] }, buckets) =>
       new Histogram({ name: prefix + name, help, labelNames: [...labels], buckets, registers }),
@@ -72,14 +63,8 @@ export function createMeters(registry: Registry): Meters {
   };
 }
 
-/**
- * Tenants by what they were given, which is their class: of tenants there may be any number, and of a metric's labels may not. Most
- * have the weight of 1 that a tenant begins with; those with more were told to be served better, and a few far better.
- */
-type WeightClass = 'w1' | 'w2-9' | 'w10+';
-
-/** The class of a tenant, by its weight (1 to 100). */
-export function classOf(weight: number): WeightClass {
+/** The class of a tenant by its weight (1 to 100): tenants have no bound, and a metric's labels must have one. Most weigh 1. */
+export function classOf(weight: number): 'w1' | 'w2-9' | 'w10+' {
   if (weight >= 10) return 'w10+';
   return weight >= 2 ? 'w2-9' : 'w1';
 }

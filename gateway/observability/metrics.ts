@@ -3,36 +3,35 @@ import type { Pool } from '../../pool/pool.js';
 import type { Cache } from '../cache.js';
 import type { InboundBudget } from '../http/inbound-budget.js';
 import type { OutboundBudget } from '../http/outbound-budget.js';
-import { type JobNumbers, meterJobs, type ObservedItem, type WebhookOutcome } from './job-metrics.js';
+import { type JobMeters, type JobNumbers, meterJobs } from './job-metrics.js';
 import { classOf, createMeters, type Meters, secondsOfACall } from './meters.js';
 
-/** All metrics of a process, as they are sent to another: the library's own data, as far as others look at it. */
+/** The library's data of all metrics, as far as others look at it: one process sends it to another. */
 export type MetricFacts = readonly {
   name: string;
   type?: unknown;
   values: readonly { value: number; labels: object; metricName?: string }[];
 }[];
 
-export interface Metrics {
+export interface Metrics extends JobMeters {
   observe(call: ObservedCall): void;
-  /** Counts an item of a job that has ended here. */
-  observeItem(item: ObservedItem): void;
-  /** Counts an attempt to tell a webhook. */
-  observeWebhook(outcome: WebhookOutcome): void;
-  /** Everything, as data: for another process of the host. */
   facts(): Promise<MetricFacts>;
-  /** Everything, as Prometheus text; of all processes of the host as one where their `facts` are given, this one's among them. */
+  /** Prometheus text; of all processes of the host as one where their `facts` are given, this one's among them. */
   text(all?: readonly MetricFacts[]): Promise<{ type: string; body: string }>;
 }
 
-export interface MetricsOptions extends GaugeSources {
+export interface MetricsOptions {
   pool: Pick<Pool, 'stats' | 'watch' | 'slowed'>;
   arrivals: Pick<InboundBudget, 'stats' | 'watch'>;
-  /** Asks what waits of all jobs; absent where there are none. */
+  /** Absent where no calls are answered. */
+  departures?: Pick<OutboundBudget, 'stats'>;
+  cache: Pick<Cache, 'stats'>;
+  keysAvailable: () => boolean;
+  /** Absent where there are no jobs. */
   readJobs?: (() => Promise<JobNumbers>) | undefined;
 }
 
-/** The metrics of a gateway or a worker, in a registry of their own; Node's and the process's come with them. */
+/** The metrics of a gateway or a worker, in a registry of their own, with those of Node and the process. */
 export function createMetrics(options: MetricsOptions): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -40,19 +39,18 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const { observe, addTaskMs } = meterCalls(meters);
   meterWaits(meters, options);
   meterState(meters, options);
-  const jobs = meterJobs(meters, { readJobs: options.readJobs, addTaskMs });
   return {
     observe,
-    ...jobs,
+    ...meterJobs(meters, { readJobs: options.readJobs, addTaskMs }),
     facts: () => registry.getMetricsAsJSON(),
     async text(all) {
-      const told = all ? AggregatorRegistry.aggregate([...all]) : registry;
-      return { type: registry.contentType, body: await told.metrics() };
+      const metrics = all ? AggregatorRegistry.aggregate([...all]) : registry;
+      return { type: registry.contentType, body: await metrics.metrics() };
     },
   };
 }
 
-/** One answered call, as the metrics see it: no tenant and no key, whose number has no bound. */
+/** An answered call, without tenant and key, whose number has no bound. */
 interface ObservedCall {
   /** The helper's id, or null for any other path. */
   service: string | null;
@@ -70,14 +68,7 @@ interface Counted {
   taskMs: number;
 }
 
-interface CallMeters {
-  observe(call: ObservedCall): void;
-  /** Adds to the time spent on tasks what was spent on no call, such as an item of a job. */
-  addTaskMs(service: string, ms: number): void;
-}
-
-/** Counts the calls of helpers, and what they took. */
-function meterCalls({ counter, histogram }: Meters): CallMeters {
+function meterCalls({ counter, histogram }: Meters) {
   const counted = new Map<string, Counted>();
   counter(
     {
@@ -115,43 +106,41 @@ function meterCalls({ counter, histogram }: Meters): CallMeters {
   );
 
   function countedOf(service: string): Counted {
-    let each = counted.get(service);
-    if (!each) {
-      each = { label: { service }, codes: new Map(), taskMs: 0 };
-      counted.set(service, each);
-    }
+    const each = counted.get(service) ?? { label: { service }, codes: new Map(), taskMs: 0 };
+    counted.set(service, each);
     return each;
   }
 
   return {
-    observe({ service, code, seconds: spent, taskMs }) {
+    observe({ service, code, seconds: spent, taskMs }: ObservedCall): void {
       const each = countedOf(service ?? 'none');
       each.codes.set(code, (each.codes.get(code) ?? 0) + 1);
       each.taskMs += taskMs;
       seconds.observe(each.label, spent);
     },
-    addTaskMs(service, ms) {
+    /** Adds time on tasks that belong to no call, such as an item of a job. */
+    addTaskMs(service: string, ms: number): void {
       countedOf(service).taskMs += ms;
     },
   };
 }
 
 /** Measures what calls wait for: a thread, and their own bytes. */
-function meterWaits(
-  { histogram }: Meters,
-  { pool, arrivals }: { pool: Pick<Pool, 'watch'>; arrivals: Pick<InboundBudget, 'watch'> },
-): void {
+function meterWaits({ histogram }: Meters, { pool, arrivals }: MetricsOptions): void {
   const queued = histogram(
     {
       name: 'queue_wait_seconds',
-      help: 'Time that tasks waited for a worker thread, by what they are of (direct calls or items of jobs) and by the class of the tenant.',
+      help: 'Time that tasks waited for a worker thread, by work (direct calls or items of jobs) and by the class of the tenant.',
       labels: ['work', 'class'],
     },
     secondsOfACall,
   );
-  // One object a pair: what is observed is then found without making any.
-  const direct = labelsOf('direct');
-  const ofJobs = labelsOf('job');
+  // Made once: observing then allocates nothing.
+  const [direct, ofJobs] = ['direct', 'job'].map((work) => ({
+    w1: { work, class: 'w1' },
+    'w2-9': { work, class: 'w2-9' },
+    'w10+': { work, class: 'w10+' },
+  })) as [LabelsByClass, LabelsByClass];
   pool.watch((waitMs, { weight, behind }) => {
     queued.observe((behind ? ofJobs : direct)[classOf(weight)], waitMs / 1000);
   });
@@ -165,36 +154,20 @@ function meterWaits(
     secondsOfACall,
   );
   const kinds = { request_timeout: { kind: 'body' }, source_timeout: { kind: 'download' } };
-  arrivals.watch((slow, ms) => arrived.observe(kinds[slow], ms / 1000));
+  arrivals.watch((timeout, ms) => arrived.observe(kinds[timeout], ms / 1000));
 }
 
-function labelsOf(work: string) {
-  return {
-    w1: { work, class: 'w1' },
-    'w2-9': { work, class: 'w2-9' },
-    'w10+': { work, class: 'w10+' },
-  };
-}
+type LabelsByClass = Record<ReturnType<typeof classOf>, { work: string; class: string }>;
 
-/** What is looked at when the metrics are read. */
-interface GaugeSources {
-  pool: Pick<Pool, 'stats' | 'slowed'>;
-  arrivals: Pick<InboundBudget, 'stats'>;
-  /** Absent where no calls are answered. */
-  departures?: Pick<OutboundBudget, 'stats'>;
-  cache: Pick<Cache, 'stats'>;
-  keysAvailable: () => boolean;
-}
-
-/** Tells what is held and what goes on now, and how often the cache has helped. */
+/** The state at the moment the metrics are read. */
 function meterState(
   { counter, gauge }: Meters,
-  { pool, arrivals, departures, cache, keysAvailable }: GaugeSources,
+  { pool, arrivals, departures, cache, keysAvailable }: MetricsOptions,
 ): void {
   counter(
     {
       name: 'cache_uses_total',
-      help: 'Answers (result) and downloads (source) by how they were come by: kept, revalidated, shared, or made.',
+      help: 'Answers (result) and downloads (source) by cache status: hit, revalidated, shared, or miss.',
       labels: ['cache', 'outcome'],
     },
     (uses) => {
@@ -204,11 +177,7 @@ function meterState(
   );
   gauge('pool_threads', 'Worker threads that can run a task.', () => pool.stats().threads);
   gauge('pool_running', 'Tasks that run.', () => pool.stats().running);
-  gauge(
-    'pool_places',
-    'Places taken in the pool: calls whose work runs or waits.',
-    () => pool.stats().places,
-  );
+  gauge('pool_places', 'Slots in use in the pool: calls that run or wait.', () => pool.stats().places);
   gauge(
     'pool_slowed_helpers',
     'Helpers that timed out again and again, of which one task runs at a time.',
@@ -223,10 +192,10 @@ function meterState(
   );
   gauge(
     'output_bytes',
-    'Bytes held of answers that clients have not taken yet.',
+    'Bytes held of answers that clients have not read yet.',
     () => departures?.stats().bytes ?? 0,
   );
-  gauge('cache_bytes', 'Bytes kept of answers and downloads.', () => cache.stats().bytes);
-  gauge('cache_entries', 'Answers and downloads kept.', () => cache.stats().entries);
+  gauge('cache_bytes', 'Bytes of cached answers and downloads.', () => cache.stats().bytes);
+  gauge('cache_entries', 'Cached answers and downloads.', () => cache.stats().entries);
   gauge('keys_available', 'Whether the key database answers.', () => (keysAvailable() ? 1 : 0), 'min');
 }

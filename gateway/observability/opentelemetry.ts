@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -31,23 +30,26 @@ import {
 import type { Logger } from 'pino';
 import type { Attributes, Step, Trace, TraceEnd, Tracing } from './tracing.js';
 
-/** Where spans go. */
 export interface Spans {
   tracer: Tracer;
   /** Sends what is left. */
   close(): Promise<void>;
 }
 
-/** Of one batch, its retries included: a collector that is away keeps no end of the gateway waiting. */
+/** Traces calls to the collector at `url`. */
+export function openTracing(options: { url: string; logger: Logger }): Tracing {
+  return createTracing(openOtlp(options));
+}
+
+/** Of one batch, its retries included: a collector that is away must not hold up the gateway's end. */
 const exportTimeoutMs = 5000;
-const signalPath = '/v1/traces';
 
 /**
- * The OpenTelemetry SDK: spans are sent in batches, by OTLP over HTTP as JSON. What it reads from the environment by itself is its own to
- * document (`OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_TRACES_SAMPLER`, `OTEL_BSP_…`, `OTEL_EXPORTER_OTLP_HEADERS`).
+ * The OpenTelemetry SDK sends spans in batches, by OTLP over HTTP as JSON. It documents its own environment variables
+ * (`OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_TRACES_SAMPLER`, `OTEL_BSP_…`, `OTEL_EXPORTER_OTLP_HEADERS`).
  */
 export function openOtlp({ url, logger }: { url: string; logger: Logger }): Spans {
-  // A batch that is lost has been told of by its exporter.
+  // The exporter below logs lost batches.
   setGlobalErrorHandler(() => undefined);
   const exporter = logOutages(
     new OTLPTraceExporter({ url: tracesUrl(url), timeoutMillis: exportTimeoutMs }),
@@ -63,14 +65,14 @@ export function openOtlp({ url, logger }: { url: string; logger: Logger }): Span
   return { tracer: provider.getTracer('helper-gateway'), close: () => provider.shutdown() };
 }
 
-/** The url that spans are posted to: a collector's address alone is completed, as the specification of OTLP says. */
+/** The url that spans are posted to: a collector's bare address is completed, as the specification of OTLP says. */
 export function tracesUrl(address: string): string {
   const url = new URL(address);
-  if (url.pathname === '/') url.pathname = signalPath;
+  if (url.pathname === '/') url.pathname = '/v1/traces';
   return url.href;
 }
 
-/** Tells once of a collector that does not take spans, and once of one that does again: spans are dropped meanwhile. */
+/** Logs once when a collector stops accepting spans, which are dropped then, and once when it accepts them again. */
 export function logOutages(exporter: SpanExporter, logger: Logger): SpanExporter {
   let isAway = false;
   return {
@@ -90,40 +92,30 @@ export function logOutages(exporter: SpanExporter, logger: Logger): SpanExporter
 
 const flushMs = 2000;
 
-/** Follows calls with spans. The context goes along with the call: to find it anew in each callback would cost every one of them. */
+/** Traces calls with spans. Their context travels with the call: looking it up in each callback would cost every call. */
 export function createTracing({ tracer, close }: Spans): Tracing {
   const propagator = new W3CTraceContextPropagator();
 
-  /** Of what it came with, if that can be read: else a new trace begins. */
-  function cameWith(headers: IncomingHttpHeaders): Context {
-    return headers.traceparent === undefined
-      ? ROOT_CONTEXT
-      : propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
-  }
-
   return {
     request(headers, method) {
+      // An unreadable context starts a new trace.
+      const context =
+        headers.traceparent === undefined
+          ? ROOT_CONTEXT
+          : propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
       const attributes = { 'http.request.method': method };
-      return new SpanTrace(tracer, cameWith(headers), {
-        name: method,
-        kind: SpanKind.SERVER,
-        attributes,
-        propagator,
-      });
+      return new SpanTrace(method, { kind: SpanKind.SERVER, attributes }, context, { tracer, propagator });
     },
     item({ service, tenant, job, index, attempt }) {
-      return new SpanTrace(tracer, ROOT_CONTEXT, {
-        name: 'job-item',
-        kind: SpanKind.CONSUMER,
-        attributes: {
-          'helper_gateway.service': service,
-          'helper_gateway.tenant': tenant,
-          'helper_gateway.job_id': job,
-          'helper_gateway.item': index,
-          ...(attempt === undefined ? {} : { 'helper_gateway.attempt': attempt }),
-        },
-        propagator,
-      });
+      const attributes = {
+        'helper_gateway.service': service,
+        'helper_gateway.tenant': tenant,
+        'helper_gateway.job_id': job,
+        'helper_gateway.item': index,
+        ...(attempt === undefined ? {} : { 'helper_gateway.attempt': attempt }),
+      };
+      const options = { kind: SpanKind.CONSUMER, attributes };
+      return new SpanTrace('job-item', options, ROOT_CONTEXT, { tracer, propagator });
     },
     async close() {
       await Promise.race([close().catch(() => undefined), sleep(flushMs, undefined, { ref: false })]);
@@ -131,43 +123,31 @@ export function createTracing({ tracer, close }: Spans): Tracing {
   };
 }
 
-/** What a trace begins with. */
-export interface FirstSpan {
-  name: string;
-  kind: SpanKind;
-  attributes: Attributes;
-  /** How other servers are told of it. */
-  propagator: TextMapPropagator;
-}
-
-/** What the steps of one trace are made with. */
-interface StepParts {
-  tracer: Tracer;
-  propagator: TextMapPropagator;
-  /** Milliseconds since 1970. One clock for all steps: by the library's own, each begins at a whole millisecond. */
-  now: () => number;
-}
-
 interface SpanOptions {
   kind: SpanKind;
   attributes?: Attributes;
 }
 
-/** One step as a span. */
+interface StepTools {
+  tracer: Tracer;
+  propagator: TextMapPropagator;
+  /** Milliseconds since 1970. One clock for all steps of a trace: by the library's own, each begins at a whole millisecond. */
+  now: () => number;
+}
+
 class SpanStep implements Step {
   readonly context: Context;
   readonly span: Span;
-  readonly #parts: StepParts;
-
-  /** What it is a part of; absent for a trace's first. */
+  readonly #tools: StepTools;
+  /** Absent for a trace's first step. */
   readonly parent: SpanStep | undefined;
 
-  constructor(name: string, options: SpanOptions, parent: SpanStep | Context, parts: StepParts) {
+  constructor(name: string, options: SpanOptions, parent: SpanStep | Context, tools: StepTools) {
     this.parent = parent instanceof SpanStep ? parent : undefined;
-    const within = parent instanceof SpanStep ? parent.context : parent;
-    this.span = parts.tracer.startSpan(name, { ...options, startTime: parts.now() }, within);
-    this.context = trace.setSpan(within, this.span);
-    this.#parts = parts;
+    const context = parent instanceof SpanStep ? parent.context : parent;
+    this.span = tools.tracer.startSpan(name, { ...options, startTime: tools.now() }, context);
+    this.context = trace.setSpan(context, this.span);
+    this.#tools = tools;
   }
 
   set(attributes: Attributes): void {
@@ -183,32 +163,31 @@ class SpanStep implements Step {
       span.setAttribute('error.type', errorCodeOf(error));
       span.setStatus({ code: SpanStatusCode.ERROR });
     }
-    span.end(this.#parts.now());
+    span.end(this.#tools.now());
   }
 
   headers(): Record<string, string> {
     const headers: Record<string, string> = {};
-    this.#parts.propagator.inject(this.context, headers, defaultTextMapSetter);
+    this.#tools.propagator.inject(this.context, headers, defaultTextMapSetter);
     return headers;
   }
 }
 
-/** A call as a span, and its stages as spans in it, one after another. */
-export class SpanTrace implements Trace {
+/** A call as a span, with its stages as spans inside it, one after another. */
+class SpanTrace implements Trace {
   readonly id: string;
   route?: string;
-  readonly #parts: StepParts;
+  readonly #tools: StepTools;
   readonly #name: string;
   readonly #root: SpanStep;
-  /** The stage that was begun last. */
-  #now: SpanStep;
+  #lastStage: SpanStep;
 
-  constructor(tracer: Tracer, within: Context, { name, kind, attributes, propagator }: FirstSpan) {
+  constructor(name: string, options: SpanOptions, context: Context, tools: Omit<StepTools, 'now'>) {
     const began = Date.now() - performance.now();
-    this.#parts = { tracer, propagator, now: () => began + performance.now() };
+    this.#tools = { ...tools, now: () => began + performance.now() };
     this.#name = name;
-    this.#root = new SpanStep(name, { kind, attributes }, within, this.#parts);
-    this.#now = this.#root;
+    this.#root = new SpanStep(name, options, context, this.#tools);
+    this.#lastStage = this.#root;
     this.id = this.#root.span.spanContext().traceId;
   }
 
@@ -217,8 +196,8 @@ export class SpanTrace implements Trace {
   }
 
   stage(name: string): Step {
-    this.#now = this.#begin(name, SpanKind.INTERNAL);
-    return this.#now;
+    this.#lastStage = this.#begin(name, SpanKind.INTERNAL);
+    return this.#lastStage;
   }
 
   part(name: string, { outgoing = false } = {}): Step {
@@ -231,19 +210,16 @@ export class SpanTrace implements Trace {
       this.set({ 'http.route': this.route });
     }
     this.set({ ...attributes, 'helper_gateway.code': code });
-    // A caller's mistake is none of the server's, as the conventions have it.
+    // By convention, a caller's mistake is no error of the server's span.
     this.#root.end(isFault ? { code } : undefined);
   }
 
-  /**
-   * Begins what is a part of the last stage that has not ended, else of the call. Where nobody records the trace, its steps are the trace
-   * itself: what goes out says that it is followed no further.
-   */
+  /** Starts a step inside the last stage that has not ended, else the call. A trace that is not sampled has the root as its only step. */
   #begin(name: string, kind: SpanKind): SpanStep {
     if (!this.#root.span.isRecording()) return this.#root;
-    let within = this.#now;
-    while (within.parent && !within.span.isRecording()) within = within.parent;
-    return new SpanStep(name, { kind }, within, this.#parts);
+    let parent = this.#lastStage;
+    while (parent.parent && !parent.span.isRecording()) parent = parent.parent;
+    return new SpanStep(name, { kind }, parent, this.#tools);
   }
 }
 
