@@ -13,7 +13,6 @@ import { createLimiter, type Limiter } from './limits/limiter.js';
 import { pruneQuotas } from './limits/quota-ledger.js';
 import type { SharedCounts } from './limits/rate.js';
 import { migrations } from './migrations.js';
-import { openTracing } from './observability/open-tracing.js';
 import type { Tracing } from './observability/tracing.js';
 import { openReuse, type ReuseParts } from './pipeline/reuse.js';
 import { warmUp } from './pipeline/warm-up.js';
@@ -69,7 +68,12 @@ export async function openCore({
 }: CoreOptions): Promise<Core> {
   // In dev the author's helpers are loaded as any later version of them will be.
   const atStart = dev ? { ...config, pluginDirs: [] } : config;
-  const tracing = await openTracing(config.otlpUrl, { logger, closers });
+  const { otlpUrl: url } = config;
+  // Loaded only where there is a collector.
+  const tracing =
+    url === undefined
+      ? undefined
+      : closers.own((await import('./observability/opentelemetry.js')).openTracing({ url, logger }));
   const work = openRuntime({ config: atStart, logger, env, closers, ...(stopOf ? { stopOf } : {}) });
   const { loading, pool, inline } = work;
   const [loaded, engine, database] = await Promise.all([
