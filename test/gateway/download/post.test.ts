@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import net from 'node:net';
 import { expect } from 'chai';
-import { createPost, type Post, type GuardOptions } from '../../../gateway/download/fetch.js';
+import { createPost, type GuardOptions, type Post } from '../../../gateway/download/fetch.js';
 import { until } from '../../needs.js';
 import { type PostServer, startPostServer } from './post-server.js';
 import { rejection } from './raw-server.js';
