@@ -50,9 +50,8 @@ export function createComponents(place: string): Components {
 }
 
 /**
- * Makes 2020-12 in plain JSON Schema, for a document, of `root`, a draft-07 schema of a plugin, and of the schemas inside of it. What
- * is referred to, and alternatives that a property tells apart, become components of the document, called `prefix` and a
- * name of their own.
+ * Converts `root`, a draft-07 schema of a plugin, and the schemas inside of it to plain JSON Schema 2020-12 for a document. Targets of
+ * references, and alternatives that a property distinguishes, become components of the document, called `prefix` and a name.
  */
 export function createConverter(
   root: JsonSchema,
@@ -79,7 +78,7 @@ export function createConverter(
   function place(schema: JsonSchema, name: string): string {
     const known = placed.get(schema);
     if (known !== undefined) return known;
-    // It has its place before it is made, for it may refer to itself.
+    // Reserved before it is made, because it may refer to itself.
     const { ref, set } = components.reserve(`${prefix}.${name}`);
     placed.set(schema, ref);
     set(convert(schema));
@@ -87,7 +86,7 @@ export function createConverter(
   }
 
   /**
-   * `inner` is the same schema with its inside converted. Alternatives that a property with one text each tells apart get OpenAPI's
+   * `inner` is the same schema with its inside converted. Alternatives that a property with one text each distinguishes get OpenAPI's
    * `discriminator`, for which each has to be a component. It demands nothing that the alternatives do not.
    */
   function alternatives(schema: JsonSchema, inner: JsonSchema): JsonSchema {
@@ -112,7 +111,7 @@ export function createConverter(
   }
 }
 
-/** What names or holds schemas for others to refer to: they are kept among the document's own. */
+/** What names or holds schemas for references: these become components. */
 const droppedKeywords = ['$id', 'id', '$schema', 'definitions', '$defs'];
 
 /**
@@ -160,7 +159,7 @@ const baseAddress = 'https://schema.invalid/';
 
 /**
  * Finds what the references inside of `root` lead to, as draft-07 says: by pointers, by `$id`, and by an `$id` that is a
- * fragment. The returned function takes the schema in which a `$ref` stands, one of `root`'s own objects.
+ * fragment. The returned function expects the schema with the `$ref`, one of `root`'s own objects.
  */
 function createReferences(root: JsonSchema): (schema: JsonSchema) => Target | undefined {
   const bases = new Map<JsonSchema, string>();
@@ -206,7 +205,7 @@ function followPointer(schema: JsonSchema, tokens: readonly string[]): unknown {
   }, schema);
 }
 
-/** A definition is called by its name, another part by its way there. */
+/** A definition is called by its name, another part by its path. */
 function targetName(tokens: readonly string[]): string {
   const [first, name] = tokens;
   return tokens.length === 2 && (first === 'definitions' || first === '$defs')

@@ -115,7 +115,7 @@ export function checkDeclaration(value: unknown): string[] {
   ];
 }
 
-/** Where a handler may run: a picture is work for a worker, and a file has to come before it is asked. */
+/** Where a handler may run: a picture is work for a worker, and a file has to arrive first. */
 function threadReasons({ source, files, runs, inline, dryrun }: Record<string, unknown>): string[] {
   const reasons: string[] = [];
   const declared = Object.entries(asSchema(files));
@@ -196,14 +196,14 @@ function reasonFor(value: Record<string, unknown>, field: string, problem: strin
 
 const parameterName = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 const neverNames = new Set(['__proto__', 'constructor', 'prototype']);
-/** Keywords that let in parameters without a name, or make a validator that answers later. */
+/** Keywords that admit parameters without a name, or make an asynchronous validator. */
 const refusedKeywords = ['patternProperties', 'propertyNames', '$async', '$ref'];
 
 /** What is wrong with the names of a declaration's parameters and files, for its author. */
 function parameterReasons({ input, source, files }: Record<string, unknown>): string[] {
   const schema = asSchema(input);
   const reserved = reservedNames(source === 'image' ? [sourceField] : []);
-  const taken = new Set([...reserved, ...Object.keys(asSchema(schema.properties))]);
+  const names = new Set([...reserved, ...Object.keys(asSchema(schema.properties))]);
   const reasons = refusedKeywords
     .filter((keyword) => Object.hasOwn(schema, keyword))
     .map((keyword) => `input.${keyword} cannot be used: every parameter is listed in input.properties`);
@@ -212,46 +212,46 @@ function parameterReasons({ input, source, files }: Record<string, unknown>): st
       reasons.push(`the parameter ${name} is the gateway's own; give it another name`);
     } else reasons.push(...nameReasons('parameter', name));
   }
-  return [...reasons, ...fileReasons(schema, asSchema(files), taken)];
+  return [...reasons, ...fileReasons(schema, asSchema(files), names)];
 }
 
-/** A file brings up to two names into the one space of fields and parameters: its own, and that of its url. */
+/** A file adds up to two names to the fields and parameters: its own, and that of its url. */
 function fileReasons(input: JsonSchema, files: JsonSchema, parameters: ReadonlySet<string>): string[] {
-  const taken = new Map([...parameters].map((name) => [name, 'a parameter']));
+  const owners = new Map([...parameters].map((name) => [name, 'a parameter']));
   const properties = Object.keys(asSchema(input.properties));
-  const stands = new Map<string, string>();
+  const replacements = new Map<string, string>();
   const reasons: string[] = [];
-  const take = (what: string, name: string, owner: string) => {
-    const other = taken.get(name);
+  const claim = (what: string, name: string, owner: string) => {
+    const other = owners.get(name);
     if (other) reasons.push(`${what} has the name of ${other}; give it another name`);
-    taken.set(name, owner);
+    owners.set(name, owner);
   };
   for (const name of Object.keys(files)) {
     reasons.push(...nameReasons('file', name));
-    take(`the file ${name}`, name, `the file ${name}`);
+    claim(`the file ${name}`, name, `the file ${name}`);
   }
   for (const [name, value] of Object.entries(files)) {
     const { parameter, insteadOf, required } = asSchema(value);
     if (typeof parameter === 'string' && parameter !== name) {
       reasons.push(...nameReasons(`parameter of files.${name},`, parameter));
-      take(`the parameter ${parameter} of files.${name}`, parameter, `the parameter of files.${name}`);
+      claim(`the parameter ${parameter} of files.${name}`, parameter, `the parameter of files.${name}`);
     }
     for (const list of ['notWith', 'options']) {
       const unknown = namesIn(asSchema(value)[list]).filter((each) => !properties.includes(each));
       reasons.push(...unknown.map((each) => `files.${name}.${list} has ${noParameter(each, properties)}`));
     }
     if (typeof insteadOf !== 'string') continue;
-    const other = stands.get(insteadOf);
+    const other = replacements.get(insteadOf);
     const problem = other
       ? `names ${insteadOf}, as files.${other} does: one file may stand in the place of a parameter`
       : insteadProblem(insteadOf, required === true, input);
     if (problem) reasons.push(`files.${name}.insteadOf ${problem}`);
-    stands.set(insteadOf, name);
+    replacements.set(insteadOf, name);
   }
   return reasons;
 }
 
-/** Of a parameter and the file in its place one has to come and not both: neither can be always there. */
+/** Exactly one of a parameter and the file that replaces it is required: neither can be always there. */
 function insteadProblem(name: string, fileRequired: boolean, input: JsonSchema): string | undefined {
   const properties = asSchema(input.properties);
   if (!Object.hasOwn(properties, name)) {

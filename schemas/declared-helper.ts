@@ -9,29 +9,29 @@ export function noDeclaration(exported: unknown): string {
   return `the default export must be a helper declaration, but is ${describeValue(exported)}; write "${writtenForm}"`;
 }
 
-/** A file that a helper takes: uploaded in a multipart field, or named by its url in a parameter. */
+/** A file that a helper accepts: uploaded in a multipart field, or named by its url in a parameter. */
 export interface FileField {
   /** The multipart field, and the name under which the handler finds it in `context.files`. */
   field: string;
-  /** The parameter that holds a url in its place. */
+  /** The parameter for its url. */
   parameter: string;
-  /** `image`: the gateway looks at its header and opens it; `bytes`: it is handed on as it came. */
+  /** `image`: the gateway checks its header and decodes it; `bytes`: it is passed on unchanged. */
   kind: 'image' | 'bytes';
   required: boolean;
-  /** The helper's own parameter in whose place the file may come: one of the two has to. */
+  /** The helper's own parameter that it may replace: one of the two is required. */
   insteadOf?: string;
   /** Parameters that mean nothing beside the file. */
   notWith?: readonly string[];
   /** Parameters that mean nothing without it. */
   options?: readonly string[];
-  /** Media types that are taken; any where absent. */
+  /** Accepted media types; any where absent. */
   types?: readonly string[];
-  /** Bytes at most, where that is less than the gateway takes. */
+  /** Bytes at most, where that is less than the gateway accepts. */
   maxBytes?: number;
   description?: string;
 }
 
-/** A value that a helper takes from the environment. */
+/** A value that a helper reads from the environment. */
 export interface ConfigField {
   name: string;
   /** The variable. */

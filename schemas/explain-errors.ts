@@ -23,10 +23,10 @@ interface ErrorNode {
   inner: ErrorNode[];
 }
 
-/** What to tell in place of an `anyOf`'s or `oneOf`'s own error: other errors, or words, of a property where `of` says so. */
+/** What replaces an `anyOf`'s or `oneOf`'s own error: other errors, or words, about the property `of`. */
 type Explained = { nodes: ErrorNode[] } | { problem: string; of?: string };
 
-/** Puts the errors from inside of alternatives under the error of the whole; ajv lists them right before it. */
+/** Nests the errors from inside of alternatives under the error of the whole; ajv lists them right before it. */
 function nestErrors(errors: readonly ErrorObject[], root: JsonSchema): ErrorNode[] {
   const nodes: ErrorNode[] = [];
   for (const error of errors) {
@@ -96,7 +96,7 @@ function isInside(error: ErrorObject, outer: ErrorObject, branches: readonly Set
 
 const reached = new WeakMap<object, Set<object>>();
 
-/** Every schema that judges a part of what `branch` judges, behind references too: errors name the schema that they are of. */
+/** Every schema inside of `branch`, behind references too: errors name the schema that they are of. */
 function reachable(branch: unknown, root: JsonSchema): Set<object> {
   if (!isObject(branch)) return new Set();
   const before = reached.get(branch);
@@ -112,14 +112,14 @@ function reachable(branch: unknown, root: JsonSchema): Set<object> {
   return found;
 }
 
-/** Values that a person sees at a glance; of more, the one that was meant is worth naming. */
+/** Of a longer list of values, the one that was meant is worth naming. */
 const shortList = 5;
-/** Comparisons that all hints of an answer may take, some microseconds each: others wait meanwhile. */
+/** Comparisons for all hints of an answer, a few microseconds each: they block the thread. */
 const mostComparisons = 5_000;
 
 /**
  * ajv's errors as problems, one for each field, however many rules it broke. A nested field is written `keep.2` or
- * `size.width`. `root` is the schema that was judged by, for its references. Needs ajv's option `verbose`.
+ * `size.width`. `root` is the whole schema, for its references. Needs ajv's option `verbose`.
  */
 export function toProblems(errors: readonly ErrorObject[], root: JsonSchema = {}): FieldProblem[] {
   const chosen = new Map<string, Finding>();
@@ -130,10 +130,9 @@ export function toProblems(errors: readonly ErrorObject[], root: JsonSchema = {}
     if (keyword === 'if' || keyword === 'discriminator') continue;
     const field = fieldOf(node.error);
     let finding: Finding = { node };
-    // Past what is told, nothing needs explaining.
-    const isTold = chosen.size < mostProblems;
     if (
-      isTold &&
+      // Problems past these are only counted.
+      chosen.size < mostProblems &&
       alternativeKeywords.includes(keyword) &&
       (field !== '' || missingParameters(node).length === 0)
     ) {
@@ -150,14 +149,13 @@ export function toProblems(errors: readonly ErrorObject[], root: JsonSchema = {}
   }
   const hint = createHint();
   return Array.from(chosen, ([field, finding], index) => {
-    // What is past the problems that are told is only counted, and need not be worded.
     if (index >= mostProblems) return { field, problem: 'is not valid' };
     if (field === '') return problemOfWhole(finding.node, root);
     return { field, problem: finding.problem ?? problemOf(finding.node.error, root, hint) };
   });
 }
 
-/** What is told of a field: the error, and its words where they do not follow from it alone. */
+/** The problem of a field: an error, and its words where they do not follow from it alone. */
 interface Finding {
   node: ErrorNode;
   problem?: string;

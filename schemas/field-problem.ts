@@ -6,7 +6,7 @@ export interface FieldProblem {
   problem: string;
 }
 
-/** Problems that are told at most; the others are counted in one more with the field `*`. */
+/** The most problems of an answer; the others are counted in one more with the field `*`. */
 export const mostProblems = 50;
 
 /** The first 50 problems, and one more that counts the others: what was sent must not decide how much is answered. */

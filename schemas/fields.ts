@@ -24,22 +24,17 @@ export interface Fields<T> {
   readonly schema: FieldsSchema;
   /** Texts of a query, each as the type that its field declares; unknown names and misfits stay text. */
   coerce(texts: ReadonlyMap<string, string>): Record<string, unknown>;
-  /** Judges JSON values without any coercion; what is undefined is left out. Neither throws nor changes what it is given. */
+  /** Validates JSON values without coercion; what is undefined is left out. Neither throws nor changes what it is given. */
   check(given: object): CheckedFields<T>;
 }
 
-/** Makes a judge of flat fields. The schema is compiled when something is first judged: a start has a use for none of them. */
+/** Compiles a schema of flat fields, on first use: a start needs none of them. */
 export function compileFields<T>(vocabulary: () => Ajv, schema: FieldsSchema): Fields<T> {
   const { properties } = schema;
   const names = Object.keys(properties);
   const schemas = new Map(Object.entries(properties));
   let validate: ValidateFunction | undefined;
   const coercers = new Map(names.map((name) => [name, createCoerce(properties[name] ?? {}, {})]));
-
-  function judge(taken: object): FieldProblem[] {
-    validate ??= vocabulary().compile({ type: 'object', ...schema, additionalProperties: false });
-    return validate(taken) ? [] : toProblems(validate.errors ?? []);
-  }
 
   return {
     schema,
@@ -49,24 +44,25 @@ export function compileFields<T>(vocabulary: () => Ajv, schema: FieldsSchema): F
       );
     },
     check(given) {
-      const { values, judged, unknown, unknownCount } = checkNamed(given, {
+      const { values, known, unknown, unknownCount } = checkNamed(given, {
         schemas,
-        take: copyField,
+        copy: copyField,
         unknown: (name) => unknownField(name, names),
-        judge,
+        validate(named) {
+          validate ??= vocabulary().compile({ type: 'object', ...schema, additionalProperties: false });
+          return validate(named) ? [] : toProblems(validate.errors ?? []);
+        },
       });
-      const problems = boundProblems([...judged, ...unknown], judged.length + unknownCount);
+      const problems = boundProblems([...known, ...unknown], known.length + unknownCount);
       return { value: values as T, problems };
     },
   };
 }
 
-/** As a parameter is taken, but that null may mean something: back to the default. */
+/** As `copyParameter`, but null may mean something: back to the default. */
 function copyField(schema: JsonSchema, value: unknown): Copied {
   if (value !== null) return copyParameter(schema, value, {});
-  return typesOf(schema).includes('null')
-    ? { ok: true, value }
-    : { ok: false, problem: 'is null; leave it out instead' };
+  return typesOf(schema).includes('null') ? { value } : { problem: 'is null; leave it out instead' };
 }
 
 function unknownField(name: string, names: readonly string[]): string {

@@ -1,4 +1,4 @@
-/** A JSON Schema object as it comes out of a plugin: nothing is known about its keywords. */
+/** A JSON Schema object as a plugin declares it: nothing is known about its keywords. */
 export type JsonSchema = Record<string, unknown>;
 
 /** Whether `value` is an object, not a list or null. */
@@ -6,7 +6,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value as a schema; boolean schemas and what is no schema are the empty one. */
+/** The value as a schema; a boolean, or anything else, counts as the empty one. */
 export function asSchema(value: unknown): JsonSchema {
   return isObject(value) ? value : {};
 }
@@ -41,13 +41,21 @@ export function localDefinition(schema: JsonSchema): { keyword: string; name: st
   }
 }
 
+/** One of the definitions of `root`. */
+export function definitionAt(
+  root: JsonSchema,
+  { keyword, name }: { keyword: string; name: string },
+): JsonSchema {
+  return asSchema(asSchema(root[keyword])[name]);
+}
+
 /** What a `$ref` to one of `root`'s own definitions points to, through at most ten of them; any other schema is itself. */
 export function followReference(schema: JsonSchema, root: JsonSchema): JsonSchema {
   let current = schema;
   for (let step = 0; step < longestChain; step += 1) {
     const to = localDefinition(current);
     if (to === undefined) return current;
-    current = asSchema(asSchema(root[to.keyword])[to.name]);
+    current = definitionAt(root, to);
   }
   return current;
 }
@@ -146,7 +154,7 @@ function setOwn(group: JsonSchema, key: string | number, value: unknown): void {
   Object.defineProperty(group, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
-/** The property by whose value alternatives are told apart, as `kind` in `{kind: 'circle', …}` and `{kind: 'square', …}`. */
+/** The property whose value distinguishes alternatives, as `kind` in `{kind: 'circle', …}` and `{kind: 'square', …}`. */
 export interface Tag {
   name: string;
   /** The values of each alternative, by the order of the alternatives. */

@@ -78,7 +78,7 @@ export function didYouMean(name: string, candidates: readonly string[], most = 1
       )}?`;
 }
 
-/** How far a name is from what is known, in changed letters; infinite where nobody would see a likeness. */
+/** The distance of a name from a known one, in changed letters; infinite where there is no likeness. */
 function distanceOf(wanted: string, known: string): number {
   if (lettersOf(wanted) === lettersOf(known) && lettersOf(known) !== '') return 0;
   if (sameLanguage(wanted, known)) return 0.1;

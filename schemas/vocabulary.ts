@@ -3,22 +3,19 @@ import { type Abilities, type AnyKeyword, toAjvKeyword } from './keywords/keywor
 import { adminKeywords, helperKeywords } from './keywords/keywords.js';
 
 /**
- * For every schema: ajv's optimiser takes a third of the time to compile one, and what it leaves judges no faster, for V8 does the
- * same again.
+ * For every schema: ajv's optimiser needs a third of the compile time, and its code is no faster, because V8 does the same again.
  */
 const fastCompile = { code: { optimize: false } } satisfies Options;
 
 /**
- * For schemas that are written here and no plugin's: a test holds them against the rules of JSON Schema, which take longer to compile
- * than what is judged by them.
+ * For the gateway's own schemas: a test validates them by the meta-schema, which takes longer to compile than they do.
  */
 export const ownSchemas = { ...fastCompile, meta: false, validateSchema: false } satisfies Options;
 
 let checkedCount = 0;
 
 /**
- * Compiles a schema that is written here, or that has been checked before, with a validator that would check it against the rules of
- * JSON Schema first.
+ * Compiles a schema without checking it by the meta-schema: one of the gateway's own, or one that has been checked before.
  */
 export function compileChecked(ajv: Ajv, schema: object): ValidateFunction {
   checkedCount += 1;
@@ -33,20 +30,20 @@ const ajvOptions: Options = {
   strictRequired: false,
   allowUnionTypes: true,
   strictNumbers: true,
-  // One answer names every problem. The cost stays bounded, for parameters are counted before they get here.
+  // One answer names every problem. The cost is bounded, because parameters are counted before they get here.
   allErrors: true,
   // A key such as `__proto__` or `constructor` must not be found on the prototype.
   ownProperties: true,
   useDefaults: true,
   // ajv turns null into "" and "0x10" into 16; texts are read by the declared type before, or not at all.
   coerceTypes: false,
-  // Of alternatives that a property tells apart, only the one that is meant is judged.
+  // Of alternatives that a property distinguishes, only the one that is meant is validated.
   discriminator: true,
-  // So that keywords know whose values they judge.
+  // So that keywords know whose values they validate.
   passContext: true,
   // Errors carry the value and its schema, from which messages are made.
   verbose: true,
-  // The rules of a schema are compiled once and for all, so a `$id` may occur again in another plugin.
+  // Each schema is compiled once, so a `$id` may occur again in another plugin.
   addUsedSchema: false,
   logger: false,
 };

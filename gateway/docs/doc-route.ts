@@ -1,4 +1,5 @@
-import { type Asset, cachedForever, sendAsset } from '../http/assets.js';
+import { createHash } from 'node:crypto';
+import { cachedForever, readAsset, sendAsset } from '../http/assets.js';
 import type { CallContext, CallMiddleware } from '../pipeline/stage.js';
 import type { LiveRegistry } from '../plugins/registry.js';
 
@@ -11,18 +12,32 @@ export interface DocRoute {
   handle: CallMiddleware;
 }
 
-/** The path of a page's file below `folder`, such as `/docs/assets`; it changes with the file's content. */
-export function assetPath(folder: string, name: string, { version }: Asset): string {
-  return `${folder}/${version}/${name}`;
+/** The files that pages refer to. */
+export interface Assets {
+  /** The path of one of them. */
+  path(name: string): string;
+  routes: DocRoute[];
 }
 
-/** Serves files below `folder` by their names, each at the whole path that `assetPath` gives. */
-export function assetRoutes(folder: string, assets: Readonly<Record<string, Asset>>): DocRoute[] {
-  return Object.entries(assets).map(([name, asset]) => ({
-    path: assetPath(folder, name, asset),
-    methods: ['GET'],
-    handle: (ctx) => sendAsset(ctx, asset, cachedForever),
-  }));
+/**
+ * Reads files to be served by these names. One version is part of all their paths, so that a script finds the modules that it imports
+ * beside itself, each in the version that it was written for.
+ */
+export function loadAssets(files: readonly (readonly [name: string, file: URL])[]): Assets {
+  const assets = files.map(([name, file]) => ({ name, asset: readAsset(file) }));
+  const version = createHash('sha256')
+    .update(assets.map(({ name, asset }) => `${name} ${asset.version}`).join())
+    .digest('hex')
+    .slice(0, 12);
+  const path = (name: string) => `/docs/assets/${version}/${name}`;
+  return {
+    path,
+    routes: assets.map(({ name, asset }) => ({
+      path: path(name),
+      methods: ['GET'],
+      handle: (ctx) => sendAsset(ctx, asset, cachedForever),
+    })),
+  };
 }
 
 const contentPolicy = [
@@ -37,7 +52,7 @@ const contentPolicy = [
   "base-uri 'none'",
 ].join('; ');
 
-/** The headers of a page that a key is typed into: nothing runs, is loaded or is sent anywhere but here, and nobody frames it. */
+/** The headers of a page with a field for a key: nothing runs, is loaded or is sent anywhere but here, and no site frames it. */
 export function protect(ctx: Pick<CallContext, 'set'>): void {
   ctx.set({
     'content-security-policy': contentPolicy,
@@ -49,19 +64,13 @@ export function protect(ctx: Pick<CallContext, 'set'>): void {
   });
 }
 
-/** Gives what is kept under a name, and makes it where it is not. */
-type Cached<T> = (name: string, make: () => T) => T;
-
-/**
- * Keeps what is made of the helpers until they change, for whoever asks without a key may ask without end. A name stands for one of
- * `most` things at most: what more there should be is made each time.
- */
-export function cacheUntilChange<T>(registry: Pick<LiveRegistry, 'watch'>, most: () => number): Cached<T> {
-  const kept = new Map<string, T>();
-  registry.watch(() => kept.clear());
-  return function keep(name, make) {
-    const found = kept.get(name) ?? make();
-    if (kept.size < most()) kept.set(name, found);
+/** Caches what is made of the helpers until they change, because no key limits its requests. It holds `most` names at most. */
+export function cacheUntilChange<T>(registry: Pick<LiveRegistry, 'watch'>, most: () => number) {
+  const cached = new Map<string, T>();
+  registry.watch(() => cached.clear());
+  return function getOrMake(name: string, make: () => T): T {
+    const found = cached.get(name) ?? make();
+    if (cached.size < most()) cached.set(name, found);
     return found;
   };
 }

@@ -1,60 +1,63 @@
 import type { Config } from '../config.js';
-import { type Asset, makeAsset, readAsset, sendAsset } from '../http/assets.js';
+import { type Asset, makeAsset, sendAsset } from '../http/assets.js';
 import { version } from '../plugins/paths.js';
 import type { LiveRegistry } from '../plugins/registry.js';
-import { assetPath, assetRoutes, cacheUntilChange, type DocRoute, protect } from './doc-route.js';
+import { cacheUntilChange, type DocRoute, loadAssets, protect } from './doc-route.js';
 import { openApiDocument } from './openapi/document.js';
 import { createPlayground } from './playground/routes.js';
 
 /** Where the document is served. */
 const openApiPath = '/openapi.json';
 
-/** `GET /openapi.json`: written when it is first asked for, and again when the helpers have changed. */
+/** `GET /openapi.json`: written on first request, and again when the helpers have changed. */
 function openApiRoute(registry: LiveRegistry): DocRoute {
-  const keep = cacheUntilChange<Asset>(registry, () => 1);
-
-  function write(): Asset {
+  const cached = cacheUntilChange<Asset>(registry, () => 1);
+  const write = () => {
     const text = JSON.stringify(openApiDocument(registry, { version }));
     return makeAsset(Buffer.from(text), 'application/json; charset=utf-8');
-  }
-
+  };
   return {
     path: openApiPath,
     methods: ['GET'],
-    handle(ctx) {
-      return sendAsset(ctx, keep('', write), 'no-cache');
-    },
+    handle: (ctx) => sendAsset(ctx, cached('', write), 'no-cache'),
   };
 }
 
-/** The path below which the files of the page are served. */
-const referenceFolder = '/docs/assets';
-
-/** Own files are served as they lie in the source tree; the compiler leaves them there. */
-const ownFiles = new URL(
+// Both folders are read at run time; the build copies swagger-ui's files from its package.
+const ownFolder = new URL(
   'gateway/docs/reference/assets/',
   import.meta.resolve('helper-gateway/package.json'),
 );
+const swaggerFolder = new URL(
+  'dist/assets/swagger-ui-dist/',
+  import.meta.resolve('helper-gateway/package.json'),
+);
 
-/** The files of the page by their names. */
-type ReferenceFiles = ReturnType<typeof readReferenceFiles>;
-
-/** Reads them; the build has copied swagger-ui's from its package. */
-function readReferenceFiles() {
-  const folder = new URL('dist/assets/swagger-ui-dist/', import.meta.resolve('helper-gateway/package.json'));
-  const ofSwagger = (name: string): Asset => readAsset(new URL(name, folder));
-  return {
-    'swagger-ui.css': ofSwagger('swagger-ui.css'),
-    'swagger-ui-bundle.js': ofSwagger('swagger-ui-bundle.js'),
-    'reference.css': readAsset(new URL('reference.css', ownFiles)),
-    'reference.js': readAsset(new URL('reference.js', ownFiles)),
-    'icon.png': ofSwagger('favicon-32x32.png'),
-  };
+/** `GET /docs`, where people read and try the document in swagger-ui, and the files of that page. */
+function referenceRoutes(): DocRoute[] {
+  const { path, routes } = loadAssets([
+    ['swagger-ui.css', new URL('swagger-ui.css', swaggerFolder)],
+    ['swagger-ui-bundle.js', new URL('swagger-ui-bundle.js', swaggerFolder)],
+    ['reference.css', new URL('reference.css', ownFolder)],
+    ['reference.js', new URL('reference.js', ownFolder)],
+    ['icon.png', new URL('favicon-32x32.png', swaggerFolder)],
+  ]);
+  const page = makeAsset(Buffer.from(referencePage(path)), 'text/html; charset=utf-8');
+  return [
+    {
+      path: '/docs',
+      methods: ['GET'],
+      handle(ctx) {
+        protect(ctx);
+        return sendAsset(ctx, page, 'no-cache');
+      },
+    },
+    ...routes,
+  ];
 }
 
 /** The page in which swagger-ui shows the document. */
-function referencePage(files: ReferenceFiles): string {
-  const path = (name: keyof ReferenceFiles) => assetPath(referenceFolder, name, files[name]);
+function referencePage(path: (name: string) => string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -77,27 +80,10 @@ function referencePage(files: ReferenceFiles): string {
 `;
 }
 
-/** `GET /docs`, where people read and try the document in swagger-ui, and the files of that page. */
-function referenceRoutes(): DocRoute[] {
-  const files = readReferenceFiles();
-  const page = makeAsset(Buffer.from(referencePage(files)), 'text/html; charset=utf-8');
-  return [
-    {
-      path: '/docs',
-      methods: ['GET'],
-      handle(ctx) {
-        protect(ctx);
-        return sendAsset(ctx, page, 'no-cache');
-      },
-    },
-    ...assetRoutes(referenceFolder, files),
-  ];
-}
-
 interface DocOptions {
   registry: LiveRegistry;
   config: Config;
-  /** The key-management site's address for somebody who came by this host name, if they can reach it. */
+  /** The key-management site's address for a visitor who used this host name; undefined where they cannot reach it. */
   keySite: (hostname: string) => string | undefined;
   /** Whether helpers are being written: faults of their files are shown then, and pages follow what changes. */
   isDev: boolean;

@@ -64,7 +64,7 @@ export interface WalkedValue {
   names: number;
 }
 
-/** Told of the outermost two levels only: what is deeper is part of a value of theirs. */
+/** Called for the outermost two levels only: what is deeper is part of their values. */
 export interface WalkListener {
   /** A name of the outermost object, with its quotes. */
   onName(start: number, end: number): void;
@@ -73,9 +73,9 @@ export interface WalkListener {
   onValue(value: WalkedValue): void;
 }
 
-/** Why bytes are no JSON that is taken; the message continues "must …". */
+/** Why bytes are not JSON, or refused JSON; the message continues "must …". */
 export class JsonFault extends Error {
-  /** Whether it is JSON, and the value that is being read is not taken. */
+  /** Whether it is JSON, but the current value is refused. */
   readonly isOfValue: boolean;
 
   constructor(message: string, { isOfValue = false } = {}) {
@@ -98,9 +98,9 @@ const openObject = 0x7b;
 const closeObject = 0x7d;
 
 /**
- * Judges JSON text (RFC 8259, in UTF-8) a stretch at a time and tells where its outer values stand, making nothing of them: so a
- * body of many megabytes keeps nobody waiting, and what is taken out of it stays as it was written. Throws a `JsonFault`. Own
- * code because `JSON.parse` cannot be interrupted, and packages that can make an object or an event of every value.
+ * Validates JSON text (RFC 8259, in UTF-8) in steps and reports where its outer values are, without parsing them: so a body of many
+ * megabytes does not block the thread, and what is cut out of it stays as it was written. Throws a `JsonFault`. Own code because
+ * `JSON.parse` cannot be interrupted, and streaming parsers make an object or an event of every value.
  */
 export class JsonWalk {
   readonly #bytes: Uint8Array;
@@ -123,30 +123,30 @@ export class JsonWalk {
   step(most: number): boolean {
     const until = Math.min(this.#at + most, this.#bytes.length);
     while (this.#at < until) {
-      if (this.#string) this.#goThroughString(until);
-      else this.#takeToken();
+      if (this.#string) this.#readString(until);
+      else this.#readToken();
     }
     if (this.#at < this.#bytes.length) return true;
     if (this.#expects !== 'end') throw new JsonFault('be JSON that is complete: it breaks off');
     return false;
   }
 
-  #takeToken(): void {
+  #readToken(): void {
     const byte = this.#bytes[this.#at] as number;
     if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) this.#at += 1;
-    else if (this.#expects === 'more') this.#takeSeparator(byte);
-    else if (this.#expects === 'colon') this.#takeColon(byte);
-    else if (this.#expects === 'name' || this.#expects === 'name or }') this.#takeName(byte);
+    else if (this.#expects === 'more') this.#readSeparator(byte);
+    else if (this.#expects === 'colon') this.#readColon(byte);
+    else if (this.#expects === 'name' || this.#expects === 'name or }') this.#readName(byte);
     else if (this.#expects === 'end') this.#fail();
-    else this.#takeValue(byte);
+    else this.#readValue(byte);
   }
 
-  #takeValue(byte: number): void {
+  #readValue(byte: number): void {
     if (byte === closeList && this.#expects === 'value or ]') this.#close();
     else if (byte === openObject || byte === openList) this.#openAt(byte === openList);
     else if (byte === quote) this.#beginString(false);
-    else if (byte === 0x2d || isDigit(byte)) this.#takePlain(endOfNumber(this.#bytes, this.#at));
-    else this.#takePlain(endOfLiteral(this.#bytes, this.#at));
+    else if (byte === 0x2d || isDigit(byte)) this.#readPlain(endOfNumber(this.#bytes, this.#at));
+    else this.#readPlain(endOfLiteral(this.#bytes, this.#at));
   }
 
   #openAt(isList: boolean): void {
@@ -164,7 +164,7 @@ export class JsonWalk {
     this.#ended(start);
   }
 
-  #takeSeparator(byte: number): void {
+  #readSeparator(byte: number): void {
     const { isList } = this.#open.at(-1) as { isList: boolean };
     if (byte === (isList ? closeList : closeObject)) {
       this.#close();
@@ -175,13 +175,13 @@ export class JsonWalk {
     this.#at += 1;
   }
 
-  #takeName(byte: number): void {
+  #readName(byte: number): void {
     if (byte === closeObject && this.#expects === 'name or }') this.#close();
     else if (byte === quote) this.#beginString(true);
     else this.#fail();
   }
 
-  #takeColon(byte: number): void {
+  #readColon(byte: number): void {
     if (byte !== 0x3a) this.#fail();
     this.#expects = 'value';
     this.#at += 1;
@@ -192,7 +192,7 @@ export class JsonWalk {
     this.#at += 1;
   }
 
-  #goThroughString(until: number): void {
+  #readString(until: number): void {
     const bytes = this.#bytes;
     const from = this.#at;
     let at = from;
@@ -226,7 +226,7 @@ export class JsonWalk {
     this.#expects = 'colon';
   }
 
-  #takePlain(found: TokenEnd): void {
+  #readPlain(found: TokenEnd): void {
     const start = this.#at;
     this.#at = this.#endOf(found);
     this.#ended(start);

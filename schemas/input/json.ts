@@ -14,17 +14,17 @@ export function readUtf8(
   }
 }
 
-/** What JSON text holds, as far as its brackets and quotes tell. */
+/** What JSON text contains, by its brackets and quotes alone. */
 interface JsonScan {
   /** Names in all, at any depth. */
   names: number;
   /** Objects, lists and other values at any depth; never fewer than there are. */
   values: number;
-  /** Where the names of the outermost object stand in the text, with their quotes: beginning and end by turns. */
+  /** Where the names of the outermost object are in the text, with their quotes: begin and end alternate. */
   outer: number[];
 }
 
-/** More names than any input has; more of them are not worth what it costs to make an object of them. */
+/** More names than any input has: to make an object of more costs too much. */
 export const mostNames = 1000;
 /**
  * Characters of a name. V8 hashes strings of more than 16,383 characters by their length alone, so that a thousand long names
@@ -34,17 +34,15 @@ export const mostNameCharacters = 8_192;
 /** Levels of objects and lists in each other. */
 export const mostLevels = 32;
 
-/** The problem of what holds a name that is too long. */
 export const longName = `must not have names of more than ${mostNameCharacters} characters`;
 
 const quoteByte = 0x22;
 const backslash = 0x5c;
 
 /**
- * Reads over JSON text before anything is made of it: counts names and levels, and stops with the reason where there are too
- * many or a name is too long. An object of 100,000 names takes a hundred times as long to make as to send, and names whose hashes collide (V8
- * takes decimal integers as they are) longer than that by far. One pass, linear whatever the text holds; what is not
- * JSON is left for `JSON.parse` to say, which counts nothing itself.
+ * Scans JSON text before it is parsed: counts names and levels, and stops with the reason where there are too many or a name is too
+ * long. To parse an object of 100,000 names costs a hundred times as much as to send it, and far more where the hashes of the names
+ * collide (V8 hashes decimal integers as themselves). One linear pass, whatever the text; `JSON.parse` reports what is not JSON.
  */
 export function scanJson(text: string): JsonScan | { problem: string } {
   const scan: JsonScan = { names: 0, values: 1, outer: [] };

@@ -3,7 +3,7 @@ import type { ParameterChecker } from '../parameters/parameters.js';
 import { looksLikeJson, readJsonObject, readUtf8 } from './json.js';
 import { parseUrlencoded, type QueryText } from './urlencoded.js';
 
-/** The text of a body as it came: nothing of it has been decoded or judged. */
+/** The text of a body as it was sent: neither decoded nor validated. */
 export type BodyText = { kind: 'json' | 'form'; bytes: Uint8Array } | FieldsText;
 
 /** The text fields of an upload. */
@@ -11,15 +11,15 @@ interface FieldsText {
   kind: 'fields';
   fields: ReadonlyMap<string, Uint8Array>;
   problems: readonly FieldProblem[];
-  /** Whether a file came under another name than the file field's; that is among the problems. */
+  /** Whether a file was sent under another name than the file field's, which is among the problems. */
   hasLostFile?: boolean;
 }
 
-/** What a call brought, all in plain data that can be sent to another thread. */
+/** What a call sent, as plain data that can be posted to another thread. */
 export interface RawInput {
   query: QueryText;
   body?: BodyText | undefined;
-  /** Multipart fields that brought a file. */
+  /** Multipart fields with a file. */
   uploaded?: readonly string[] | undefined;
 }
 
@@ -32,9 +32,9 @@ export interface ValidatedInput {
 }
 
 /**
- * Makes one input object of query and body, the body winning, and judges it by the helper's parameters. Text is read as the
- * type that the schema wants; JSON stays as it is. Pure: it runs on the main thread for what is light, in a worker for what is
- * not. `runsDry` says that a dry run does the work all the same, and so needs what it always needs.
+ * Makes one input object of query and body, the body winning, and validates it by the helper's parameters. Text is read as the
+ * type that the schema wants; JSON stays as it is. Pure: light input is validated on the main thread, other input in a worker.
+ * `runsDry`: a dry run does the real work, and so requires what a call requires.
  */
 export function validateRawInput(
   parameters: Pick<ParameterChecker, 'coerce' | 'check' | 'files'>,
@@ -45,7 +45,7 @@ export function validateRawInput(
   if ('refused' in read) return { input: {}, dryrun: false, problems: read.refused };
   const { files } = parameters;
   const isFile = (name: string) => files.some(({ field }) => field === name);
-  // What nobody touched is sent empty by many forms, be it the file's field or the one of its url.
+  // Many forms send an untouched field empty, be it the file's or that of its url.
   const isUntouched = (name: string, value: string) =>
     value === '' && files.some(({ field, parameter }) => field === name || parameter === name);
   const raw = new Map<string, unknown>();
@@ -61,15 +61,14 @@ export function validateRawInput(
   const named = new Set(unread.map(({ field }) => field));
   const { input, problems } = parameters.check(Object.fromEntries(raw), {
     dryrun: dryrun && !runsDry,
-    // One that came twice, or as what it may not be, has its problem; that there is none would be another, and so would be that a
-    // url which came twice is there besides itself.
+    // A file that was sent twice, or as text, has its problem: that it is missing must not be another.
     uploaded: [
       ...uploaded,
       ...unread.map(({ field }) => field).filter((name) => isFile(name) && !raw.has(name)),
     ],
     hasLostFile: body?.kind === 'fields' && body.hasLostFile === true,
   });
-  // What was sent and could not be read is not missing too.
+  // What was sent unreadable is not missing too.
   const all = [...unread, ...problems.filter(({ field }) => raw.has(field) || !named.has(field))];
   return { input, dryrun, problems: boundProblems(all) };
 }
@@ -90,10 +89,10 @@ function readBody(body: BodyText | undefined): ReadBody {
   return 'problems' in json ? { refused: json.problems } : { json: json.value };
 }
 
-/** Encoded, or with what a shell has made of the quotes, `{a:1}` or `'{a:1}'`: no form where no name has a value. */
+/** Encoded, or with quotes as a shell left them, `{a:1}` or `'{a:1}'`: no form, because no name has a value. */
 const meantAsJson = /^(?:%7B%22|\s{0,100}'?[{[][^=]*$)/i;
 
-/** What curl's `-d` makes of JSON where nobody says that it is JSON. */
+/** What curl's `-d` sends without a content type. */
 const sentAsForm: FieldProblem = {
   field: 'body',
   problem:
@@ -110,20 +109,20 @@ function readFields(fields: ReadonlyMap<string, Uint8Array>, problems: readonly 
   return read;
 }
 
-/** Bytes of text that are decoded, parsed and judged in some milliseconds at the most. */
+/** Bytes of text that are decoded, parsed and validated in a few milliseconds at most. */
 export const lightBytes = 64 * 1024;
 
-/** Elements of lists likewise: to say what is wrong with one takes longer than to read it, 10 to 25 µs. */
+/** Elements of lists likewise: to report a problem of one costs 10 to 25 µs. */
 const lightElements = 500;
 
 const comma = 0x2c;
 
-/** Whether an input may be judged where others wait: it is small, and holds few elements as far as its commas tell. */
+/** Whether an input may be validated on the main thread: it is small, and its commas allow few elements. */
 export function isLight({ query, body }: Pick<RawInput, 'query' | 'body'>): boolean {
-  const pieces = body === undefined ? [] : body.kind === 'fields' ? [...body.fields.values()] : [body.bytes];
-  if (pieces.reduce((sum, { length }) => sum + length, 0) > lightBytes) return false;
+  const texts = body === undefined ? [] : body.kind === 'fields' ? [...body.fields.values()] : [body.bytes];
+  if (texts.reduce((sum, { length }) => sum + length, 0) > lightBytes) return false;
   let commas = 0;
-  for (const bytes of pieces) for (const byte of bytes) if (byte === comma) commas += 1;
+  for (const bytes of texts) for (const byte of bytes) if (byte === comma) commas += 1;
   for (const value of query.values.values()) commas += value.split(',', lightElements + 2).length - 1;
   return commas <= lightElements;
 }

@@ -8,7 +8,7 @@ export interface Modifier {
   chroma?: number;
   /** Mixes in this share of another colour, in OKLab. */
   mix?: { hex: string; by: number };
-  /** Turns the hue towards this one, an angle in HSL, by up to 12 degrees; a grey gets a trace of it. */
+  /** Rotates the hue towards this one, an angle in HSL, by up to 12 degrees; a grey gets a trace of it. */
   towards?: number;
 }
 
@@ -107,9 +107,9 @@ function changeOnce(from: Oklch, modifier: Modifier, part: number): Oklch {
   let color = from;
   if (modifier.mix) {
     const grey = color.c < colorless;
-    // A grey takes on a foreign hue at once, so it gets less of it.
+    // A grey shows a foreign hue at once, so it gets less of it.
     const share = modifier.mix.by * part * (grey ? 0.6 : 1);
-    color = mix(grey ? withRoom(color) : color, modifier.mix.hex, share);
+    color = mix(grey ? withinLightness(color) : color, modifier.mix.hex, share);
   }
   if (modifier.towards !== undefined) color = rotateHue(color, modifier.towards, part);
   if (modifier.lightness) {
@@ -135,9 +135,9 @@ function mix(color: Oklch, hex: string, share: number): Oklch {
 function rotateHue(color: Oklch, towards: number, part: number): Oklch {
   if (color.c < colorless) {
     const { h } = asOklch({ mode: 'hsl', h: towards, s: 1, l: 0.5 });
-    return { ...withRoom(color), c: 0.022 * part, h };
+    return { ...withinLightness(color), c: 0.022 * part, h };
   }
-  // In HSL, for there every hue has its own full colour: a yellow that OKLCH turns to orange as light as before is cream.
+  // In HSL, where every hue has its own full colour: in OKLCH a yellow rotated to orange keeps its lightness and becomes cream.
   const { h = 0, s, l } = toHsl(intoSrgb(color));
   const angle = ((towards - h + 540) % 360) - 180;
   const turned = Math.sign(angle) * Math.min(Math.abs(angle), largestRotation * part);
@@ -151,8 +151,8 @@ function intoSrgb(color: Oklch): Rgb {
   return outside < roundingError ? clampRgb(rgb) : toRgb(clampChroma(color, 'oklch'));
 }
 
-/** White and black have no room for a hue. */
-function withRoom(color: Oklch): Oklch {
+/** White and black cannot have a hue. */
+function withinLightness(color: Oklch): Oklch {
   return { ...color, l: Math.min(0.97, Math.max(0.2, color.l)) };
 }
 

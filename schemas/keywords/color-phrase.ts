@@ -26,18 +26,17 @@ function cssColor(key: string): string | undefined {
   return cssHex.get(key);
 }
 
-/** Loads the list of `listedColor`, which takes about 40 ms and 10 MB: not to be had in the midst of a call. */
-export function loadColorNames(): void {
+/** The list of 30,000 names, by key. To load it costs about 40 ms and 10 MB: better before a call than during one. */
+export function loadColorNames(): ReadonlyMap<string, string> {
   listedNames ??= loadList();
+  return listedNames;
 }
 
 /**
  * `#rrggbb` of one of the 30,000 names of the package `color-name-list`, by its key; undefined where it is not listed.
- * The first phrase that needs the list loads it, where nobody has done so before.
  */
 function listedColor(key: string): string | undefined {
-  listedNames ??= loadList();
-  return listedNames.get(key);
+  return loadColorNames().get(key);
 }
 
 function loadList(): Map<string, string> {
@@ -57,7 +56,7 @@ function loadList(): Map<string, string> {
 
 const phraseCharacters = /^[a-z0-9 ,'’_-]+$/;
 const fillers = new Set(['a', 'an', 'the', 'and', 'shade', 'tint', 'tone', 'of', 'color', 'colour']);
-/** CSS took its brown from X11, where it is a red; nobody who asks for a light brown means rose. */
+/** CSS's brown comes from X11, where it is a red; a light brown is not rose. */
 const plainBrown = '#8b5a2b';
 
 interface Step {
@@ -66,9 +65,8 @@ interface Step {
 }
 
 /**
- * `#rrggbb` of a colour name or a descriptive phrase, or undefined; `text` is in
- * lower case. The first that fits wins: a CSS name, modifiers with
- * a CSS name, a listed name, modifiers with a listed name, where the longest base and the fewest modifiers are taken.
+ * `#rrggbb` of a colour name or a descriptive phrase, or undefined; `text` is in lower case. The first that fits wins: a CSS name,
+ * modifiers with a CSS name, a listed name, modifiers with a listed name, with the longest base and the fewest modifiers.
  * Modifiers apply from the base outwards: "pale warm yellow" is a warm yellow made pale. Own code because packages for
  * colours read names and CSS; none is known that reads phrases.
  */

@@ -11,8 +11,8 @@ export interface Condition {
 }
 
 /**
- * `onlyWith: { quality: { format: ['jpg', 'webp'] } }` at the top of an input: a parameter that is to be sent beside these values of
- * another alone. It is no keyword that ajv judges by: what matters is what was sent, and ajv has filled in the defaults by then.
+ * `onlyWith: { quality: { format: ['jpg', 'webp'] } }` at the top of an input: a parameter that may be sent only beside these values of
+ * another. ajv does not validate it: what matters is what was sent, and ajv has filled in the defaults by then.
  */
 export const onlyWith: Keyword<object> = {
   name: 'onlyWith',
@@ -33,7 +33,7 @@ export const onlyWith: Keyword<object> = {
   accepts: isObject,
 };
 
-/** The conditions of each parameter that has any, of an input's schema; all of them must hold. What is no list of values is left out. */
+/** The conditions of each parameter that has any; all of them must hold. What is no list of values is left out. */
 export function onlyWithOf({ onlyWith }: JsonSchema): ReadonlyMap<string, readonly Condition[]> {
   const rules = Object.entries(asSchema(onlyWith)).map(([name, conditions]) => {
     const each = Object.entries(asSchema(conditions)).flatMap(([parameter, values]) =>
@@ -72,17 +72,17 @@ function wordOf(value: unknown): string {
   return /^[\w.-]+$/.test(value) ? value : quote(value);
 }
 
-/** What a call brought, once it has been judged. */
+/** What a call sent, after validation. */
 interface Sent {
   /** Whether a parameter was sent: one that a default stands in for says nothing. */
   has: (name: string) => boolean;
   /** With defaults, in normal form. */
   values: Readonly<Record<string, unknown>>;
-  /** Problems that there are already. */
+  /** Problems so far. */
   problems: readonly FieldProblem[];
 }
 
-/** The parameters that were sent beside what they make no sense with, one problem each. */
+/** The parameters that were sent without what they need beside them, one problem each. */
 export function createOnlyWith(schema: JsonSchema): (sent: Sent) => FieldProblem[] {
   const rules = [...onlyWithOf(schema)];
 
@@ -90,7 +90,7 @@ export function createOnlyWith(schema: JsonSchema): (sent: Sent) => FieldProblem
     const isWrong = (name: string) => problems.some(({ field }) => isFieldOf(field, name));
     return rules.flatMap(([field, conditions]) => {
       if (!has(field) || isWrong(field)) return [];
-      // Of a value that is wrong nobody knows what it was meant to be.
+      // A wrong value may have been meant as a right one.
       const broken = conditions.filter((each) => !isWrong(each.parameter) && !isMet(each, values));
       return broken.length > 0
         ? [{ field, problem: broken.map((each) => brokenProblem(each, values)).join('; ') }]
@@ -99,7 +99,6 @@ export function createOnlyWith(schema: JsonSchema): (sent: Sent) => FieldProblem
   };
 }
 
-/** Whether what a parameter stands beside is as its condition wants it. */
 function isMet({ parameter, values: wanted }: Condition, values: Sent['values']): boolean {
   return Object.hasOwn(values, parameter) && wanted.includes(values[parameter]);
 }
@@ -114,10 +113,10 @@ export function isFieldOf(field: string, name: string): boolean {
   return field === name || field.startsWith(`${name}.`) || field.startsWith(`${name}[`);
 }
 
-/** The properties of an input, each with what it goes with in its description: so that it is told wherever the parameter is. */
+/** The properties of an input, with their conditions in their descriptions. */
 export function withConditions(input: JsonSchema): JsonSchema {
   const properties = asSchema(input.properties);
-  const told = [...onlyWithOf(input)].flatMap(([name, conditions]) => {
+  const described = [...onlyWithOf(input)].flatMap(([name, conditions]) => {
     const property = properties[name];
     if (!isObject(property)) return [];
     const { description } = property;
@@ -126,15 +125,14 @@ export function withConditions(input: JsonSchema): JsonSchema {
       [name, { ...property, description: description === undefined ? note : `${description} ${note}` }],
     ];
   });
-  return { ...properties, ...Object.fromEntries(told) };
+  return { ...properties, ...Object.fromEntries(described) };
 }
 
 /**
- * What is wrong with the `onlyWith` of an input besides its form, each with its place: names that there are not, values that their
- * parameter never has, and one that stands elsewhere than at the top. `judge` judges values as those of a dry run; without it,
- * where there is none yet, values are left out.
+ * What is wrong with the `onlyWith` of an input besides its form, each with its place: unknown names, values that their parameter
+ * never has, and an `onlyWith` elsewhere than at the top. `validate` is that of dry runs; without it values are not checked.
  */
-export function onlyWithFaults(input: JsonSchema, judge?: CheckValues): string[] {
+export function onlyWithFaults(input: JsonSchema, validate?: CheckValues): string[] {
   const names = Object.keys(asSchema(input.properties));
   const faults = misplaced(input);
   for (const [name, conditions] of onlyWithOf(input)) {
@@ -146,15 +144,16 @@ export function onlyWithFaults(input: JsonSchema, judge?: CheckValues): string[]
       const place = `${at}/${escapePointer(parameter)}`;
       if (!names.includes(parameter)) faults.push(unknown(parameter, place));
       else if (parameter === name) faults.push(`input.onlyWith.${name} is about itself (#/${place})`);
-      else if (judge) faults.push(...values.flatMap((value) => neverHad(parameter, value, place, judge)));
+      else if (validate)
+        faults.push(...values.flatMap((value) => neverHad(parameter, value, place, validate)));
     }
   }
   return faults;
 }
 
-function neverHad(parameter: string, value: unknown, place: string, judge: CheckValues): string[] {
+function neverHad(parameter: string, value: unknown, place: string, validate: CheckValues): string[] {
   const values = { [parameter]: value };
-  const wrong = judge(values, { anyEngine: true }).find(({ field }) => isFieldOf(field, parameter));
+  const wrong = validate(values, { anyEngine: true }).find(({ field }) => isFieldOf(field, parameter));
   const where = `input.${place.replaceAll('/', '.')}`;
   const shown = typeof value === 'string' ? quote(value) : JSON.stringify(value);
   if (wrong) return [`${where} has ${shown}, which ${parameter} never is: it ${wrong.problem} (#/${place})`];
@@ -216,7 +215,7 @@ function demand(conditions: readonly Condition[], properties: JsonSchema): JsonS
   };
 }
 
-/** One of these values in whatever spelling; of what has other normal forms, such as a colour, nothing can be said. */
+/** One of these values in any spelling; nothing can be said of values with other normal forms, such as colours. */
 function oneOfValues(
   { values }: Condition,
   { choice, color, measure, fraction, ...plain }: JsonSchema,

@@ -1,6 +1,7 @@
 import { looksLikeJson, scanJson } from '../input/json.js';
 import {
   asSchema,
+  definitionAt,
   followReference,
   isObject,
   type JsonSchema,
@@ -18,12 +19,12 @@ interface ValueForm {
 const deepest = 10;
 const nested = ['anyOf', 'oneOf', 'allOf'];
 
-/** Every form that a schema allows, through its alternatives and references; none where it says nothing of types. */
+/** Every form that a schema allows, through its alternatives and references; empty where it has no types. */
 export function formsOf(schema: JsonSchema, root: JsonSchema, pointer: string): ValueForm[] {
   return formsInside(schema, root, pointer, []);
 }
 
-/** `around` are the schemas of the items that this one stands for: a list may be one of such lists. */
+/** `around` are the schemas of the items around this one: a list may contain lists like itself. */
 function formsInside(
   schema: JsonSchema,
   root: JsonSchema,
@@ -45,7 +46,7 @@ function formsInside(
     }
     const to = localDefinition(part);
     if (to !== undefined) {
-      gather(asSchema(asSchema(root[to.keyword])[to.name]), String(part.$ref).slice(1), depth + 1);
+      gather(definitionAt(root, to), String(part.$ref).slice(1), depth + 1);
     }
   }
 
@@ -63,7 +64,7 @@ function formsInside(
 /** Reads the text of a query or form value; text that does not fit stays a string, for validation to name. */
 export type Coerce = (text: string) => unknown;
 
-/** Makes the judgement whether a value fits the schema at a place of the whole, for a text that can be read in several ways. */
+/** Whether a value fits the schema at a pointer of the whole, for a text with several readings. */
 export type FitsAt = (schema: JsonSchema, pointer: string) => (value: unknown) => boolean;
 
 const decimal = /^-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?$/;
@@ -81,8 +82,8 @@ const booleans = new Map([
  * alternatives, behind references. A text can be, in this order of preference: a list or an object as JSON, where it begins
  * as one; a number in decimal notation, finite; a boolean as `true 1 false 0`; itself; a list with commas, spaces around an
  * item dropped, the empty text being the empty list, where the items are no lists or objects and the text does not begin as
- * JSON. The first that fits the schema is taken, and where none does, the first: so a text comes out as the same value sent as
- * JSON, or is refused.
+ * JSON. The first that fits the schema counts, else the first of all: so a text becomes what the same value sent as JSON would be,
+ * or is refused.
  * `pointer` is the schema's place in `root`, for `fitsAt`.
  */
 export function createCoerce(
@@ -100,9 +101,9 @@ export function createCoerce(
   const takesBoolean = types.has('boolean');
   const lists = forms.filter(({ item }) => item !== undefined).map((form) => listReader(form, root, fitsAt));
   const structured = types.has('object') || types.has('array') ? 1 : 0;
-  const ways =
+  const readingCount =
     [takesText, takesNumber, takesBoolean].filter(Boolean).length + Math.max(structured, lists.length);
-  const fits = ways > 1 ? fitsAt(schema, pointer) : undefined;
+  const fits = readingCount > 1 ? fitsAt(schema, pointer) : undefined;
 
   function readings(text: string): unknown[] {
     const json = structured > 0 && beginsAsJson.test(text) ? readJson(text) : undefined;
@@ -111,7 +112,7 @@ export function createCoerce(
       isJson ? json : undefined,
       takesNumber ? readNumber(text) : undefined,
       takesBoolean ? booleans.get(text) : undefined,
-      // Of what is the wrong kind of JSON the error then says what JSON's own would.
+      // The wrong kind of JSON then gets the same error as sent as JSON.
       takesText ? text : isJson ? undefined : json,
       ...(json === undefined && !looksLikeJson(text) ? lists.map((read) => read(text)) : []),
     ].filter((value) => value !== undefined);
@@ -138,7 +139,7 @@ function listReader({ item }: ValueForm, root: JsonSchema, fitsAt: FitsAt): Coer
 }
 
 function readJson(text: string): unknown {
-  // What is refused here stays text, which validation names.
+  // What is refused here stays text, which validation reports.
   if ('problem' in scanJson(text)) return undefined;
   try {
     return JSON.parse(text);

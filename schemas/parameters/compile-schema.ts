@@ -15,7 +15,7 @@ import { hasEndlessReference, jsonFaults, schemaFaults } from './schema-faults.j
 /** The root is known by it only while a schema inside of it is compiled. */
 const rootId = 'urn:helper-gateway:parameters';
 
-/** Judges by the schemas inside of `root`, each compiled with the first text that asks: few calls ever bring one. */
+/** Validates by the schemas inside of `root`, each compiled on first use: few calls need one. */
 function createFitsAt(ajv: Ajv, root: JsonSchema): FitsAt {
   function compile(pointer: string): ValidateFunction {
     try {
@@ -29,29 +29,29 @@ function createFitsAt(ajv: Ajv, root: JsonSchema): FitsAt {
     let validate: ValidateFunction | undefined;
     return (value) => {
       const copied = copyParameter(schema, value, root);
-      if (!copied.ok) return false;
+      if ('problem' in copied) return false;
       validate ??= compile(pointer);
       return validate({ value: copied.value });
     };
   };
 }
 
-/** A judge that is compiled when it is first asked, or before by `prepare`. */
+/** Compiled on first use, or before by `prepare`. */
 type PreparedCheck = CheckValues & { prepare(): void };
 
-/** A helper's schema, ready to judge by. */
+/** A helper's compiled schema. */
 export interface CompiledSchema {
   /** The plugin's, with the gateway's own parameters: for documentation. */
   declared: JsonSchema;
-  /** The same, closed: what is judged by. */
+  /** The same, closed: what values are validated by. */
   closed: JsonSchema;
-  judge: PreparedCheck;
+  validate: PreparedCheck;
   /** With what is required lifted. */
-  judgeDryrun: PreparedCheck;
+  validateDryRun: PreparedCheck;
   fitsAt: FitsAt;
 }
 
-/** A schema that cannot be judged by; `faults` are all that is wrong with it, each with its place. */
+/** A schema that cannot be used; `faults` are all that is wrong with it, each with its place. */
 class SchemaError extends Error {
   readonly faults: readonly string[];
 
@@ -64,8 +64,8 @@ class SchemaError extends Error {
 }
 
 /**
- * Compiles the schema of a plugin's input; throws a `SchemaError`. What judges dry runs is compiled when it is first asked, and of a
- * schema that is plain, or `checked` already, the other judge too.
+ * Compiles the schema of a plugin's input; throws a `SchemaError`. The validator of dry runs is compiled on first use, and so is the
+ * other one for a plain schema, or one that is `checked` already.
  */
 export function compileSchema(
   ajv: Ajv,
@@ -85,20 +85,20 @@ export function compileSchema(
   try {
     const closed = closeNested(declared);
     const compile = (schema: JsonSchema) => (checked ? compileChecked(ajv, schema) : ajv.compile(schema));
-    const judge = createCheck(() => tagAlternatives(closed), compile);
-    const judgeDryrun = createCheck(() => tagAlternatives(liftRequired(closed)), compile);
+    const validate = createCheck(() => tagAlternatives(closed), compile);
+    const validateDryRun = createCheck(() => tagAlternatives(liftRequired(closed)), compile);
     if (!checked) {
-      if (!isPlain(ajv, closed)) judge.prepare();
-      // Elsewhere what is required is left out of the same schema, which breaks nothing.
-      if (branchKeywords.some((keyword) => keyword in closed)) judgeDryrun.prepare();
-      const faults = [...undeclared(declared), ...onlyWithFaults(given, judgeDryrun)];
+      if (!isPlain(ajv, closed)) validate.prepare();
+      // Elsewhere it is the same schema without `required`, which breaks nothing.
+      if (branchKeywords.some((keyword) => keyword in closed)) validateDryRun.prepare();
+      const faults = [...undeclared(declared), ...onlyWithFaults(given, validateDryRun)];
       if (faults.length > 0) throw new SchemaError(faults);
     }
-    return { declared, closed, judge, judgeDryrun, fitsAt: createFitsAt(ajv, closed) };
+    return { declared, closed, validate, validateDryRun, fitsAt: createFitsAt(ajv, closed) };
   } catch (error) {
     if (error instanceof SchemaError) throw error;
     const faults = faultsOf();
-    // What shows in the whole only, ajv has said in its own words.
+    // For what shows in the whole only, there are ajv's own words.
     if (faults.length === 0) faults.push(error instanceof Error ? error.message : String(error));
     throw new SchemaError(faults, error);
   }
@@ -131,8 +131,8 @@ const plainKeywords = new Set([
 const mostPlainParts = 200;
 
 /**
- * Whether ajv is sure to compile a schema, so that a start need not, which costs a millisecond for each: every part of it has one type
- * and plain keywords of that type, and the meta-schema accepts it.
+ * Whether ajv is sure to compile a schema, so that a start is spared a millisecond for it: every part of it has one type and plain
+ * keywords of that type, and the meta-schema accepts it.
  */
 function isPlain(ajv: Ajv, root: JsonSchema): boolean {
   const parts = [root];
@@ -153,7 +153,7 @@ function hasRule({ rules }: Ajv['RULES']['rules'][number], name: string): boolea
   return rules.some(({ keyword }) => keyword === name);
 }
 
-/** All that is wrong with the schema in a declaration that is wrong in other ways too, but for its type. */
+/** All faults of the schema, but for its type, in a declaration with other faults. */
 export function inputFaults(ajv: Ajv, input: JsonSchema): readonly string[] {
   try {
     compileSchema(ajv, { input: { ...input, type: 'object' } });
@@ -164,7 +164,7 @@ export function inputFaults(ajv: Ajv, input: JsonSchema): readonly string[] {
   }
 }
 
-/** Where lifting what is required makes a schema of another form. */
+/** Without `required`, a schema with these has another form. */
 const branchKeywords = ['allOf', 'anyOf', 'oneOf', 'then', 'else'];
 
 function createCheck(
@@ -173,17 +173,16 @@ function createCheck(
 ): PreparedCheck {
   let compiled: { schema: JsonSchema; validate: ValidateFunction } | undefined;
   function prepare() {
-    if (!compiled) {
-      const schema = schemaOf();
-      compiled = { schema, validate: compile(schema) };
-    }
+    if (compiled) return compiled;
+    const schema = schemaOf();
+    compiled = { schema, validate: compile(schema) };
     return compiled;
   }
-  const judge: CheckValues = (values, context) => {
+  const check: CheckValues = (values, context) => {
     const { schema, validate } = prepare();
     return validate.call(context as never, values) ? [] : toProblems(validate.errors ?? [], schema);
   };
-  return Object.assign(judge, { prepare });
+  return Object.assign(check, { prepare });
 }
 
 function withGatewayParameters({
@@ -193,7 +192,7 @@ function withGatewayParameters({
   input: unknown;
   files?: readonly FileField[] | undefined;
 }): JsonSchema {
-  // A `$id` would be there twice, for the schema is compiled with and without its `required`.
+  // A `$id` would occur twice, because the schema is compiled with and without its `required`.
   const { $id: _, ...schema } = asSchema(input);
   const own = Object.entries(withConditions(schema));
   return {
@@ -214,12 +213,12 @@ function undeclared({ required, properties }: JsonSchema): string[] {
     .map((name) => `input.required: ${name} is required but not a property (#/required)`);
 }
 
-/** Judges an answer's data; empty where it is as declared. What it is given stays as it is. */
+/** What is wrong with an answer's data, which stays as it is. */
 export type CheckOutput = (data: object) => FieldProblem[];
 
 /**
- * Compiles the schema of a helper's answers. Closed as parameters are: a field that is not declared is one that its readers do not
- * know of. Throws an `Error` with all that is wrong with it.
+ * Compiles the schema of a helper's answers, closed as parameters are: readers do not know of an undeclared field. Throws an `Error`
+ * with all that is wrong with it.
  */
 export function compileOutput(ajv: Ajv, output: JsonSchema): CheckOutput {
   const unreadable = jsonFaults(output, 'output');
@@ -228,7 +227,7 @@ export function compileOutput(ajv: Ajv, output: JsonSchema): CheckOutput {
   const { $id: _, ...schema } = tagAlternatives(closeNested(output));
   try {
     const validate = ajv.compile(schema);
-    // A copy, for defaults and normal forms are written into what is judged.
+    // A copy, because defaults and normal forms are written into it.
     return (data) => (validate(structuredClone(data)) ? [] : toProblems(validate.errors ?? [], schema));
   } catch (error) {
     const faults = schemaFaults(ajv, output, 'output');

@@ -8,10 +8,10 @@ export const dryrunParameter = {
   description: 'Checks the input and answers with JSON; what is required may be left out.',
 } as const;
 
-/** What a parameter that holds the url of a file takes. */
+/** What the url of a file may be. */
 export const urlParameter = { type: 'string', minLength: 1, maxLength: 8192 } as const;
 
-/** Added for each file that a helper takes, where an upload as its multipart field may take its place. */
+/** The parameter for a file's url, beside its multipart field. */
 export function fileParameter(file: FileField): JsonSchema {
   const { field, kind } = file;
   const what = kind === 'image' ? 'picture' : 'file';
@@ -19,13 +19,13 @@ export function fileParameter(file: FileField): JsonSchema {
   return { ...urlParameter, description: sentences(describeFile(file), how) };
 }
 
-/** What a file is for, by its author, and whose place it takes. */
+/** What a file is for, by its author, and which parameter it replaces. */
 export function describeFile({ description, insteadOf }: FileField): string | undefined {
   if (insteadOf === undefined) return description;
   return sentences(description, `Takes the place of ${insteadOf}.`);
 }
 
-/** A helper's own parameter, which says whether a file may come in its place, and whether it means nothing beside or without one. */
+/** A helper's own parameter, with notes on files that replace it, and on those with or without which it means nothing. */
 export function ownParameter(name: string, schema: unknown, files: readonly FileField[]): unknown {
   const notes = files.flatMap(({ field, parameter, insteadOf, notWith, options }) => {
     const names = field === parameter ? field : `${parameter} or ${field}`;
@@ -43,32 +43,32 @@ function sentences(...parts: unknown[]): string {
   return parts.filter((part) => typeof part === 'string').join(' ');
 }
 
-/** What a signed url has beside a helper's parameters: the key's id, when it ends, and the signature. */
+/** The parameters of a signed url: the key's id, its expiry and the signature. */
 export const signatureParameters = ['kid', 'exp', 'sig'] as const;
 
-/** Names that no helper may give to a parameter, for the gateway reads them itself. */
+/** Names that no helper may use, because the gateway reads them itself. */
 export function reservedNames(files: readonly Pick<FileField, 'field' | 'parameter'>[]): string[] {
   const ofFiles = files.flatMap(({ field, parameter }) => [parameter, field]);
   return [...new Set(['ak', ...signatureParameters, 'dryrun', ...ofFiles])];
 }
 
-/** What came for a helper's files. */
+/** Which files were given, and how. */
 interface FilesGiven {
   /** Whether a parameter was sent, with whatever value. */
   has: (parameter: string) => boolean;
   /** Multipart fields that brought a file. */
   uploaded: readonly string[];
-  /** Whether a file came that could not be taken: it has its problem, and that there is none would be another for the same mistake. */
+  /** Whether a file was refused: it has its problem, and a missing file would be a second one for the same mistake. */
   hasLost: boolean;
   /** Lifts what is required. */
   dryrun: boolean;
-  /** What a parameter takes, as a noun. */
+  /** What a parameter allows, as a noun. */
   allowed: (parameter: string) => string;
 }
 
 /**
- * A file that a helper takes comes once, as an upload or by its url; one that it requires has to come, but in a dry run, and so
- * has either a file or the parameter in whose place it may stand.
+ * A file is given once, as an upload or by its url. Except in a dry run, a required one must be given, and so must either a file or
+ * the parameter that it may replace.
  */
 export function sourceProblems(
   files: readonly FileField[],
@@ -107,10 +107,10 @@ export function sourceProblems(
   }
 }
 
-/** What was sent beside a file that it means nothing with, or without the one that it is about; of each parameter one problem. */
+/** Parameters that mean nothing beside a file, or without one; one problem each. */
 export function pointlessProblems(files: readonly FileField[], given: FilesGiven): FieldProblem[] {
   const { has, hasLost, dryrun } = given;
-  const told = new Map<string, FieldProblem>();
+  const problems = new Map<string, FieldProblem>();
   for (const file of files) {
     const { field, parameter, insteadOf, notWith = [], options = [] } = file;
     const came = cameAs(file, given);
@@ -121,13 +121,13 @@ export function pointlessProblems(files: readonly FileField[], given: FilesGiven
       [isMissing ? options : [], `means nothing without ${names}`],
     ];
     for (const [parameters, problem] of pointless) {
-      for (const name of parameters.filter(has)) told.set(name, { field: name, problem });
+      for (const name of parameters.filter(has)) problems.set(name, { field: name, problem });
     }
   }
-  return [...told.values()];
+  return [...problems.values()];
 }
 
-/** The name by which a file came. */
+/** The name under which a file was given. */
 function cameAs(
   { field, parameter }: FileField,
   { has, uploaded }: Pick<FilesGiven, 'has' | 'uploaded'>,

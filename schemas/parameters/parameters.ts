@@ -12,7 +12,7 @@ import { type CompiledSchema, compileSchema } from './compile-schema.js';
 import { pointlessProblems, sourceProblems } from './gateway-parameters.js';
 import { checkNamed, copyParameter } from './named-values.js';
 
-/** What of a plugin's declaration says which parameters it takes. */
+/** The part of a plugin's declaration that describes its parameters. */
 export interface ParameterDeclaration {
   input: unknown;
   files?: readonly FileField[] | undefined;
@@ -32,9 +32,9 @@ export interface CheckOptions {
   dryrun: boolean;
   /** Multipart fields in which a file was uploaded; none by default. */
   uploaded?: readonly string[];
-  /** Whether one came that could not be taken, which has its problem already. */
+  /** Whether one was refused, which has its problem already. */
   hasLostFile?: boolean;
-  /** Takes what any image engine writes: for what an author wrote, whose plugin is to load with each of them. */
+  /** Accepts what any image engine writes: for an author's examples and defaults, because the plugin loads with each engine. */
   anyEngine?: boolean;
 }
 
@@ -48,11 +48,11 @@ export interface CheckedInput {
 export interface ParameterChecker {
   /** In the order of the documentation: those of files, the helper's own, `dryrun`. */
   properties: readonly ParameterProperty[];
-  /** The files that it takes beside them. */
+  /** The files beside them. */
   files: readonly FileField[];
   /** The text of a query or form value as the type that the parameter declares; unknown names and misfits stay text. */
   coerce(name: string, text: string): unknown;
-  /** Judges JSON values, without any coercion. Neither throws nor changes what it is given. */
+  /** Validates JSON values, without coercion. Neither throws nor changes what it is given. */
   check(input: Record<string, unknown>, options: CheckOptions): CheckedInput;
   /** Compiles what the first check would have to wait for. */
   prepare(): void;
@@ -72,7 +72,7 @@ export function compileParameters(
   const schema = compileSchema(ajv, declaration, checked);
   const checker = createChecker(schema, files);
   if (checked) return checker;
-  checkDefaults(schema.judgeDryrun, checker.properties);
+  checkDefaults(schema.validateDryRun, checker.properties);
   const refused = (declaration.examples ?? []).flatMap((example, index) => {
     const isDryrun = example.input.dryrun === true;
     const { problems } = checker.check(example.input, {
@@ -88,7 +88,7 @@ export function compileParameters(
 }
 
 function createChecker(
-  { declared, closed, judge, judgeDryrun, fitsAt }: CompiledSchema,
+  { declared, closed, validate, validateDryRun, fitsAt }: CompiledSchema,
   files: readonly FileField[],
 ): ParameterChecker {
   const required = new Set(Array.isArray(declared.required) ? declared.required : []);
@@ -113,24 +113,31 @@ function createChecker(
     input: Record<string, unknown>,
     { dryrun, uploaded = [], hasLostFile = false, anyEngine = false }: CheckOptions,
   ): CheckedInput {
-    const { values, judged, unknown, unknownCount } = checkNamed(input, {
+    const {
+      values,
+      known: invalid,
+      unknown,
+      unknownCount,
+    } = checkNamed(input, {
       schemas: known,
-      take: (schema, value) => copyParameter(schema, value, declared),
+      copy: (schema, value) => copyParameter(schema, value, declared),
       unknown: (name) => unknownParameter(name, { names, wholes, files }),
-      judge: (named) => (dryrun ? judgeDryrun : judge)(named, { anyEngine }),
+      validate: (named) => (dryrun ? validateDryRun : validate)(named, { anyEngine }),
     });
     const has = (name: string) => Object.hasOwn(input, name) && input[name] !== undefined;
     const hasLost = hasLostFile || isTextForFile(input, files);
     const allowed = (name: string) => described.get(name) ?? '';
     const given = { has, uploaded, hasLost, dryrun, allowed };
-    // Whatever else is wrong with a parameter that means nothing here, to mend it would not help.
+    // Whatever else is wrong with a parameter that means nothing here need not be mended.
     const pointless = pointlessProblems(files, given);
-    const told = judged.filter((each) => !pointless.some(({ field }) => isFieldOf(each.field, field)));
-    told.push(...pointless);
-    told.push(...onlyWithProblems({ has, values, problems: told }), ...sourceProblems(files, given));
+    const problems = invalid.filter((each) => !pointless.some(({ field }) => isFieldOf(each.field, field)));
+    problems.push(...pointless);
+    problems.push(...onlyWithProblems({ has, values, problems }), ...sourceProblems(files, given));
     delete values.dryrun;
-    const problems = boundProblems([...told, ...unknown], told.length + unknownCount);
-    return { input: values, problems };
+    return {
+      input: values,
+      problems: boundProblems([...problems, ...unknown], problems.length + unknownCount),
+    };
   }
 
   return {
@@ -139,24 +146,24 @@ function createChecker(
     coerce: (name, text) => coercers.get(name)?.(text) ?? text,
     check,
     prepare() {
-      judge.prepare();
-      judgeDryrun.prepare();
+      validate.prepare();
+      validateDryRun.prepare();
     },
   };
 }
 
-function checkDefaults(judge: CheckValues, properties: readonly ParameterProperty[]): void {
+function checkDefaults(validate: CheckValues, properties: readonly ParameterProperty[]): void {
   const defaulted = properties.filter(({ schema }) => 'default' in schema).map(({ name }) => name);
   if (defaulted.length === 0) return;
-  const refused = judge({}, { anyEngine: true }).filter(({ field }) =>
-    defaulted.some((name) => field === name || field.startsWith(`${name}.`) || field.startsWith(`${name}[`)),
+  const refused = validate({}, { anyEngine: true }).filter(({ field }) =>
+    defaulted.some((name) => isFieldOf(field, name)),
   );
   if (refused.length > 0) throw new Error(`a default is refused by its own schema: ${list(refused)}`);
 }
 
 /**
- * The files that come with an example of a call, which tells of none: each that it requires and does not name, by its url or by the
- * parameter whose place it takes.
+ * The files that an example of a call needs: each that is required and that the example does not name, by its url or by the
+ * parameter that it replaces.
  */
 export function uploadsOf(files: readonly FileField[], input: Record<string, unknown>): string[] {
   const wanted = files.filter(({ parameter, required, insteadOf }) => {
@@ -187,7 +194,7 @@ function unknownParameter(
   if (files.some(({ field }) => field === name)) {
     return `must be uploaded as a file, in a multipart/form-data body (curl: -F ${name}=@photo.jpg)`;
   }
-  const whole = wholes.find((each) => name.startsWith(`${each}.`) || name.startsWith(`${each}[`));
+  const whole = wholes.find((each) => isFieldOf(name, each));
   if (whole !== undefined) {
     return `is not a parameter of this helper; what is inside "${whole}" is sent within it, as one JSON value`;
   }

@@ -1,6 +1,7 @@
 import {
   alternativeKeywords,
   asSchema,
+  definitionAt,
   escapePointer,
   findTag,
   followReference,
@@ -11,7 +12,7 @@ import {
   typesOf,
 } from '../json-schema.js';
 
-/** Keywords that ask about a value, or demand something of it on a condition: what they hold stays as it is. */
+/** What is inside of these stays as it is: they ask about a value, or demand something of it on a condition. */
 const conditionKeywords = [
   'not',
   'if',
@@ -25,18 +26,17 @@ const conditionKeywords = [
 const annotations = ['$ref', '$comment', 'title', 'description', 'default', 'examples'];
 
 /**
- * The schema with its nested objects closed as the parameters themselves are: where an object's `properties` are declared and
- * nothing is said of others (`additionalProperties`, `patternProperties`), a name that is not declared is refused. What
- * `allOf`, a `$ref` and `if` declare of the same object counts as declared; `anyOf` and `oneOf` are closed each alternative for
- * itself. draft-07 has no `unevaluatedProperties`, so each `properties` learns the names that are declared beside it.
+ * The schema with its nested objects closed as the parameters themselves are: an object that declares `properties`, and neither
+ * `additionalProperties` nor `patternProperties`, refuses undeclared names. Declarations in `allOf`, a `$ref` and `if` count too;
+ * each alternative of `anyOf` and `oneOf` is closed by itself. Because draft-07 has no `unevaluatedProperties`, each `properties`
+ * gets the names that are declared beside it.
  */
 export function closeNested(root: JsonSchema): JsonSchema {
   const definitions = createDefinitions(root);
   return definitions.addTo(closeObject(root, new Set()));
 
-  /** Closes a schema for an object of which `others` are declared elsewhere. */
+  /** `others` are the object's properties that are declared elsewhere. */
   function closeObject(schema: JsonSchema, others: Names): JsonSchema {
-    // A definition is closed where it stands.
     if (others.size === 0 && isReference(schema)) return schema;
     const leavesOpen = declaredNames(schema, root, () => false) === undefined;
     return closePart(
@@ -47,7 +47,7 @@ export function closeNested(root: JsonSchema): JsonSchema {
       ),
     );
 
-    /** `names` are all that the object may have; undefined where the schema itself says so, or leaves it to an alternative. */
+    /** `names` are all that the object may have; undefined where the schema decides that itself, or leaves it to an alternative. */
     function closePart(part: JsonSchema, names: Names | undefined): JsonSchema {
       const closed = mapSubschemas(part, ({ keyword, schema: inner }) => {
         if (conditionKeywords.includes(keyword)) return definitions.asWritten(inner);
@@ -90,9 +90,8 @@ function closeHere(schema: JsonSchema, names: Names | undefined): JsonSchema {
   return { ...schema, properties: { ...known, ...asSchema(schema.properties) }, additionalProperties: false };
 }
 
-/** By these a schema says itself what else an object may have. */
+/** With these a schema decides itself what else an object may have. */
 const deciding = ['additionalProperties', 'patternProperties', 'unevaluatedProperties'];
-const listKeywords = ['allOf'];
 const singleKeywords = ['if', 'then', 'else'];
 const namedKeywords = ['dependencies', 'dependentSchemas'];
 const deepest = 32;
@@ -100,14 +99,14 @@ const deepest = 32;
 type Names = ReadonlySet<string>;
 
 /**
- * The names of the properties that a schema declares for the object it judges, wherever it does: itself, in `allOf`, `if`,
- * `dependencies`, behind a `$ref`, and in the alternatives that `takes` lets through. Undefined where one of these
- * says itself which others there may be, or cannot be followed.
+ * The names of the properties that a schema declares for its object: directly, in `allOf`, `if`, `dependencies`, behind a `$ref`,
+ * and in the alternatives that `includes` selects. Undefined where one of these decides itself which others there may be, or cannot
+ * be followed.
  */
 function declaredNames(
   schema: JsonSchema,
   root: JsonSchema,
-  takes: (alternatives: unknown[]) => boolean,
+  includes: (alternatives: unknown[]) => boolean,
 ): Names | undefined {
   const names = new Set<string>();
   return gather(schema, 0) ? names : undefined;
@@ -117,17 +116,17 @@ function declaredNames(
     for (const name of Object.keys(asSchema(part.properties))) names.add(name);
     if (part.$ref !== undefined) {
       const to = localDefinition(part);
-      if (to === undefined || !gather(asSchema(asSchema(root[to.keyword])[to.name]), depth + 1)) return false;
+      if (to === undefined || !gather(definitionAt(root, to), depth + 1)) return false;
     }
     return partsOf(part).every((each) => gather(each, depth + 1));
   }
 
   function partsOf(part: JsonSchema): JsonSchema[] {
-    const taken = alternativeKeywords.filter((keyword) => {
+    const selected = alternativeKeywords.filter((keyword) => {
       const alternatives = part[keyword];
-      return Array.isArray(alternatives) && takes(alternatives);
+      return Array.isArray(alternatives) && includes(alternatives);
     });
-    const parts: unknown[] = [...listKeywords, ...taken].flatMap((keyword) => part[keyword] ?? []);
+    const parts: unknown[] = ['allOf', ...selected].flatMap((keyword) => part[keyword] ?? []);
     parts.push(...singleKeywords.map((keyword) => part[keyword]));
     parts.push(...namedKeywords.flatMap((keyword) => Object.values(asSchema(part[keyword]))));
     return parts.filter(isObject);
@@ -136,9 +135,9 @@ function declaredNames(
 
 type Place = { keyword: string; name: string };
 
-/** A schema's definitions, of which variants are wanted where they are referred to. */
+/** A schema's definitions and variants of them. */
 interface Definitions {
-  /** The `$ref` to a variant of a definition; it is made once for each key. */
+  /** The `$ref` to a variant of a definition, which is made once for each key. */
   variant(of: Place, key: string, make: (definition: JsonSchema) => JsonSchema): string;
   /** The schema with references to the definitions as they were written. */
   asWritten(schema: JsonSchema): JsonSchema;
@@ -146,7 +145,6 @@ interface Definitions {
   addTo(schema: JsonSchema): JsonSchema;
 }
 
-/** The definitions of `root`, to be kept apart from their variants. */
 function createDefinitions(root: JsonSchema): Definitions {
   const variants = new Map<string, { place: Place; schema: JsonSchema }>();
 
@@ -155,9 +153,9 @@ function createDefinitions(root: JsonSchema): Definitions {
     let made = variants.get(id);
     if (made === undefined) {
       made = { place: { keyword: of.keyword, name: freeName(of) }, schema: {} };
-      // It stands there before it is made, for it may refer to itself.
+      // Registered before it is made, because it may refer to itself.
       variants.set(id, made);
-      const { $id: _, ...definition } = asSchema(asSchema(root[of.keyword])[of.name]);
+      const { $id: _, ...definition } = definitionAt(root, of);
       made.schema = make(definition);
     }
     return referenceTo(made.place);
@@ -195,9 +193,8 @@ function referenceTo({ keyword, name }: Place): string {
 const demandKeywords = ['required', 'minProperties', 'dependentRequired', 'dependencies'];
 
 /**
- * The schema of a parameter object with `required` lifted, for dry runs: nothing has to be there, whether said at the
- * top or in an alternative, and what is there is judged as ever. `if` and `not` stay, for there a `required` asks
- * whether something is given and does not demand it.
+ * The schema of a parameter object for dry runs: nothing is required, at the top or in an alternative; what is there is validated
+ * as usual. `if` and `not` stay, because a `required` in them asks whether something is given and does not demand it.
  */
 export function liftRequired(schema: JsonSchema): JsonSchema {
   const lifted: JsonSchema = { ...schema };
@@ -212,7 +209,7 @@ export function liftRequired(schema: JsonSchema): JsonSchema {
     if (isObject(lifted[keyword])) lifted[keyword] = liftRequired(lifted[keyword]);
   }
   if (Array.isArray(lifted.oneOf)) {
-    // Alternatives that differ in what they require are all right once nothing is required, so "exactly one" must go.
+    // Alternatives that differ only in what they require all fit once nothing is required: not "exactly one" any more.
     const branches = liftEach(lifted.oneOf);
     const others = Array.isArray(lifted.allOf) ? lifted.allOf : [];
     if (branches) lifted.allOf = [...others, { anyOf: branches }];
@@ -222,8 +219,7 @@ export function liftRequired(schema: JsonSchema): JsonSchema {
 }
 
 /**
- * Undefined where they did nothing but demand: they say nothing any more, and tools take alternatives of which each is right for
- * anything for a slip.
+ * Undefined where they only demanded something: tools consider alternatives that accept anything a mistake.
  */
 function liftEach(schemas: readonly unknown[]): JsonSchema[] | undefined {
   const lifted = schemas.map((each) => liftRequired(asSchema(each)));
@@ -231,9 +227,8 @@ function liftEach(schemas: readonly unknown[]): JsonSchema[] | undefined {
 }
 
 /**
- * The schema with ajv's `discriminator` wherever alternatives are told apart by a property of another text each: only the
- * alternative that is meant is judged then, so that no other complains, or writes its own normal form into the value. Nothing
- * else is taken or refused than before.
+ * The schema with ajv's `discriminator` wherever a property with a different text distinguishes the alternatives. Only the one that
+ * is meant is validated then, so that no other complains or writes its own normal form. It accepts and refuses the same as before.
  */
 export function tagAlternatives(root: JsonSchema): JsonSchema {
   const tagAll = (schema: JsonSchema): JsonSchema =>
@@ -265,15 +260,15 @@ function tagged(schema: JsonSchema, root: JsonSchema): JsonSchema {
   };
 }
 
-/** Whether `value` is one that ajv takes for a tag: it keeps them as keys of an object. */
+/** Whether ajv accepts it as a tag's value: it stores them as keys of an object. */
 function isText(value: unknown): boolean {
   return typeof value === 'string' && value !== '' && !(value in Object.prototype);
 }
 
-/** Whether ajv finds the tag where it looks for it: in the alternative itself, or one reference away. */
+/** Whether ajv finds the tag: in the alternative itself, or one reference away. */
 function isReachable(branch: JsonSchema, root: JsonSchema): boolean {
   if (branch.$ref === undefined) return true;
   const to = localDefinition(branch);
   if (to === undefined || Object.keys(branch).length > 1) return false;
-  return asSchema(asSchema(root[to.keyword])[to.name]).$ref === undefined;
+  return definitionAt(root, to).$ref === undefined;
 }

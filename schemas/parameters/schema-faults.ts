@@ -29,40 +29,41 @@ interface Part {
 
 const knownTypes = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
 /**
- * Every fault of a schema called `name`, each with its place: `input.properties.width.minimum must be a number, …`. ajv itself
- * tells all that breaks the meta-schema, but of what its strict mode refuses only the first, and mostly without a place: so each
- * keyword is compiled alone here. That is slow: it is meant for a schema of which ajv has said that something is wrong with it.
+ * Every fault of a schema called `name`, each with its place: `input.properties.width.minimum must be a number, …`. ajv reports all
+ * that breaks the meta-schema, but only the first that its strict mode refuses, mostly without a place: so each keyword is compiled
+ * alone here. That is slow, and meant for a schema that ajv has refused.
  */
 export function schemaFaults(ajv: Ajv, schema: JsonSchema, name: string): string[] {
   const faults = new Map<string, string>();
-  const tell = ({ path, pointer }: Place, problem: string) => {
+  const report = ({ path, pointer }: Place, problem: string) => {
     if (!faults.has(path)) faults.set(path, `${path} ${problem} (#${pointer})`);
   };
   const parts = partsOf({ schema, place: { path: name, pointer: '' }, types: [] });
   for (const { schema: part, place } of parts) {
     for (const keyword of Object.keys(part)) {
       if (!Object.hasOwn(ajv.RULES.keywords, keyword))
-        tell(below(place, keyword), unknownKeyword(ajv, part, keyword, place));
+        report(below(place, keyword), unknownKeyword(ajv, part, keyword, place));
     }
     const { type } = part;
     if (typeof type === 'string' && !knownTypes.includes(type)) {
       const meant = didYouMean(type, knownTypes);
-      tell(below(place, 'type'), `must be one of ${knownTypes.join(', ')}, but is ${quote(type)}${meant}`);
+      report(below(place, 'type'), `must be one of ${knownTypes.join(', ')}, but is ${quote(type)}${meant}`);
     }
     const lost = referenceFault(part, schema);
-    if (lost !== undefined) tell(below(place, '$ref'), lost);
+    if (lost !== undefined) report(below(place, '$ref'), lost);
   }
   addMetaFaults(ajv, schema, (field, pointer, problem) => {
-    tell({ path: `${name}.${field}`, pointer }, problem);
+    report({ path: `${name}.${field}`, pointer }, problem);
   });
   for (const { schema: part, place, types: inForce } of parts) {
     if (!inForce.every((type) => knownTypes.includes(type))) continue;
-    for (const { keyword, problem } of strictFaults(ajv, part, inForce)) tell(below(place, keyword), problem);
+    for (const { keyword, problem } of strictFaults(ajv, part, inForce))
+      report(below(place, keyword), problem);
   }
   return [...faults.values()];
 }
 
-/** Whether a `$ref` of the schema leads back to itself: ajv compiles that, and then judges without end. */
+/** Whether a `$ref` of the schema leads back to itself: ajv compiles that, and validates without end. */
 export function hasEndlessReference(schema: JsonSchema): boolean {
   return partsOf({ schema, place: { path: '', pointer: '' }, types: [] }).some(({ schema: part }) =>
     isEndlessReference(part, schema),
@@ -78,7 +79,7 @@ function partsOf(whole: Part): Part[] {
       parts.push({
         schema: inner,
         place: key === undefined ? at : below(at, String(key)),
-        // Of the same value the type around holds too.
+        // The type around holds for the same value too.
         types: sameValueKeywords.has(keyword) ? inForce : [],
       });
     }
@@ -96,24 +97,25 @@ function below({ path, pointer }: Place, key: string): Place {
 function addMetaFaults(
   ajv: Ajv,
   schema: JsonSchema,
-  tell: (field: string, pointer: string, problem: string) => void,
+  report: (field: string, pointer: string, problem: string) => void,
 ): void {
   if (ajv.validateSchema(schema)) return;
   const errors = ajv.errors ?? [];
   const pointers = new Map(errors.map((error) => [fieldOf(error), error.instancePath]));
   const meta = asSchema(ajv.getSchema('http://json-schema.org/draft-07/schema')?.schema);
-  for (const { field, problem } of toProblems(errors, meta)) tell(field, pointers.get(field) ?? '', problem);
+  for (const { field, problem } of toProblems(errors, meta))
+    report(field, pointers.get(field) ?? '', problem);
 }
 
 function unknownKeyword(ajv: Ajv, schema: JsonSchema, keyword: string, { path }: Place): string {
   const near = didYouMean(keyword, Object.keys(ajv.RULES.keywords));
-  // The commonest slip of all: a property's schema where the keywords stand.
+  // The commonest mistake: a property's schema among the keywords.
   const isProperty = near === '' && isObject(schema[keyword]) && schema.properties === undefined;
   const meant = isProperty ? `; did you mean ${joinField(path, 'properties')}.${keyword}?` : near;
   return `is an unknown keyword: ${quote(keyword)}${meant}`;
 }
 
-/** Keywords that make sense together only; each other one is looked at alone. */
+/** Keywords that make sense only together; the others are checked alone. */
 const keywordGroups = [
   ['if', 'then', 'else'],
   ['items', 'additionalItems', 'minItems', 'maxItems'],
@@ -124,8 +126,8 @@ const keywordGroups = [
 const skippedKeywords = new Set(['$ref', '$comment', 'id']);
 
 /**
- * What ajv's strict mode, or a keyword of the house, has against the keywords of one schema; `around` are the types that hold
- * for it from outside. The schemas inside of it, and what breaks the meta-schema, are left out.
+ * What ajv's strict mode, or an own keyword, refuses in one schema; `around` are the types that hold for it from outside. Schemas
+ * inside of it, and what breaks the meta-schema, are left out.
  */
 function strictFaults(
   ajv: Ajv,
@@ -171,7 +173,7 @@ function problemOf(ajv: Ajv, keyword: string, value: unknown, message: string): 
   return `is refused: ${plainMessage(message)}`;
 }
 
-/** What is wrong with the value of a keyword of the house: with what is in it, where it is the right kind of value. */
+/** What is wrong with the setting of an own keyword: inside of it, where it is the right kind of value. */
 function settingFault(ajv: Ajv, metaSchema: JsonSchema, value: unknown): string {
   const validate = ajv.compile(metaSchema);
   validate(value);
@@ -184,7 +186,7 @@ function settingFault(ajv: Ajv, metaSchema: JsonSchema, value: unknown): string 
   return mismatch(metaSchema, value) + hint;
 }
 
-/** ajv's words without where it thinks it is: a part that was compiled alone. */
+/** ajv's words without its place, which is that of a part compiled alone. */
 function plainMessage(message: string): string {
   return message
     .replace(/^strict mode: /, '')
@@ -192,7 +194,7 @@ function plainMessage(message: string): string {
     .replace(/ \(strict\w+\)$/, '');
 }
 
-/** What stands under these judges the same value. */
+/** Schemas under these validate the same value. */
 const sameValueKeywords: ReadonlySet<string> = new Set([
   'allOf',
   'anyOf',
@@ -252,7 +254,7 @@ function isMeant($id: string, reference: string): boolean {
   return $id === reference || $id.endsWith(address === '' ? reference : address);
 }
 
-/** Whether a value that is judged where `part` has its `$ref` to would be judged by `part` again, and so on for ever. */
+/** Whether the target of `part`'s `$ref` validates the same value by `part` again, and so on for ever. */
 function isEndlessReference(part: JsonSchema, root: JsonSchema): boolean {
   const seen = new Set<JsonSchema>();
   const waiting = targets(part, root);
@@ -274,8 +276,8 @@ function targets({ $ref }: JsonSchema, root: JsonSchema): JsonSchema[] {
 }
 
 /**
- * What in a value called `name` is no JSON, each with its place: an object that holds itself, and functions and the like. A schema
- * is read by going through all of it, and it is sent to the worker threads.
+ * What in a value called `name` is not JSON, each with its place: cycles, functions and the like. A schema is walked as a whole and
+ * sent to the worker threads.
  */
 export function jsonFaults(value: unknown, name: string): string[] {
   const faults: string[] = [];

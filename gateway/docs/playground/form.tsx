@@ -1,9 +1,10 @@
 import type { FileField } from '../../../schemas/declared-helper.js';
 import { describeFile } from '../../../schemas/parameters/gateway-parameters.js';
 import type { Helper } from '../../plugins/registry.js';
+import type { Assets } from '../doc-route.js';
 import { ControlView } from './control-view.js';
 import { controlOf } from './controls.js';
-import { type Assets, KeySource, samples } from './layout.js';
+import { KeySource, samples } from './layout.js';
 
 interface HelperFormProps {
   helper: Helper;
@@ -56,7 +57,7 @@ export function HelperForm({ helper, assets, keySite }: HelperFormProps) {
   );
 }
 
-/** Without a name, so that no form, address or password manager takes it along. */
+/** Without a name, so that no form, address or password manager stores it. */
 function KeyField({ keySite }: { keySite: string | undefined }) {
   return (
     <div class="field key">
@@ -104,7 +105,7 @@ const pictures = ['image/jpeg', 'image/png', 'image/webp', 'image/gif'];
 function FileView({ file, assets }: { file: FileField; assets: Assets }) {
   const { field, parameter, kind, required, insteadOf } = file;
   const accept = file.types ?? (kind === 'image' ? pictures : undefined);
-  const taken = samples.filter(({ type }) => file.types === undefined || acceptsType(type, file.types));
+  const fitting = samples.filter(({ type }) => file.types === undefined || acceptsType(type, file.types));
   const urlLabel = field === parameter ? `url of ${parameter}` : parameter;
   return (
     <div
@@ -138,10 +139,10 @@ function FileView({ file, assets }: { file: FileField; assets: Assets }) {
       <p class="hint" id={`f-${field}-hint`}>
         {describeFile(file) ?? describeKind(file)} It can be dropped or pasted here.
       </p>
-      {kind === 'image' && taken.length > 0 && (
+      {kind === 'image' && fitting.length > 0 && (
         <fieldset class="samples">
           <legend class="hint">Or a sample:</legend>
-          {taken.map(({ file: name, name: title }) => (
+          {fitting.map(({ file: name, name: title }) => (
             <button key={name} type="button" class="quiet-button small" data-sample={assets.path(name)}>
               {title}
             </button>

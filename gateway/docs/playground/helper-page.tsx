@@ -3,10 +3,11 @@ import type { FileField } from '../../../schemas/declared-helper.js';
 import { describeFile } from '../../../schemas/parameters/gateway-parameters.js';
 import { uploadsOf } from '../../../schemas/parameters/parameters.js';
 import type { Helper } from '../../plugins/registry.js';
+import type { Assets } from '../doc-route.js';
 import { errorsOfHelper } from '../openapi/responses.js';
 import { type Control, controlOf } from './controls.js';
 import { HelperForm } from './form.js';
-import type { Assets, ShownLimits } from './layout.js';
+import type { ShownLimits } from './layout.js';
 
 interface HelperPageProps {
   helper: Helper;
@@ -155,7 +156,7 @@ function withCode(text: string) {
   return text.split(/`([^`]+)`/).map((part, at) => (at % 2 === 1 ? <code key={part}>{part}</code> : part));
 }
 
-/** What a helper takes, by name; what is inside an object by its path, as messages name it. */
+/** A helper's parameters by name, and members of objects by their path, as in messages. */
 function Parameters({ helper }: { helper: Helper }) {
   const { files, input: root } = helper.declaration;
   const rows = helper.parameters.properties.flatMap(({ name, schema, required }) =>

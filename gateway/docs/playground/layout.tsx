@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { ComponentChild, ComponentChildren } from 'preact';
 import { render } from 'preact-render-to-string';
-import { cachedForever, readAsset, sendAsset, sharedFiles } from '../../http/assets.js';
+import { sharedFiles } from '../../http/assets.js';
 import { PageShell } from '../../http/page-shell.js';
-import type { DocRoute } from '../doc-route.js';
+import { type Assets, loadAssets } from '../doc-route.js';
 
 /** They are served as they lie in the source tree; the compiler leaves them there. */
 const assetFolder = new URL(
@@ -34,36 +33,10 @@ export const samples = [
 
 const fileNames = ['playground.css', 'playground.js', ...modules, ...samples.map(({ file }) => file)];
 
-/** What the playground's pages refer to. */
-export interface Assets {
-  /** The path of one of them. */
-  path(name: string): string;
-  routes: DocRoute[];
-}
-
-/**
- * Reads the files of the pages. One version stands in the paths of all of them, so that a script finds the modules that it imports
- * beside itself, and each in the version that it was written for.
- */
-export function loadAssets(): Assets {
-  const own = fileNames.map((name): [string, URL] => [name, new URL(name, assetFolder)]);
-  const assets = [...Object.entries(sharedFiles), ...own].map(([name, file]) => ({
-    name,
-    asset: readAsset(file),
-  }));
-  const version = createHash('sha256')
-    .update(assets.map(({ name, asset }) => `${name} ${asset.version}`).join())
-    .digest('hex')
-    .slice(0, 12);
-  const path = (name: string) => `/docs/assets/${version}/${name}`;
-  return {
-    path,
-    routes: assets.map(({ name, asset }) => ({
-      path: path(name),
-      methods: ['GET'],
-      handle: (ctx) => sendAsset(ctx, asset, cachedForever),
-    })),
-  };
+/** The files of the playground's pages. */
+export function playgroundAssets(): Assets {
+  const own = fileNames.map((name) => [name, new URL(name, assetFolder)] as const);
+  return loadAssets([...Object.entries(sharedFiles), ...own]);
 }
 
 /** What a plugin's file is not served for, or not in its newest version. */

@@ -7,7 +7,13 @@ import type { CallContext } from '../../pipeline/stage.js';
 import type { Helper, LiveRegistry, Registry } from '../../plugins/registry.js';
 import { cacheUntilChange, type DocRoute, protect } from '../doc-route.js';
 import { HelperPage } from './helper-page.js';
-import { KeySource, loadAssets, type PluginProblem, renderDocument, type ShownLimits } from './layout.js';
+import {
+  KeySource,
+  type PluginProblem,
+  playgroundAssets,
+  renderDocument,
+  type ShownLimits,
+} from './layout.js';
 
 const htmlType = 'text/html; charset=utf-8';
 
@@ -17,57 +23,49 @@ export interface PlaygroundOptions {
   /** Where the API is reached, where that is known. */
   apiUrl?: string | undefined;
   /**
-   * Where keys are had, for a visitor who reached this gateway under this host name; undefined where they cannot get there. Always
-   * one of two: a page is kept for each.
+   * Where a visitor who used this host name gets keys; undefined where they cannot get there. Always one of two: a page is cached
+   * for each.
    */
   keySite: (hostname: string) => string | undefined;
   /**
-   * What is wrong with plugins as their files are now, which changes with the helpers; none by default. It names files, and is shown only
-   * to who asks for a host of this machine, or for `apiUrl`.
+   * Faults of the plugins' files, which change with the helpers; none by default. They name files, and are shown only for a host of
+   * this machine, or `apiUrl`.
    */
   problems?: () => readonly PluginProblem[];
   /** Whether helpers are being written: pages that are open then follow their changes. */
   live?: boolean;
 }
 
-/** `GET /`: all helpers, or the page of one (`?helper=text/shout`), and the files that these pages bring along. */
+/** `GET /`: all helpers, or the page of one (`?helper=text/shout`), and the files of these pages. */
 export function createPlayground(options: PlaygroundOptions): DocRoute[] {
   const { registry, limits, apiUrl, keySite, problems = () => [], live = false } = options;
-  const assets = loadAssets();
-  const keep = cacheUntilChange<Asset>(registry, () => 4 * (registry.size + 1));
+  const assets = playgroundAssets();
+  const cached = cacheUntilChange<Asset>(registry, () => 4 * (registry.size + 1));
 
   function answerPage(ctx: CallContext): Promise<void> | void {
     const site = keySite(ctx.hostname);
-    const seen = isOwnHost(ctx.get('host'), apiUrl) ? problems() : [];
+    const shown = isOwnHost(ctx.get('host'), apiUrl) ? problems() : [];
     const name = new URLSearchParams(ctx.querystring).get('helper');
     const helper = name === null ? undefined : registry.get(name);
+    const write = (title: string, page: ComponentChild) =>
+      renderDocument({ assets, live, problems: shown, title }, page);
     protect(ctx);
-    if (name !== null && helper === undefined) return answerUnknown(ctx, name, seen);
-    // Nothing else of a request is in a page, or the page could not be kept for the next: not its Host, not the rest of its query.
-    const page = keep(`${helper?.id ?? ''} ${seen.length} ${site ?? ''}`, () =>
-      makeAsset(Buffer.from(helper ? helperPage(helper, site, seen) : listPage(site, seen)), htmlType),
-    );
-    // Asked for again each time: a helper may be another one by then.
+    if (name !== null && helper === undefined) {
+      const near = nearest(name, [...registry.keys()]);
+      ctx.status = 404;
+      ctx.type = htmlType;
+      ctx.body = write('No such helper', <UnknownHelper name={name} near={near} />);
+      return;
+    }
+    // Nothing else of a request is in a page, because it is cached: neither its Host nor the rest of its query.
+    const page = cached(`${helper?.id ?? ''} ${shown.length} ${site ?? ''}`, () => {
+      const html = helper
+        ? write(helper.id, <HelperPage {...{ helper, assets, limits, keySite: site, apiUrl }} />)
+        : write('Helpers', <HelperList registry={registry} keySite={site} />);
+      return makeAsset(Buffer.from(html), htmlType);
+    });
+    // Validated each time: a helper may have changed by then.
     return sendAsset(ctx, page, 'no-cache');
-  }
-
-  function listPage(site: string | undefined, seen: readonly PluginProblem[]): string {
-    return inFrame('Helpers', <HelperList registry={registry} keySite={site} />, seen);
-  }
-
-  function helperPage(helper: Helper, site: string | undefined, seen: readonly PluginProblem[]): string {
-    return inFrame(helper.id, <HelperPage {...{ helper, assets, limits, keySite: site, apiUrl }} />, seen);
-  }
-
-  function answerUnknown(ctx: CallContext, name: string, seen: readonly PluginProblem[]): void {
-    const page = <UnknownHelper name={name} near={nearest(name, [...registry.keys()])} />;
-    ctx.status = 404;
-    ctx.type = htmlType;
-    ctx.body = inFrame('No such helper', page, seen);
-  }
-
-  function inFrame(title: string, page: ComponentChild, seen: readonly PluginProblem[]): string {
-    return renderDocument({ assets, live, problems: seen, title }, page);
   }
 
   return [{ path: '/', methods: ['GET'], handle: answerPage }, ...assets.routes];
@@ -101,7 +99,7 @@ function HelperList({ registry, keySite }: { registry: Registry; keySite: string
               <li key={id} class="card">
                 <a href={addressOf(id)}>{id}</a>
                 <p>{declaration.summary}</p>
-                <Taken files={declaration.files} />
+                <Needed files={declaration.files} />
               </li>
             ))}
           </ul>
@@ -112,7 +110,7 @@ function HelperList({ registry, keySite }: { registry: Registry; keySite: string
 }
 
 /** What has to be at hand to try it. */
-function Taken({ files }: { files: readonly FileField[] }) {
+function Needed({ files }: { files: readonly FileField[] }) {
   const pictures = files.filter(({ kind }) => kind === 'image').length;
   const others = files.length - pictures;
   const tags = [
