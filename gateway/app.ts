@@ -22,33 +22,29 @@ import {
   knownHost,
   limitProtocolCalls,
   readBody,
-  requireSize,
   toolsEndpoint,
   toolsPath,
 } from './mcp/endpoint.js';
-import { createHttpTools, type ToolCall } from './mcp/http-tools.js';
-import { admit } from './pipeline/admit.js';
+import { createHttpTools } from './mcp/http-tools.js';
 import { authenticate, authenticateSigned, callerIfAny } from './pipeline/authenticate.js';
-import { fetchSource } from './pipeline/fetch-source.js';
 import { alive, type Readiness, ready, refuseWhenClosing } from './pipeline/health.js';
 import { limit, limitRate } from './pipeline/limit.js';
 import { type Observers, observe } from './pipeline/observe.js';
-import { readInput } from './pipeline/read-input.js';
+import { createPipelines, type GivenCall, type PipelineParts } from './pipeline/pipelines.js';
+import { readInput, requireSize } from './pipeline/read-input.js';
 import { type ReportError, respond } from './pipeline/respond.js';
-import { type ReuseParts, reuse } from './pipeline/reuse.js';
+import type { ReuseParts } from './pipeline/reuse.js';
 import { dispatch, route, unrouted } from './pipeline/route.js';
-import { type RunOptions, runHelper, withPreview } from './pipeline/run-helper.js';
+import { type RunOptions, withPreview } from './pipeline/run-helper.js';
 import {
   type CallContext,
   type CallMiddleware,
   type CallState,
   from,
   type HttpCall,
-  traceLast,
 } from './pipeline/stage.js';
-import { validate } from './pipeline/validate.js';
 import { pathsOf } from './plugins/paths.js';
-import type { Helper, LiveRegistry } from './plugins/registry.js';
+import type { LiveRegistry } from './plugins/registry.js';
 import type { SigningSecrets } from './signing/signing-secrets.js';
 
 export interface AppParts {
@@ -124,19 +120,16 @@ function createRouter(
   const mayKnow = async (ctx: CallContext) =>
     parts.isPublic || (await callerIfAny(ctx, parts.keys)) !== undefined;
   router.get('/readyz', ready(parts.readiness, mayKnow));
-  const { tracing } = parts.observers;
-  const signed = authenticateSigned(parts.keys, parts.signing);
+  const pipelineOf = createPipelines<HttpCall>(pipelineParts(parts), {
+    identify: () => identify,
+    limit: (helper) => limit(helper, parts.limiter, limitsOf),
+    admit: { processes: parts.processes },
+    read: (helper) => readInput(helper, parts.arrivals, parts.bodyLimits),
+  });
+  const identify = authenticate(parts.keys, authenticateSigned(parts.keys, parts.signing));
   for (const helper of parts.registry.values()) {
-    const answer = from<HttpCall>(tracing)
-      .through(authenticate(parts.keys, signed))
-      .through(limit(helper, parts.limiter, limitsOf))
-      .through(admit(helper, parts.pool, parts.processes))
-      .through(readInput(helper, parts.arrivals, parts.bodyLimits))
-      .through(validate(helper))
-      .through(fetchSource(helper, parts.files, parts.imageLimits))
-      .to(reuse(helper, parts.reuse, traceLast(tracing, runHelper(helper, parts.inline))));
     const methods = helper.declaration.effects ? ['POST'] : ['GET', 'POST'];
-    router.register(pathsOf(helper.id), methods, route(helper, answer), { name: helper.id });
+    router.register(pathsOf(helper.id), methods, route(helper, pipelineOf(helper)), { name: helper.id });
   }
   router.all(toolsPath, agents);
   for (const { path, method, handle } of jobs) router.register(path, [method], handle);
@@ -155,16 +148,13 @@ type LimitsOf = ReturnType<typeof createLimitsOf>;
 /** A message of an agent: what it asks, and the calls of the helpers' tools. */
 function agentStages(parts: AppParts, limitsOf: LimitsOf): (call: HttpCall) => Promise<Answer> {
   const { tracing } = parts.observers;
-  const toolStages = (helper: Helper) =>
-    // The same stages as any call of the helper, once its key is known.
-    from<ToolCall>(tracing)
-      .through(limit(helper, parts.limiter, limitsOf))
-      .through(requireSize(parts.bodyLimits))
-      .through(admit(helper, parts.pool, parts.processes))
-      .through(validate(helper))
-      .through(fetchSource(helper, parts.files, parts.imageLimits))
-      .to(withPreview(reuse(helper, parts.reuse, traceLast(tracing, runHelper(helper, parts.inline)))));
-  const tools = createHttpTools(parts.registry, toolStages, {
+  const pipelineOf = createPipelines<GivenCall>(pipelineParts(parts), {
+    limit: (helper) => limit(helper, parts.limiter, limitsOf),
+    admit: { processes: parts.processes },
+    read: () => requireSize(parts.bodyLimits),
+    deliver: withPreview,
+  });
+  const tools = createHttpTools(parts.registry, pipelineOf, {
     apiUrl: parts.knownAs.apiUrl,
     tell: parts.tellFaults,
   });
@@ -174,6 +164,10 @@ function agentStages(parts: AppParts, limitsOf: LimitsOf): (call: HttpCall) => P
     .through(readBody(parts.arrivals, parts.bodyLimits))
     .through(limitProtocolCalls(tools, limitRate(parts.limiter, limitsOf)))
     .to(answerMessage(tools));
+}
+
+function pipelineParts({ observers: { tracing }, ...parts }: AppParts): PipelineParts {
+  return { ...parts, tracing };
 }
 
 /** CORS for the configured origins; without any, a browser keeps other sites' pages away from the API. */

@@ -2,18 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { Answer } from '../pool/answer.js';
 import { LoadError } from '../pool/load-faults.js';
 import type { Pool } from '../pool/pool.js';
-import type { BodyText, RawInput } from '../schemas/input/validate-input.js';
+import type { RawInput } from '../schemas/input/validate-input.js';
 import { GatewayError, toGatewayError } from './errors.js';
-import { bodyTooLarge } from './http/body.js';
-import { Ending } from './http/ending.js';
 import type { Meta } from './http/envelope.js';
-import { type MultipartLimits, uploadTooLarge } from './http/multipart.js';
-import { admit } from './pipeline/admit.js';
-import { fetchSource } from './pipeline/fetch-source.js';
-import { type BodyInput, type GivenCall, noUploads } from './pipeline/read-input.js';
-import { type PreviewRequest, runHelper, withPreview } from './pipeline/run-helper.js';
-import { from, newCallState } from './pipeline/stage.js';
-import { validate } from './pipeline/validate.js';
+import type { EffectiveLimits } from './limits/tenant-limits.js';
+import { createPipelines, type GivenCall } from './pipeline/pipelines.js';
+import { type BodyInput, noUploads, requireSize } from './pipeline/read-input.js';
+import { type PreviewRequest, withPreview } from './pipeline/run-helper.js';
+import { CallState } from './pipeline/stage.js';
 import { type Helper, PluginError, type Registry } from './plugins/registry.js';
 import type { Runtime } from './runtime.js';
 
@@ -22,20 +18,6 @@ export interface GivenInput extends Partial<Pick<RawInput, 'query' | 'body'>> {
   uploads?: BodyInput['uploads'];
   /** Where its answer is to be shown and not only kept. */
   shown?: PreviewRequest;
-}
-
-/** Throws what HTTP answers to a body of this size: `too_large`. */
-export function checkSize({ query, body, uploads }: GivenInput, limits: MultipartLimits): void {
-  const texts = [...(query?.values.values() ?? [])].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-  if (texts + bytesOf(body) > limits.maxTextBytes) throw bodyTooLarge(limits.maxTextBytes);
-  const files = [...(uploads?.values() ?? [])].reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
-  if (files > limits.maxFileBytes) throw uploadTooLarge(limits);
-}
-
-function bytesOf(body: BodyText | undefined): number {
-  if (body === undefined) return 0;
-  if (body.kind !== 'fields') return body.bytes.byteLength;
-  return [...body.fields.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
 /** A call's answer or its error, and what the envelope says of it. */
@@ -47,7 +29,7 @@ export type Reply = { meta: Meta } & (
 /** What they are made of. */
 interface LocalParts extends Pick<Runtime, 'files' | 'imageLimits' | 'bodyLimits' | 'inline'> {
   registry: Registry;
-  pool: Pick<Pool, 'turn'>;
+  pool: Pick<Pool, 'ticket'>;
   close(): Promise<void>;
 }
 
@@ -59,7 +41,7 @@ export interface LocalHelpers {
   close(): Promise<void>;
 }
 
-const unlimited: GivenCall['limits'] = { rate: 0, burst: 0, monthlyQuota: null, inFlight: null };
+const unlimited: EffectiveLimits = { rate: 0, burst: 0, monthlyQuota: null, inFlight: null };
 
 /** Whoever runs the process is the one tenant. */
 const caller: GivenCall['caller'] = {
@@ -89,37 +71,27 @@ export function createLocalHelpers({
   inline,
   close,
 }: LocalParts): LocalHelpers {
-  const ways = new Map<Helper, ReturnType<typeof wayOf>>();
-
-  function wayOf(helper: Helper) {
-    return from<GivenCall & { shown?: PreviewRequest | undefined }>()
-      .through(admit(helper, pool))
-      .through(validate(helper))
-      .through(fetchSource(helper, files, imageLimits))
-      .to(withPreview(runHelper(helper, inline)));
-  }
+  const pipelineOf = createPipelines<GivenCall>(
+    { pool, files, imageLimits, inline },
+    {
+      limit: () => (_, next) => next({ limits: unlimited }),
+      read: () => requireSize(bodyLimits),
+      deliver: withPreview,
+    },
+  );
 
   return {
     registry,
     async call(helper, { query, body, uploads = noUploads, shown }, signal) {
-      const gone = new Ending();
-      const state = newCallState(randomUUID(), gone);
-      const giveUp = () => gone.end();
-      if (signal?.aborted) giveUp();
-      signal?.addEventListener('abort', giveUp, { once: true });
+      const state = new CallState(randomUUID(), signal && AbortSignal.any([signal]));
       const meta = () => ({ service: helper.id, dryrun: state.dryrun, request_id: state.requestId });
-      const way = ways.get(helper) ?? wayOf(helper);
-      ways.set(helper, way);
       const given = { query: query ?? { values: new Map(), problems: [] }, text: body, uploads, shown };
       try {
-        checkSize({ query, body, uploads }, bodyLimits);
         await inline.helpers.prepare(helper);
-        const answer = await way({ state, bodyBytes: 0, caller, limits: unlimited, ...given });
+        const answer = await pipelineOf(helper)({ state, bodyBytes: 0, caller, ...given });
         return { ok: true, answer, ms: state.taskMs, meta: meta() };
       } catch (error) {
         return { ok: false, error: toLocalError(error), meta: meta() };
-      } finally {
-        signal?.removeEventListener('abort', giveUp);
       }
     },
     close,

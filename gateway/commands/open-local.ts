@@ -54,7 +54,7 @@ function inWorker({ functions, ...helper }: Helper): Helper {
 }
 
 /** A pool whose threads are started by the first task: a call that needs none does not wait for their start. */
-export function lazyPool(pool: Pick<Pool, 'start' | 'turn'>): Pick<Pool, 'turn'> {
+export function lazyPool(pool: Pick<Pool, 'start' | 'ticket'>): Pick<Pool, 'ticket'> {
   let failed: Promise<never> | undefined;
 
   /** Rejects where the threads cannot start, else never settles. */
@@ -64,9 +64,9 @@ export function lazyPool(pool: Pick<Pool, 'start' | 'turn'>): Pick<Pool, 'turn'>
   }
 
   return {
-    turn(...asked) {
-      const turn = pool.turn(...asked);
-      return { ...turn, run: (task, host) => Promise.race([turn.run(task, host), start()]) };
+    ticket(...options) {
+      const ticket = pool.ticket(...options);
+      return { ...ticket, run: (...task) => Promise.race([ticket.run(...task), start()]) };
     },
   };
 }

@@ -71,7 +71,7 @@ export function createSourceFiles({
         accept,
         maxBytes,
         trace,
-        signal: AbortSignal.any([transfer.ending.signal, signal]),
+        signal: AbortSignal.any([transfer.signal, signal]),
         onProgress: transfer.add,
       });
     } finally {

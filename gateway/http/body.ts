@@ -3,7 +3,6 @@ import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { lookup } from 'mime-types';
 import { GatewayError, inputError } from '../errors.js';
-import type { Ending } from './ending.js';
 
 /** Loads koa-body, which takes a tenth of a second for parsers and a validator that nothing here uses. */
 export const loadKoaBody = () => import('koa-body');
@@ -11,7 +10,7 @@ export const loadKoaBody = () => import('koa-body');
 /**
  * Reads the body of a request as bytes. koa-body reads and bounds it; its own parsers of JSON and forms hide repeated names
  * and take time that grows faster than the body. Rejects with `too_large`, `unsupported_media_type` where it is compressed,
- * `invalid_input` where it breaks off, or its ending's reason.
+ * `invalid_input` where it breaks off, or the signal's reason.
  */
 export function createTextReader({
   maxBytes,
@@ -96,7 +95,7 @@ export interface BodyWatch {
   /** Called with the length of each chunk of the body. */
   onBytes(bytes: number): void;
   /** Ends the reading with its reason. */
-  ending: Ending;
+  signal: AbortSignal;
 }
 
 /** A small body may come byte by byte; of a larger one each small chunk costs as much as a large one. */
@@ -105,19 +104,19 @@ const leastMeanChunk = 32;
 
 /**
  * Waits for `reading`, which has just begun to read the request's body, and reports its bytes as they come. Ends it with its
- * ending's reason, or where the body comes in chunks of a few bytes: a megabyte of single ones blocks the main thread for seconds.
+ * signal's reason, or where the body comes in chunks of a few bytes: a megabyte of single ones blocks the main thread for seconds.
  */
 export function meterBody<T>(
   request: IncomingMessage,
   reading: Promise<T>,
-  { onBytes, ending }: BodyWatch,
+  { onBytes, signal }: BodyWatch,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     let chunks = 0;
     let bytes = 0;
     const stop = () => {
       request.off('data', count);
-      ending.unlisten();
+      signal.removeEventListener('abort', abort);
     };
     const end = (reason: unknown) => {
       stop();
@@ -125,6 +124,7 @@ export function meterBody<T>(
       // raw-body stops at this event and forgets what it has gathered.
       request.emit('aborted');
     };
+    const abort = () => end(signal.reason);
     const count = (chunk: Uint8Array) => {
       chunks += 1;
       bytes += chunk.length;
@@ -133,7 +133,8 @@ export function meterBody<T>(
     };
     reading.then(resolve, reject).finally(stop);
     request.on('data', count);
-    ending.listen(end);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort);
   });
 }
 

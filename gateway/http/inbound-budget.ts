@@ -8,12 +8,11 @@ import {
   TenantSums,
   tickMs,
 } from './budget.js';
-import { Ending } from './ending.js';
 
 /** A body or a download on its way. */
 export interface InboundTransfer {
-  /** Ends, with a `GatewayError`, when the transfer is given up. */
-  readonly ending: Ending;
+  /** Aborted with a `GatewayError` when the transfer is given up. */
+  readonly signal: AbortSignal;
   /** Counts received bytes, 0 for the head of an answer; may end this transfer or a slower one. */
   add(bytes: number): void;
   /** Marks the transfer as complete: its bytes count until `release`, but nothing ends it any more. */
@@ -95,7 +94,7 @@ interface TransferEntry {
   until: number;
   /** Whether its rate counts yet. */
   begun: boolean;
-  ending: Ending;
+  controller: AbortController;
 }
 
 /**
@@ -157,7 +156,7 @@ export function createInboundBudget({
 
   function end(entry: TransferEntry, error: GatewayError): void {
     release(entry);
-    entry.ending.end(error);
+    entry.controller.abort(error);
   }
 
   function leave(entry: TransferEntry): void {
@@ -217,7 +216,8 @@ export function createInboundBudget({
   function enter(tenant: string, timeout: InboundTimeout, announced = 0): InboundTransfer {
     const refusal = makeRoom(counts, tenant, { own: most / 2 - 1, all: most - 1 });
     if (refusal) throw new GatewayError(refusal);
-    const ending = new Ending();
+    const controller = new AbortController();
+    const { signal } = controller;
     const time = now();
     const isBody = timeout === 'request_timeout';
     const entry: TransferEntry = {
@@ -230,15 +230,15 @@ export function createInboundBudget({
       // A download has a deadline of its own.
       until: isBody ? time + longestBodyMs : Number.POSITIVE_INFINITY,
       begun: isBody,
-      ending,
+      controller,
     };
     byTenant.set(tenant, (byTenant.get(tenant) ?? new Set()).add(entry));
     arriving.add(entry);
     counts.add(tenant, 1);
     return {
-      ending,
+      signal,
       add(received) {
-        if (ending.ended) return;
+        if (signal.aborted) return;
         const time = now();
         if (!entry.begun) entry.rate = new MinimumRate(minimumRate, time);
         entry.begun = true;

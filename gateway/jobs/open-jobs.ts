@@ -35,7 +35,7 @@ interface JobsOptions {
   registry: Pick<LiveRegistry, 'get'>;
   /** What items are worked on with. */
   work: Pick<ItemParts, 'files' | 'arrivals' | 'bodyLimits' | 'imageLimits' | 'inline'> & {
-    pool: Pick<Pool, 'turn' | 'handBack'>;
+    pool: Pick<Pool, 'ticket' | 'handBack'>;
   };
   keys: ItemParts['keys'];
   limiter: ItemParts['limiter'];

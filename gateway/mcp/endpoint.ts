@@ -5,7 +5,6 @@ import { GatewayError } from '../errors.js';
 import { announcedBytes, bodyTooLarge, createTextReader, requirePlain } from '../http/body.js';
 import type { InboundBudget } from '../http/inbound-budget.js';
 import { withoutBrackets } from '../http/request.js';
-import { checkSize } from '../local-helpers.js';
 import { receive } from '../pipeline/read-input.js';
 import type {
   Call,
@@ -17,7 +16,7 @@ import type {
   Stage,
 } from '../pipeline/stage.js';
 import { version } from '../plugins/paths.js';
-import type { HttpTools, ToolCall } from './http-tools.js';
+import type { HttpTools } from './http-tools.js';
 import {
   boundError,
   calledTool,
@@ -151,14 +150,6 @@ function rpcError(ctx: CallContext, { id, ...error }: MessageFault): Answer {
   return { kind: 'bytes', bytes, type: 'application/json' };
 }
 
-/** Holds a tool's input to the bounds of a body: the message around it may be larger, what is asked of a helper may not. */
-export function requireSize(limits: Parameters<typeof checkSize>[1]): Stage<ToolCall, object> {
-  return function requireSize(call, next) {
-    checkSize({ body: call.text }, limits);
-    return next({});
-  };
-}
-
 /** Of a request's fields those that the protocol reads; the key is not among them. */
 const forwardedHeaders = ['content-type', 'mcp-method', 'mcp-name', 'mcp-protocol-version'];
 
@@ -182,7 +173,7 @@ export function answerMessage(tools: HttpTools): LastStage<HttpCall & { caller: 
       return value === '' ? [] : [[name, value]];
     });
     headers.push(['accept', accept]);
-    const request = new Request('http://gateway/mcp', { method: 'POST', headers, signal: state.gone.signal });
+    const request = new Request('http://gateway/mcp', { method: 'POST', headers, signal: state.signal });
     const served = await serve(request, message, { version, tools: tools.for({ ctx, state, caller }) });
     const response = /\btext\/event-stream\b/i.test(ctx.get('accept'))
       ? served
@@ -190,7 +181,7 @@ export function answerMessage(tools: HttpTools): LastStage<HttpCall & { caller: 
     ctx.status = response.status;
     // What the protocol refused; a tool's error has said itself what it was.
     if (response.status >= 400) {
-      if (!state.gone.ended) state.code ??= 'bad_request';
+      if (!state.signal.aborted) state.code ??= 'bad_request';
       return refusal(await response.text());
     }
     const type = response.headers.get('content-type') ?? 'application/json';

@@ -2,19 +2,14 @@ import type { Answer } from '../../pool/answer.js';
 import { prepareErrorAnswer } from '../http/envelope.js';
 import { scopeAllows } from '../keys/model.js';
 import { holdVersion } from '../pipeline/admit.js';
-import { type GivenCall, noUploads } from '../pipeline/read-input.js';
+import type { GivenCall } from '../pipeline/pipelines.js';
+import { noUploads } from '../pipeline/read-input.js';
 import type { ReportError } from '../pipeline/respond.js';
-import type { PreviewRequest } from '../pipeline/run-helper.js';
 import type { CallContext, Caller, CallState } from '../pipeline/stage.js';
 import type { Helper, LiveRegistry } from '../plugins/registry.js';
 import { errorResult, type FullResult, previewRules, toolResult } from './tool-result.js';
 import type { Toolbox } from './tool-server.js';
 import { type HelperTool, toolsOf } from './tools.js';
-
-/** A tool's call as its helper's stages get it. */
-export interface ToolCall extends Omit<GivenCall, 'limits'> {
-  readonly shown: PreviewRequest;
-}
 
 /** Whose tools they are, and the request that asks for them. */
 interface Requester {
@@ -41,7 +36,7 @@ interface HttpToolsOptions {
 /** The helpers as tools, each with its own stages behind it. */
 export function createHttpTools(
   registry: LiveRegistry,
-  stagesOf: (helper: Helper) => (call: ToolCall) => Promise<Answer>,
+  stagesOf: (helper: Helper) => (call: GivenCall) => Promise<Answer>,
   { apiUrl, tell }: HttpToolsOptions,
 ): HttpTools {
   // Looked at when a tool is called and not before: from then on its version's threads stay for it.
@@ -105,7 +100,7 @@ export function createHttpTools(
 
 interface RunnableTool {
   helper: Helper;
-  run: (call: ToolCall) => Promise<Answer>;
+  run: (call: GivenCall) => Promise<Answer>;
 }
 
 function linkTo(uri: string | undefined): FullResult {

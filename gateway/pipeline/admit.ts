@@ -1,52 +1,59 @@
 import { performance } from 'node:perf_hooks';
-import type { TaskHost } from '../../pool/context/messages.js';
 import { PoolError } from '../../pool/errors.js';
-import type { Pool, Ticket } from '../../pool/pool.js';
+import type { Pool } from '../../pool/pool.js';
 import type { Task, TaskOutcome } from '../../pool/task.js';
+import type { RunTaskOptions, Ticket } from '../../pool/ticket.js';
 import { lightBytes } from '../../schemas/input/validate-input.js';
 import type { EffectiveLimits } from '../limits/tenant-limits.js';
 import type { Helper } from '../plugins/registry.js';
 import type { Call, Caller, Stage } from './stage.js';
 
+/** A call with its ticket to the pool. */
+export interface AdmittedCall extends Call {
+  readonly ticket: Ticket;
+}
+
+export interface AdmitOptions<Needs> {
+  /** Of the host that serve the same tenants: each allows its share of what one may have in flight. */
+  processes?: number | undefined;
+  /** Whether its tasks stand behind those of all calls, as items of jobs do, which the runner bounds. */
+  behind?: boolean;
+  /** Watches what the ticket runs. */
+  watch?: (ticket: Ticket, call: Needs) => Ticket;
+}
+
+type LimitedCall = Call & { caller: Caller; limits: EffectiveLimits };
+
 /**
- * Gives the call its turn in the pool, and asks at once whether it would be accepted where it brings a body that is not known
- * to be small: a call that cannot be worked on must cost no upload. Without a body it asks before its download, or when its
- * work is to begin. Of what a tenant may have in flight each of several processes of the host allows its share.
+ * Gives the call its ticket to the pool, and reserves a slot at once where it brings a body that is not known to be small: a call that
+ * cannot be worked on must cost no upload. Without a body it reserves before its download, or acquires one when its work begins.
  */
-export function admit(
+export function admit<Needs extends LimitedCall>(
   helper: Pick<Helper, 'group'>,
-  pool: Pick<Pool, 'turn'>,
-  processes = 1,
-): Stage<Call & { caller: Caller; limits: EffectiveLimits }, { turn: Ticket }> {
-  return async function admit({ state: { gone }, bodyBytes, caller: { tenant }, limits }, next) {
-    const asker = { tenant: tenant.id, weight: tenant.weight, most: shareOf(limits.inFlight, processes) };
-    const turn = pool.turn(asker, helper.group);
-    // A client that has gone must not keep its place in the line.
-    gone.listen(turn.leave);
+  pool: Pick<Pool, 'ticket'>,
+  { processes = 1, behind = false, watch = (ticket) => ticket }: AdmitOptions<Needs> = {},
+): Stage<Needs, { ticket: Ticket }> {
+  return async function admit(call, next) {
+    const { tenant } = call.caller;
+    const { inFlight } = call.limits;
+    // Rounded up, for each process has to allow one.
+    const most = behind || inFlight === null ? null : Math.ceil(inFlight / processes);
+    const requester = { tenant: tenant.id, weight: tenant.weight, most, behind };
+    const ticket = watch(pool.ticket(requester, helper.group), call);
     try {
-      if (bodyBytes > lightBytes) await turn.expect();
-      return await next({ turn });
+      if (call.bodyBytes > lightBytes) await ticket.reserve();
+      return await next({ ticket });
     } finally {
-      turn.leave();
+      ticket.release();
     }
   };
 }
 
-/** Rounded up, for each has to allow one. */
-function shareOf(most: number | null, processes: number): number | null {
-  return most === null ? null : Math.ceil(most / processes);
-}
-
-/** A call that has its turn in the pool. */
-export interface AdmittedCall extends Call {
-  readonly turn: Ticket;
-}
-
-/** Runs a task in the call's turn and adds the time that it held a thread to the call's; throws a `PoolError`. */
+/** Runs a task on the call's ticket and adds the time that it held a thread to the call's; throws a `PoolError`. */
 export async function runTask<T extends Task>(
-  { state, turn }: AdmittedCall,
+  { state, ticket }: AdmittedCall,
   task: T,
-  host?: TaskHost,
+  host?: RunTaskOptions['host'],
 ): Promise<TaskOutcome<T['kind']>> {
   const step = state.trace?.part(`pool-${task.kind}`);
   const since = performance.now();
@@ -56,7 +63,7 @@ export async function runTask<T extends Task>(
     step?.set({ 'helper_gateway.task_ms': ms, 'helper_gateway.wait_ms': performance.now() - since - ms });
     step?.end(error);
   };
-  const outcome = await turn.run(task, host).catch((error) => {
+  const outcome = await ticket.run(task, { host, signal: state.signal }).catch((error) => {
     spent(error instanceof PoolError ? error.ms : 0, error);
     throw error;
   });

@@ -90,15 +90,15 @@ export function fetchSource(helper: Helper, source: SourceFiles, limits: ImageLi
     call: CallWithInput,
     next: Parameters<SourceStage>[1],
   ): Promise<Answer> {
-    const { state, turn } = call;
+    const { state, ticket } = call;
     // The first that fails ends the others: nobody waits for them any more.
     const others = new AbortController();
-    const signal = AbortSignal.any([state.gone.signal, others.signal]);
+    const signal = AbortSignal.any([state.signal, others.signal]);
     // Asked once, and only where a file is not there yet.
-    let expected: Promise<void> | undefined;
+    let reserved: Promise<void> | undefined;
     const expect = () => {
-      expected ??= turn.expect();
-      return expected;
+      reserved ??= ticket.reserve();
+      return reserved;
     };
     const coming = wanted.map(({ file, url }) => {
       return {

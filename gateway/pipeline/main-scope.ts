@@ -11,7 +11,6 @@ import {
 } from '../../pool/context/messages.js';
 import type { CheckedUrl, Source } from '../download/fetch.js';
 import { GatewayError } from '../errors.js';
-import type { Ending } from '../http/ending.js';
 import type { InboundBudget } from '../http/inbound-budget.js';
 import type { Caller, CallState } from './stage.js';
 
@@ -21,26 +20,21 @@ export interface MainScopeParts {
   fetch: FetchForCall;
 }
 
-/** A call that this thread watches. */
-interface WatchedCall extends FetchingCall {
-  readonly state: FetchingCall['state'] & { readonly gone: Ending };
-}
-
 /** A call whose handler runs on the main thread. */
 export class MainScope extends CallScope {
-  readonly #call: WatchedCall;
+  readonly #call: FetchingCall;
   readonly #fetchForCall: FetchForCall;
   /** Of what is fetched now. */
   #fetches: AbortController | undefined;
 
-  constructor(call: WatchedCall, ids: CallIds, { log, fetch }: MainScopeParts, { redactor }: HelperParts) {
+  constructor(call: FetchingCall, ids: CallIds, { log, fetch }: MainScopeParts, { redactor }: HelperParts) {
     super(ids, log, redactor);
     this.#call = call;
     this.#fetchForCall = fetch;
   }
 
   protected override watch(): void {
-    const { signal } = this.#call.state.gone;
+    const { signal } = this.#call.state;
     if (signal.aborted) this.abort('gone');
     else signal.addEventListener('abort', () => this.abort('gone'), { once: true });
   }
@@ -71,7 +65,7 @@ export class MainScope extends CallScope {
 
 /** A call for which something may be fetched. */
 interface FetchingCall {
-  readonly state: Pick<CallState, 'bytesIn' | 'fetched' | 'trace'>;
+  readonly state: Pick<CallState, 'bytesIn' | 'fetched' | 'signal' | 'trace'>;
   readonly caller: Caller;
 }
 
@@ -100,7 +94,7 @@ export function createFetchForCall(source: Source, arrivals: InboundBudget): Fet
         maxBytes,
         anyStatus: true,
         trace: state.trace,
-        signal: AbortSignal.any([arrival.ending.signal, signal]),
+        signal: AbortSignal.any([arrival.signal, signal]),
         onProgress: arrival.add,
       });
       state.bytesIn += body.byteLength;

@@ -1,10 +1,9 @@
 import type { Logger } from 'pino';
-import { Ending } from '../http/ending.js';
 import { followRequest, loggedMs, type RequestOutcome } from '../http/request.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { Tracing } from '../observability/tracing.js';
 import type { UsageMeter } from '../usage/meter.js';
-import { type CallMiddleware, type CallState, newCallState } from './stage.js';
+import { type CallMiddleware, CallState } from './stage.js';
 
 /** Asked for every few seconds by balancers: a trace of each would hide the others. */
 const probes = new Set(['/healthz', '/readyz']);
@@ -21,15 +20,14 @@ export interface Observers {
 export function observe(observers: Observers): CallMiddleware {
   const { tracing } = observers;
   return function observe(ctx, next) {
-    const gone = new Ending();
     const requestId = followRequest(ctx, (outcome) => {
-      if (!outcome.answered) gone.end();
+      if (!outcome.answered) ctx.state.abort();
       const bytesOut = outcome.answered && ctx.method !== 'HEAD' ? (ctx.response.length ?? 0) : 0;
       record(observers, ctx.state, { ...outcome, bytesOut });
       endTrace(ctx.state, outcome);
       log(observers.logger, ctx.state, outcome, { method: ctx.method, path: ctx.path.slice(0, 200) });
     });
-    ctx.state = newCallState(requestId, gone);
+    ctx.state = new CallState(requestId);
     if (tracing && !probes.has(ctx.path)) ctx.state.trace = tracing.request(ctx.req.headers, ctx.method);
     return next();
   };

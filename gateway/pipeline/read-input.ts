@@ -6,9 +6,8 @@ import { GatewayError, inputError } from '../errors.js';
 import { type BodyWatch, bodyTooLarge, createTextReader, meterBody, requirePlain } from '../http/body.js';
 import type { InboundBudget } from '../http/inbound-budget.js';
 import { largestUpload, type MultipartLimits, readMultipart, uploadTooLarge } from '../http/multipart.js';
-import type { EffectiveLimits } from '../limits/tenant-limits.js';
 import type { Helper } from '../plugins/registry.js';
-import type { Call, CallContext, Caller, HttpCall, Stage } from './stage.js';
+import type { CallContext, Caller, HttpCall, Stage } from './stage.js';
 
 const json = 'application/json';
 const form = 'application/x-www-form-urlencoded';
@@ -61,7 +60,7 @@ export function readInput(
       const bytes = await readText(ctx, watch);
       return { text: { kind: type === json ? 'json' : 'form', bytes }, uploads: noUploads };
     }
-    const { signal } = watch.ending;
+    const { signal } = watch;
     const reading = readMultipart(ctx.req, ctx.get('content-type'), limits, { fileFields, signal });
     const { files, ...text } = await meterBody(ctx.req, reading, watch);
     return { text: { kind: 'fields', ...text }, uploads: files };
@@ -79,7 +78,7 @@ export async function receive<Read, Result>(
 ): Promise<Result> {
   const arrival = await arrivals.enterBody(caller.tenant.id, bodyBytes);
   const watch = {
-    ending: arrival.ending,
+    signal: arrival.signal,
     onBytes(bytes: number) {
       state.bytesIn += bytes;
       arrival.add(bytes);
@@ -99,9 +98,20 @@ export async function receive<Read, Result>(
   }
 }
 
-/** A call of which everything is there that HTTP would have to bring: whose it is, and what it holds, of which nothing is judged yet. */
-export interface GivenCall extends Call, BodyInput {
-  readonly caller: Caller;
-  readonly query: QueryText;
-  readonly limits: EffectiveLimits;
+/** Holds what was given to the bounds of a body: throws what HTTP answers to one of this size. */
+export function requireSize(limits: MultipartLimits): Stage<BodyInput & { query: QueryText }, BodyInput> {
+  return function requireSize({ query, text, uploads }, next) {
+    let texts = bytesOf(text);
+    for (const value of query.values.values()) texts += Buffer.byteLength(value);
+    if (texts > limits.maxTextBytes) throw bodyTooLarge(limits.maxTextBytes);
+    const files = [...uploads.values()].reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
+    if (files > limits.maxFileBytes) throw uploadTooLarge(limits);
+    return next({ text, uploads });
+  };
+}
+
+function bytesOf(text: BodyText | undefined): number {
+  if (text === undefined) return 0;
+  if (text.kind !== 'fields') return text.bytes.byteLength;
+  return [...text.fields.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
 }

@@ -68,10 +68,10 @@ export function reuse<Needs extends CompleteCall>(
   }
 
   async function make(call: Needs, tag: string): Promise<Answer> {
-    const { state, turn, caller } = call;
+    const { state, ticket, caller } = call;
     const { made, found } = await results.make(caller.tenant.id, tag, {
-      gone: state.gone,
-      onWait: turn.standBack,
+      signal: state.signal,
+      onWait: ticket.cancelReservation,
       work: async () => madeOf(await last(call), state.fetched),
     });
     return made.common ? told(call, made.common, tag, found) : made.answer;
@@ -135,8 +135,8 @@ export interface MadeResult<Answer> {
 export interface ResultRequest<Answer> {
   /** Makes it, in the call's own turn. */
   work: () => Promise<MadeResult<Answer>>;
-  /** Comes when its client goes away. */
-  gone: { readonly ended: boolean; readonly signal: AbortSignal };
+  /** Aborted when its client goes away. */
+  signal: AbortSignal;
   /** Told when it begins to wait for another's work; may come several times. */
   onWait: () => void;
 }
@@ -172,10 +172,10 @@ export function createResults<Answer>(cache: Pick<Cache, 'shelf'>): Results<Answ
   async function makeOwn(
     tenant: string,
     tag: string,
-    { work, gone }: ResultRequest<Answer>,
+    { work, signal }: ResultRequest<Answer>,
   ): Promise<MadeResult<Answer>> {
     const made = await work().catch((cause) => {
-      throw gone.ended ? new Abandoned('the client has gone', { cause }) : cause;
+      throw signal.aborted ? new Abandoned('the client has gone', { cause }) : cause;
     });
     // Before it is under way no more: who comes next finds the one or the other.
     if (made.common) kept.set(tenant, tag, made.common, sizeOfAnswer(made.common));
@@ -191,14 +191,14 @@ export function createResults<Answer>(cache: Pick<Cache, 'shelf'>): Results<Answ
         const waits = flights.has(key);
         if (waits) call.onWait();
         // Whose turn it is stays to the end of its work, as any call does, and has it on its account.
-        const { signal } = waits ? call.gone : new AbortController();
+        const { signal } = waits ? call : new AbortController();
         try {
           const { value, joined } = await flights.join(key, signal, own);
           if (!joined) return { made: value, found: 'miss' };
           if (value.common) return { made: value, found: 'shared' };
           return { made: await own(), found: 'miss' };
         } catch (error) {
-          if (!(error instanceof Abandoned) || call.gone.ended) throw error;
+          if (!(error instanceof Abandoned) || call.signal.aborted) throw error;
         }
       }
     },

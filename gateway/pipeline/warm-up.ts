@@ -6,7 +6,6 @@ import type { Pool } from '../../pool/pool.js';
 import { loadColorNames } from '../../schemas/keywords/color-phrase.js';
 import { loadUndici } from '../download/connection.js';
 import type { HelperContext } from '../helper.js';
-import { Ending } from '../http/ending.js';
 import { reportExitDuring } from '../plugins/import-plugin.js';
 import type { Helper, Registry } from '../plugins/registry.js';
 import { MainScope } from './main-scope.js';
@@ -90,7 +89,11 @@ export async function warmUp(helpers: Iterable<Helper>, options: RunOptions): Pr
       const { input, problems } = parameters.check(example, { dryrun: false });
       // Only an example of a dry run may lack what a call needs.
       if (problems.length > 0) continue;
-      const call = { state: { taskMs: 0, bytesIn: 0, gone: new Ending() }, input, caller: warmUpCaller };
+      const call = {
+        state: { taskMs: 0, bytesIn: 0, signal: new AbortController().signal },
+        input,
+        caller: warmUpCaller,
+      };
       const scope = new MainScope(call, { service, request_id: 'warm-up' }, options, parts);
       const its = { scope, context: new HandlerContext(scope, parts) as HelperContext };
       const run = async () => runShort(functions, call, its, { ...options, shipped });

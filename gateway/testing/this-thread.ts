@@ -2,20 +2,22 @@ import { performance } from 'node:perf_hooks';
 import type { BytesAnswer } from '../../pool/answer.js';
 import { type CallOptions, callPlugin } from '../../pool/call-plugin.js';
 import type { HelperParts } from '../../pool/context/handler-context.js';
-import { type LogLine, refusalIn, type TaskHost } from '../../pool/context/messages.js';
+import { type LogLine, refusalIn } from '../../pool/context/messages.js';
 import { PoolError, readThrown } from '../../pool/errors.js';
 import { makePreview } from '../../pool/image/preview.js';
 import { createJudge } from '../../pool/input-validator.js';
 import type { Plugin } from '../../pool/plugin.js';
 import type { Pool } from '../../pool/pool.js';
 import type { CallTask, PreviewTask, Task, TaskOutcome } from '../../pool/task.js';
+import type { RunTaskOptions } from '../../pool/ticket.js';
 import { isInspected } from '../../pool/time-limits.js';
 import type { Abilities } from '../../schemas/keywords/keyword.js';
-import { Ending } from '../http/ending.js';
 import { MainScope } from '../pipeline/main-scope.js';
 
 /** Milliseconds that a handler has after its deadline to end by itself. */
 const graceMs = 250;
+
+const never = new AbortController().signal;
 
 export interface ThisThreadOptions extends CallOptions {
   plugin: Plugin;
@@ -31,13 +33,13 @@ export interface ThisThreadOptions extends CallOptions {
  * Stands in for the pool: does in this thread what a worker would do. Nothing guards the process against the helper, so that what
  * it lets escape fails the test run as in any program.
  */
-export function inThisThread(options: ThisThreadOptions): Pick<Pool, 'turn'> {
+export function inThisThread(options: ThisThreadOptions): Pick<Pool, 'ticket'> {
   const { plugin, parts, abilities, onLog, onThrown } = options;
   const judge = createJudge(abilities);
 
-  async function call(task: CallTask, host: TaskHost | undefined, gone: Ending): Promise<TaskOutcome> {
+  async function call(task: CallTask, { host, signal = never }: RunTaskOptions): Promise<TaskOutcome> {
     const scope = new MainScope(
-      { state: { gone, bytesIn: 0 }, caller: testCaller },
+      { state: { signal, bytesIn: 0 }, caller: testCaller },
       task.context,
       {
         log: { logLevel: 'trace', write: onLog },
@@ -56,6 +58,7 @@ export function inThisThread(options: ThisThreadOptions): Pick<Pool, 'turn'> {
     // While the handler computes no timer runs here.
     const isLate = () => !isInspected() && performance.now() - began > timeoutMs;
     const timers: NodeJS.Timeout[] = [];
+    let giveUp = () => {};
     const over = new Promise<never>((_, reject) => {
       const expire = () => {
         scope.abort('deadline');
@@ -64,10 +67,12 @@ export function inThisThread(options: ThisThreadOptions): Pick<Pool, 'turn'> {
       };
       // A breakpoint must not end the call.
       if (!isInspected()) timers.push(setTimeout(expire, timeoutMs));
-      gone.listen(() => {
+      giveUp = () => {
         scope.abort('gone');
         reject(new PoolError('shutting_down', 'the call was given up'));
-      });
+      };
+      if (signal.aborted) giveUp();
+      signal.addEventListener('abort', giveUp);
     });
     try {
       const value = await Promise.race([callPlugin(loaded, task, scope, options), over]);
@@ -78,6 +83,7 @@ export function inThisThread(options: ThisThreadOptions): Pick<Pool, 'turn'> {
       throw lateError(error);
     } finally {
       for (const timer of timers) clearTimeout(timer);
+      signal.removeEventListener('abort', giveUp);
       scope.end();
     }
   }
@@ -87,10 +93,10 @@ export function inThisThread(options: ThisThreadOptions): Pick<Pool, 'turn'> {
     return { kind: 'bytes', bytes: body, type };
   }
 
-  async function run(task: Task, host: TaskHost | undefined, gone: Ending): Promise<TaskOutcome> {
+  async function run(task: Task, options: RunTaskOptions): Promise<TaskOutcome> {
     const began = performance.now();
     try {
-      if (task.kind === 'call') return await call(task, host, gone);
+      if (task.kind === 'call') return await call(task, options);
       const value = task.kind === 'judge' ? judge(task) : await preview(task);
       return { ok: true, value, ms: performance.now() - began };
     } catch (error) {
@@ -103,15 +109,12 @@ export function inThisThread(options: ThisThreadOptions): Pick<Pool, 'turn'> {
   }
 
   return {
-    turn() {
-      const gone = new Ending();
-      return {
-        expect: async () => undefined,
-        standBack: () => undefined,
-        run: (task, host) => run(task, host, gone),
-        leave: () => gone.end(),
-      };
-    },
+    ticket: () => ({
+      reserve: async () => undefined,
+      cancelReservation: () => undefined,
+      run: (task, options = {}) => run(task, options),
+      release: () => undefined,
+    }),
   };
 }
 

@@ -60,9 +60,9 @@ async function benchPath(): Promise<void> {
   await compare('a task that echoes', 2000, {
     'bare Piscina': () => bare.run(task),
     'the pool': async () => {
-      const turn = pool.turn({ tenant: 'a', weight: 1, most: null });
+      const turn = pool.ticket({ tenant: 'a', weight: 1, most: null });
       await turn.run(task);
-      turn.leave();
+      turn.release();
     },
   });
   await Promise.all([bare.destroy(), pool.close()]);

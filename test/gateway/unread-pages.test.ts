@@ -4,10 +4,9 @@ import type { AddressInfo, Socket } from 'node:net';
 import { expect } from 'chai';
 import Koa from 'koa';
 import { makeAsset, sendAsset } from '../../gateway/http/assets.js';
-import { Ending } from '../../gateway/http/ending.js';
 import { chunkBytes, createOutboundBudget, type OutboundBudget } from '../../gateway/http/outbound-budget.js';
 import { reportPublicly, respond } from '../../gateway/pipeline/respond.js';
-import { newCallState } from '../../gateway/pipeline/stage.js';
+import { CallState } from '../../gateway/pipeline/stage.js';
 import { until } from '../needs.js';
 import { gauge, shareGateway, type TestGateway } from './harness.js';
 import { open } from './raw-client.js';
@@ -83,7 +82,7 @@ describe('a page within the outbound budget', () => {
   it('is given up on the API’s port when its client rests', async () => {
     const app = new Koa();
     app.use((ctx, next) => {
-      ctx.state = newCallState('id', new Ending());
+      ctx.state = new CallState('id');
       return next();
     });
     app.use(respond(departures, reportPublicly) as unknown as Koa.Middleware);

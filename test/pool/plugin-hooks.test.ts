@@ -41,7 +41,7 @@ describe('plugins in TypeScript, in worker threads', () => {
     const { url: plugin } = module(service, file);
     const context = { service, request_id: 'r' };
     const outcome = await pool
-      .turn({ tenant: 'a', weight: 1, most: null })
+      .ticket({ tenant: 'a', weight: 1, most: null })
       .run({ kind: 'call', plugin, does: 'handler', input, context });
     if (!outcome.ok || !('bytes' in outcome.value)) throw new Error('it has no answer');
     return JSON.parse(Buffer.from(outcome.value.bytes).toString());

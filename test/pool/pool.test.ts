@@ -22,7 +22,7 @@ describe('the pool', () => {
 
   after(() => pool.close());
 
-  const turn = (tenant: string) => pool.turn({ tenant, weight: 1, most: null });
+  const turn = (tenant: string) => pool.ticket({ tenant, weight: 1, most: null });
 
   it('lets a quiet tenant pass the line of a noisy one', async () => {
     const order: string[] = [];
@@ -45,7 +45,7 @@ describe('the pool', () => {
     const starts: { waitMs: number; asker: Requester }[] = [];
     pool.watch((waitMs, asker) => starts.push({ waitMs, asker }));
     const asker = { tenant: 'a', weight: 3, most: null, behind: true };
-    const held = pool.turn(asker).run(callTask('sleep', { ms: 20 }));
+    const held = pool.ticket(asker).run(callTask('sleep', { ms: 20 }));
     const waiting = turn('b').run(callTask('echo'));
     const { ms } = await held;
     await waiting;
@@ -57,7 +57,7 @@ describe('the pool', () => {
 
   it('takes what was expected and has arrived, also past its bound', async () => {
     const late = turn('a');
-    await late.expect();
+    await late.reserve();
     const others = Array.from({ length: 10 }, () => turn('a').run(callTask('sleep', { ms: 10 })));
     expect((await late.run(callTask('echo'))).ok).to.equal(true);
     await Promise.all(others);
@@ -75,7 +75,7 @@ describe('the pool', () => {
     const first = turn('a');
     await first.run(callTask('echo'));
     expect(pool.stats().places).to.equal(0);
-    first.leave();
+    first.release();
   });
 
   it('holds a running task’s place to its end, and gives up one that waits', async () => {
@@ -84,9 +84,9 @@ describe('the pool', () => {
     const waiting = turn('a');
     const done = running.run(callTask('gate', { path: gate.file }));
     const given = waiting.run(callTask('sleep', { ms: 50 })).catch((error) => error.message);
-    running.leave();
-    waiting.leave();
-    expect(await given).to.equal('the call was given up before its turn');
+    running.release();
+    waiting.release();
+    expect(await given).to.equal('the call was given up before its task began');
     expect(pool.stats()).to.include({ running: 1, places: 1 });
     await gate.open();
     await done;
@@ -127,12 +127,12 @@ describe('a pool that may not start a tenant’s work', () => {
     await pool.start();
     let ran = false;
     const waiting = pool
-      .turn({ tenant: 'a', weight: 1, most: null })
+      .ticket({ tenant: 'a', weight: 1, most: null })
       .run(callTask('echo'))
       .then(() => {
         ran = true;
       });
-    await pool.turn({ tenant: 'b', weight: 1, most: null }).run(callTask('echo'));
+    await pool.ticket({ tenant: 'b', weight: 1, most: null }).run(callTask('echo'));
     expect(ran).to.equal(false);
     stopped.clear();
     pool.look('a');
@@ -143,11 +143,11 @@ describe('a pool that may not start a tenant’s work', () => {
   it('ends when the last call that waits has left', async () => {
     const pool = createPool({ ...options, stopOf: () => 'own' });
     await pool.start();
-    const turn = pool.turn({ tenant: 'a', weight: 1, most: null });
+    const turn = pool.ticket({ tenant: 'a', weight: 1, most: null });
     const given = turn.run(callTask('echo')).catch((error) => error.message);
     const closing = pool.close();
-    turn.leave();
-    expect(await given).to.equal('the call was given up before its turn');
+    turn.release();
+    expect(await given).to.equal('the call was given up before its task began');
     await closing;
   });
 });
@@ -167,8 +167,8 @@ describe('tasks behind all calls', () => {
     await gate.close();
   });
 
-  const call = (tenant: string) => pool.turn({ tenant, weight: 1, most: null });
-  const behind = (tenant: string) => pool.turn({ tenant, weight: 1, most: null, behind: true });
+  const call = (tenant: string) => pool.ticket({ tenant, weight: 1, most: null });
+  const behind = (tenant: string) => pool.ticket({ tenant, weight: 1, most: null, behind: true });
 
   it('run behind calls, of which none waits for more than one of them, and take no place', async () => {
     const order: string[] = [];
@@ -237,7 +237,7 @@ describe('a helper that times out', () => {
   });
 
   const run = (tenant: string, task = callTask('gate', { path: gate.file })) =>
-    pool.turn({ tenant, weight: 1, most: null }).run(task);
+    pool.ticket({ tenant, weight: 1, most: null }).run(task);
   const runLate = async () => {
     const error = await rejection(run('a', { ...callTask('gate', { path: gate.file }), timeoutMs: 1 }));
     expect(error.code).to.equal('helper_timeout');

@@ -335,7 +335,7 @@ describe('the pool', () => {
       const pool = createPool({ threads: 1, queue: 9, worker: workerSettings });
       await pool.start();
       const run = (variant: string, ms: number) =>
-        pool.turn({ tenant: 'a', weight: 1, most: null }).run({ ...callTask('sleep', { ms }), variant });
+        pool.ticket({ tenant: 'a', weight: 1, most: null }).run({ ...callTask('sleep', { ms }), variant });
       const light = await run('light', 1);
       const heavy = await run('heavy', 1000);
       // By what they took, which is more on a busy machine.

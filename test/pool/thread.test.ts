@@ -80,8 +80,8 @@ describe('memory outside the heap', function () {
   after(() => pool.close());
 
   const run = (plugin: string, input: Record<string, unknown> = {}) => {
-    const turn = pool.turn({ tenant: 'a', weight: 1, most: null });
-    return turn.run(callTask(plugin, input)).finally(turn.leave);
+    const turn = pool.ticket({ tenant: 'a', weight: 1, most: null });
+    return turn.run(callTask(plugin, input)).finally(turn.release);
   };
 
   for (const how of ['sync', 'async', 'shared']) {

@@ -39,7 +39,7 @@ describe('a plugin whose setup fails after its thread was lost', () => {
     await pool.close();
   });
 
-  const run = (task: CallTask) => pool.turn(asker).run(task);
+  const run = (task: CallTask) => pool.ticket(asker).run(task);
   const counts = (input = {}) => run({ ...callTask('counts'), plugin: url, input });
 
   /** From now on setup fails, and the only thread has ended. */

@@ -211,7 +211,7 @@ describe('what a plugin sets up', function () {
   async function counted(input = {}): Promise<unknown> {
     const context = { service, request_id: 'r' };
     const task = { kind: 'call', plugin: url, does: 'handler', input, context } as const;
-    const outcome = await pool.turn({ tenant: 'a', weight: 1, most: null }).run(task);
+    const outcome = await pool.ticket({ tenant: 'a', weight: 1, most: null }).run(task);
     return (
       outcome.ok &&
       'bytes' in outcome.value &&
@@ -301,7 +301,7 @@ describe('a pool’s plugins', () => {
   }
 
   const run = (service: string) =>
-    (pool as Pool).turn({ tenant: 'a', weight: 1, most: null }).run({
+    (pool as Pool).ticket({ tenant: 'a', weight: 1, most: null }).run({
       kind: 'call',
       plugin: pluginModule(service).url,
       does: 'handler',

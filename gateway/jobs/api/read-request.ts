@@ -57,13 +57,13 @@ export function readRequest(
 
   async function readText({ ctx, bodyBytes }: HttpCall, watch: BodyWatch): Promise<Buffer> {
     if (bodyBytes === 0) return Buffer.alloc(0);
-    const reading = readBytes(ctx.req, { maxBytes: maxJobBytes, signal: watch.ending.signal });
+    const reading = readBytes(ctx.req, { maxBytes: maxJobBytes, signal: watch.signal });
     return Buffer.from((await meterBody(ctx.req, reading, watch)).buffer);
   }
 
   function readFiles(ctx: CallContext, watch: BodyWatch): Promise<JobForm> {
     const gather = () => createJobParts(limits);
-    const reading = readParts(ctx.req, ctx.get('content-type'), { gather, signal: watch.ending.signal });
+    const reading = readParts(ctx.req, ctx.get('content-type'), { gather, signal: watch.signal });
     return meterBody(ctx.req, reading, watch);
   }
 }

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import type { Logger } from 'pino';
-import type { Ticket } from '../../../pool/pool.js';
-import { Ending } from '../../http/ending.js';
+import type { Ticket } from '../../../pool/ticket.js';
 import { loggedMs } from '../../http/request.js';
 import type { Metrics } from '../../observability/metrics.js';
 import type { Tracing } from '../../observability/tracing.js';
-import { type Call, newCallState } from '../../pipeline/stage.js';
+import { type Call, CallState } from '../../pipeline/stage.js';
 import { type Job, jobState } from '../model.js';
 import type { StartedItem } from '../store/job-store.js';
 import type { Retry } from './retries.js';
@@ -41,18 +40,18 @@ class PoolWatch {
     return this.#ms + (this.#inputSince === undefined ? 0 : performance.now() - this.#inputSince);
   }
 
-  over(turn: Ticket): Ticket {
-    const run: Ticket['run'] = async (task, host) => {
+  over(ticket: Ticket): Ticket {
+    const run: Ticket['run'] = async (task, options) => {
       const began = performance.now();
       this.#here += 1;
       try {
-        return await turn.run(task, host);
+        return await ticket.run(task, options);
       } finally {
         this.#here -= 1;
         this.#ms += performance.now() - began;
       }
     };
-    return { ...turn, run };
+    return { ...ticket, run };
   }
 
   waitsForInput(): void {
@@ -68,7 +67,7 @@ class PoolWatch {
 
 /** Makes the call of an item of which nothing has been done yet. */
 export function createItemCall(item: StartedItem, tracing?: Tracing, onInput?: () => void): ItemCall {
-  const state = newCallState(randomUUID(), new Ending());
+  const state = new CallState(randomUUID());
   const { json, fields = [], files } = item.input;
   const texts = [json ?? '', ...fields.flat()].map((text) => Buffer.byteLength(text));
   for (const bytes of [...texts, ...files.map((file) => file.bytes)]) state.bytesIn += bytes;

@@ -1,11 +1,7 @@
 import type { Answer } from '../../../pool/answer.js';
-import type { ImageLimits } from '../../../pool/image/engine.js';
-import type { Pool, Ticket } from '../../../pool/pool.js';
 import type { FileBytes } from '../../../pool/task.js';
 import type { FieldProblem } from '../../../schemas/field-problem.js';
-import type { QueryText } from '../../../schemas/input/urlencoded.js';
 import type { BodyText } from '../../../schemas/input/validate-input.js';
-import type { SourceFiles } from '../../download/source-files.js';
 import { GatewayError, inputError } from '../../errors.js';
 import { bodyTooLarge } from '../../http/body.js';
 import { TenantSums } from '../../http/budget.js';
@@ -15,15 +11,11 @@ import type { TenantLimits } from '../../keys/model.js';
 import type { KeyVerifier } from '../../keys/verifier.js';
 import type { Limiter } from '../../limits/limiter.js';
 import { createLimitsOf, type EffectiveLimits } from '../../limits/tenant-limits.js';
-import type { Tracing } from '../../observability/tracing.js';
 import { callerOf } from '../../pipeline/authenticate.js';
-import { fetchSource } from '../../pipeline/fetch-source.js';
 import { limit } from '../../pipeline/limit.js';
+import { createPipelines, type Identified, type PipelineParts } from '../../pipeline/pipelines.js';
 import { type BodyInput, noUploads } from '../../pipeline/read-input.js';
-import { type ReuseParts, reuse } from '../../pipeline/reuse.js';
-import { type RunOptions, runHelper } from '../../pipeline/run-helper.js';
-import { type Caller, from, type Stage, traceLast } from '../../pipeline/stage.js';
-import { validate } from '../../pipeline/validate.js';
+import type { Caller, Stage } from '../../pipeline/stage.js';
 import type { Helper } from '../../plugins/registry.js';
 import type { ItemInput } from '../model.js';
 import { inputName, type ResultStore } from '../results/result-store.js';
@@ -31,23 +23,16 @@ import type { StartedItem } from '../store/job-store.js';
 import type { ItemCall } from './item-call.js';
 
 /** What the items' stages are made of: the same as any call's. */
-export interface ItemParts {
+export interface ItemParts extends PipelineParts {
   keys: Pick<KeyVerifier, 'verifyById'>;
   limiter: Pick<Limiter, 'take'>;
   /** What a tenant may use for which nothing else is set. */
   limits: EffectiveLimits;
-  pool: Pick<Pool, 'turn'>;
   results: Pick<ResultStore, 'get'>;
-  files: SourceFiles;
   bodyLimits: MultipartLimits;
   arrivals: Pick<InboundBudget, 'hold'>;
   /** The inbound budget. */
   inbound: { bytes: number };
-  imageLimits: ImageLimits;
-  inline: RunOptions;
-  reuse: ReuseParts;
-  /** Absent where items are not followed. */
-  tracing?: Tracing | undefined;
 }
 
 /** The part of it that files of items may take, which were uploaded before. */
@@ -56,28 +41,19 @@ const itemsPart = 1 / 4;
 /** Runs an item through the stages of its helper. */
 export type ItemPipeline = (call: ItemCall) => Promise<Answer>;
 
-/** The stages of the items of each helper: a call's, but for what HTTP brings. Made once a version of the helper. */
+/** The stages of the items of each helper: a call's, but for what HTTP brings. */
 export function createItemPipelines(parts: ItemParts): (helper: Helper) => ItemPipeline {
   const limitsOf = withoutRate(createLimitsOf(parts.limits));
-  const room = createFileBudget(parts.inbound.bytes * itemsPart, parts.arrivals);
-  const ways = new WeakMap<Helper, ItemPipeline>();
-
-  function wayOf(helper: Helper): ItemPipeline {
-    return from<ItemCall>(parts.tracing)
-      .through(requireKey(parts.keys))
-      .through(limitItem(helper, parts.limiter, limitsOf))
-      .through(turnBehind(helper, parts.pool))
-      .through(watched(readItem(helper, parts.results, { limits: parts.bodyLimits, room })))
-      .through(validate(helper))
-      .through(watched(fetchSource(helper, parts.files, parts.imageLimits)))
-      .to(reuse(helper, parts.reuse, traceLast(parts.tracing, runHelper(helper, parts.inline))));
-  }
-
-  return (helper) => {
-    const way = ways.get(helper) ?? wayOf(helper);
-    ways.set(helper, way);
-    return way;
-  };
+  const budget = createFileBudget(parts.inbound.bytes * itemsPart, parts.arrivals);
+  const identify = requireKey(parts.keys);
+  return createPipelines<ItemCall>(parts, {
+    identify: () => identify,
+    limit: (helper) => limitItem(helper, parts.limiter, limitsOf),
+    // The runner takes no more items than could soon run.
+    admit: { behind: true, watch: (ticket, { watch }) => watch.over(ticket) },
+    read: (helper) => readItem(helper, parts.results, { limits: parts.bodyLimits, room: budget }),
+    input: watched,
+  });
 }
 
 /** The same stage, which says when it waits for a download, or for a file from where files of jobs are kept. */
@@ -135,39 +111,20 @@ function withoutRate(limitsOf: (own: TenantLimits) => EffectiveLimits) {
 }
 
 /** Looks again at the key that made the job: it may have ended since, and what it may call may have changed. */
-function requireKey(keys: Pick<KeyVerifier, 'verifyById'>): Stage<ItemCall, { caller: Caller }> {
+function requireKey(keys: Pick<KeyVerifier, 'verifyById'>): Stage<ItemCall, Identified> {
   return async function requireKey({ state, item }, next) {
     const caller = callerOf(await keys.verifyById(item.of.key_id));
     state.caller = caller;
-    return next({ caller });
+    return next({ caller, query: { values: new Map(), problems: [] } });
   };
 }
-
-/** Gives an item its turn in the pool, behind all direct calls. It takes no place: the runner takes no more items than could soon run. */
-function turnBehind(
-  helper: Pick<Helper, 'group'>,
-  pool: Pick<Pool, 'turn'>,
-): Stage<ItemCall & { caller: Caller }, { turn: Ticket }> {
-  return async function turnBehind({ state: { gone }, watch, caller: { tenant } }, next) {
-    const asker = { tenant: tenant.id, weight: tenant.weight, most: null, behind: true };
-    const turn = watch.over(pool.turn(asker, helper.group));
-    gone.listen(turn.leave);
-    try {
-      return await next({ turn });
-    } finally {
-      turn.leave();
-    }
-  };
-}
-
-type ItemText = BodyInput & { query: QueryText };
 
 /** Brings what an item was given, as a body would have: its text, and its files from where they lie. As much as a body may hold. */
 function readItem(
   { declaration }: Pick<Helper, 'declaration'>,
   results: Pick<ResultStore, 'get'>,
   { limits, room }: { limits: MultipartLimits; room: FileBudget },
-): Stage<ItemCall, ItemText> {
+): Stage<ItemCall, BodyInput> {
   const fileFields = new Set(declaration.files.map(({ field }) => field));
 
   return function readItem({ item, state }, next) {
@@ -175,15 +132,14 @@ function readItem(
     const fileBytes = input.files.reduce((sum, { bytes }) => sum + bytes, 0);
     if (fileBytes > limits.maxFileBytes) throw uploadTooLarge(limits);
     if (state.bytesIn - fileBytes > limits.maxTextBytes) throw bodyTooLarge(limits.maxTextBytes);
-    const query: QueryText = { values: new Map(), problems: [] };
-    if (input.files.length === 0) return next({ text: textOf(input, []), uploads: noUploads, query });
+    if (input.files.length === 0) return next({ text: textOf(input, []), uploads: noUploads });
     const lost = input.files.flatMap(({ field }): FieldProblem[] =>
       fileFields.has(field) ? [] : [{ field, problem: 'is not a field for a file' }],
     );
     if (lost.length > 0) throw inputError(lost);
     return readHeld(item, fileBytes, {
       state,
-      next: (uploads) => next({ text: textOf(input, []), uploads, query }),
+      next: (uploads) => next({ text: textOf(input, []), uploads }),
     });
   };
 
@@ -192,7 +148,7 @@ function readItem(
     bytes: number,
     { state, next }: Pick<ItemCall, 'state'> & { next: (uploads: Map<string, FileBytes>) => Promise<Answer> },
   ): Promise<Answer> {
-    const leave = await room.enter(item.of.tenant_id, bytes, state.gone.signal);
+    const leave = await room.enter(item.of.tenant_id, bytes, state.signal);
     try {
       return await readFiles(item, results).then(next);
     } finally {

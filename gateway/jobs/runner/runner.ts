@@ -23,7 +23,7 @@ interface RunnerParts extends ItemParts {
   results: Pick<ResultStore, 'get' | 'put'>;
   /** What a tenant's results may hold, in bytes. */
   mostResultBytes: number;
-  pool: Pick<Pool, 'turn' | 'handBack'>;
+  pool: Pick<Pool, 'ticket' | 'handBack'>;
   registry: Pick<LiveRegistry, 'get'>;
   /** Threads of the pool: as many items run at a time. */
   threads: number;
@@ -174,7 +174,7 @@ export function createRunner(parts: RunnerParts): Runner {
       const taken = intake.close();
       pool.handBack();
       // What runs goes on to its end; what is still on its way there is another's to do.
-      for (const { watch, state } of inHand.keys()) if (!watch.isInPool) state.gone.end();
+      for (const { watch, state } of inHand.keys()) if (!watch.isInPool) state.abort();
       await taken;
       await Promise.all(inHand.values());
       clearTimeout(timer);

@@ -78,8 +78,8 @@ export function createItemWork({ registry, wayOf, results }: WorkItemParts) {
       const mayRepeat = helper?.declaration.repeatable !== false;
       const hasActed = !mayRepeat && state.mayHaveActed === true;
       // It was given up here, and is another's to do.
-      if (state.gone.ended && !hasActed) return { again: { counted: false, delayMs: 0 }, spent: spent() };
-      const error = state.gone.ended && helper ? notAgain(helper.id) : toGatewayError(thrown);
+      if (state.signal.aborted && !hasActed) return { again: { counted: false, delayMs: 0 }, spent: spent() };
+      const error = state.signal.aborted && helper ? notAgain(helper.id) : toGatewayError(thrown);
       state.code = error.code;
       if (error.isFault) state.fault = error.cause ?? error;
       const retry = hasActed || error instanceof StoreGivenUp ? undefined : retryOf(error, item.attempt);

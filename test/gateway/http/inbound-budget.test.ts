@@ -61,11 +61,11 @@ describe('arrivals', () => {
     expect(arrivals.stats()).to.deep.equal({ arriving: 0, bytes: 80 });
     const late = arrivals.enter('a', 'request_timeout');
     late.add(1);
-    expect(late.ending.ended).to.equal(true);
+    expect(late.signal.aborted).to.equal(true);
     letGo();
     const next = arrivals.enter('a', 'request_timeout');
     next.add(50);
-    expect(next.ending.ended).to.equal(false);
+    expect(next.signal.aborted).to.equal(false);
   });
 
   it('of one tenant are at most half of all, while they come well', () => {
@@ -82,8 +82,8 @@ describe('arrivals', () => {
     now = 1000;
     for (const [at, one] of all.entries()) if (at !== 2) one.add(2000);
     arrivals.enter('a', 'request_timeout');
-    expect(all.map(({ ending }) => ending.ended)).to.deep.equal([false, false, true, false]);
-    expect(all[2]?.ending.signal.reason.code, 'it was not below the rate').to.equal('tenant_busy');
+    expect(all.map(({ signal }) => signal.aborted)).to.deep.equal([false, false, true, false]);
+    expect(all[2]?.signal.reason.code, 'it was not below the rate').to.equal('tenant_busy');
   });
 
   it('give way where bytes are used up, and only if none stalls is the one refused that grows', () => {
@@ -93,12 +93,12 @@ describe('arrivals', () => {
     now = 1000;
     const growing = arrivals.enter('a', 'request_timeout');
     growing.add(800);
-    expect(stalled.ending.signal.aborted).to.equal(true);
+    expect(stalled.signal.aborted).to.equal(true);
     expect(arrivals.stats().bytes).to.equal(800);
     const other = arrivals.enter('a', 'request_timeout');
     other.add(800);
-    expect(other.ending.signal.reason.code).to.equal('tenant_busy');
-    expect(growing.ending.signal.aborted).to.equal(false);
+    expect(other.signal.reason.code).to.equal('tenant_busy');
+    expect(growing.signal.aborted).to.equal(false);
   });
 
   it('end for a much smaller one of their tenant where bytes are used up, though none stalls', () => {
@@ -107,10 +107,7 @@ describe('arrivals', () => {
     large.add(950);
     const small = arrivals.enter('a', 'request_timeout');
     small.add(60);
-    expect([large.ending.signal.reason?.code, small.ending.signal.aborted]).to.deep.equal([
-      'tenant_busy',
-      false,
-    ]);
+    expect([large.signal.reason?.code, small.signal.aborted]).to.deep.equal(['tenant_busy', false]);
   });
 
   it('are never ended once they are complete', () => {
@@ -121,7 +118,7 @@ describe('arrivals', () => {
     now = 60_000;
     const next = arrivals.enter('a', 'request_timeout');
     next.add(900);
-    expect([whole.ending.signal.aborted, next.ending.signal.aborted]).to.deep.equal([false, true]);
+    expect([whole.signal.aborted, next.signal.aborted]).to.deep.equal([false, true]);
   });
 
   it('that announce more than there is room for wait for it, in their order, and small ones do not', async () => {
@@ -134,8 +131,8 @@ describe('arrivals', () => {
       return arrival;
     };
     const [second, third] = [wait('second'), wait('third')];
-    expect(arrivals.enterBody('a', 1000)).to.have.property('ending');
-    expect(arrivals.enterBody('b', 400_000), 'another tenant').to.have.property('ending');
+    expect(arrivals.enterBody('a', 1000)).to.have.property('signal');
+    expect(arrivals.enterBody('b', 400_000), 'another tenant').to.have.property('signal');
     first.add(400_000);
     first.complete();
     await new Promise((resolve) => setTimeout(resolve, 120));
@@ -152,18 +149,18 @@ describe('arrivals', () => {
     const stalled = await arrivals.enterBody('a', 400_000);
     now = 1000;
     const steady = arrivals.enterBody('a', 400_000) as InboundTransfer;
-    expect(steady).to.have.property('ending');
+    expect(steady).to.have.property('signal');
     const late = arrivals.enterBody('a', 400_000);
     for (; now < 20_000; now += 1000) for (const one of [stalled, steady]) one.add(5000);
     now = 21_001;
     await late;
-    expect(steady.ending.ended).to.equal(false);
+    expect(steady.signal.aborted).to.equal(false);
   });
 
   it('take one input of the largest size, however small the budget', () => {
     const one = make({ bytes: 10, largest: 100 }).enter('a', 'request_timeout');
     one.add(100);
-    expect(one.ending.signal.aborted).to.equal(false);
+    expect(one.signal.aborted).to.equal(false);
   });
 
   it('are ended after a minute, however well they come; a download has a deadline of its own', async () => {
@@ -171,10 +168,10 @@ describe('arrivals', () => {
     const body = arrivals.enter('a', 'request_timeout');
     const download = arrivals.enter('a', 'source_timeout');
     for (now = 0; now < 60_000; now += 4000) for (const one of [body, download]) one.add(1e5);
-    await until(() => body.ending.ended);
-    expect(body.ending.signal.reason?.code).to.equal('request_timeout');
+    await until(() => body.signal.aborted);
+    expect(body.signal.reason?.code).to.equal('request_timeout');
     download.add(1);
-    expect(download.ending.ended).to.equal(false);
+    expect(download.signal.aborted).to.equal(false);
   });
 
   it('end with 408 or 504 where they come too slowly; a download not before its server has answered', async () => {
@@ -184,9 +181,9 @@ describe('arrivals', () => {
     const dripping = arrivals.enter('a', 'source_timeout');
     dripping.add(0);
     now = 5001;
-    await until(() => body.ending.signal.aborted && dripping.ending.signal.aborted);
-    expect(body.ending.signal.reason?.code).to.equal('request_timeout');
-    expect(dripping.ending.signal.reason?.code).to.equal('source_timeout');
-    expect(silent.ending.signal.aborted).to.equal(false);
+    await until(() => body.signal.aborted && dripping.signal.aborted);
+    expect(body.signal.reason?.code).to.equal('request_timeout');
+    expect(dripping.signal.reason?.code).to.equal('source_timeout');
+    expect(silent.signal.aborted).to.equal(false);
   });
 });

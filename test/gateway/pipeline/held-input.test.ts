@@ -3,14 +3,13 @@ import { createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import Koa from 'koa';
-import { Ending } from '../../../gateway/http/ending.js';
 import { createInboundBudget } from '../../../gateway/http/inbound-budget.js';
 import { readInput } from '../../../gateway/pipeline/read-input.js';
 import { route } from '../../../gateway/pipeline/route.js';
 import {
   type CallContext,
   type Caller,
-  type CallState,
+  CallState,
   from,
   type HttpCall,
   type Stage,
@@ -18,7 +17,7 @@ import {
 import { validate } from '../../../gateway/pipeline/validate.js';
 import type { Helper } from '../../../gateway/plugins/registry.js';
 import { type Answer, jsonAnswer } from '../../../pool/answer.js';
-import type { Ticket } from '../../../pool/pool.js';
+import type { Ticket } from '../../../pool/ticket.js';
 import { describeDeclaration } from '../../../schemas/declared-helper.js';
 import type { QueryText } from '../../../schemas/input/urlencoded.js';
 import { heldBeyond, heldMemory } from '../../needs.js';
@@ -38,7 +37,7 @@ const helper: Helper = {
 };
 
 /** Stands for the stages that find the tenant and its turn. */
-const admitted: Stage<HttpCall, { caller: Caller; query: QueryText; turn: Ticket }> = (_, next) =>
+const admitted: Stage<HttpCall, { caller: Caller; query: QueryText; ticket: Ticket }> = (_, next) =>
   next({
     caller: {
       tenant: { id: 't', name: 't', limits: {}, weight: 1 } as Caller['tenant'],
@@ -46,11 +45,11 @@ const admitted: Stage<HttpCall, { caller: Caller; query: QueryText; turn: Ticket
       scopes: null,
     },
     query: { values: new Map(), problems: [] },
-    turn: {
-      expect: async () => undefined,
-      standBack() {},
+    ticket: {
+      reserve: async () => undefined,
+      cancelReservation() {},
       run: () => Promise.reject(new Error('light')),
-      leave() {},
+      release() {},
     },
   });
 
@@ -68,14 +67,7 @@ describe('a call that waits for its turn', () => {
       .to(() => new Promise<Answer>((resolve) => waiting.push(resolve)));
     const app = new Koa<CallState>();
     app.use(async (ctx) => {
-      ctx.state = {
-        requestId: '',
-        gone: new Ending(),
-        headers: {},
-        dryrun: false,
-        bytesIn: 0,
-        taskMs: 0,
-      };
+      ctx.state = new CallState('id');
       await route(helper, answer)(ctx as CallContext, async () => undefined);
       ctx.status = 204;
     });

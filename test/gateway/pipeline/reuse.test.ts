@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { createCache } from '../../../gateway/cache.js';
-import { Ending } from '../../../gateway/http/ending.js';
 import {
   type CompleteCall,
   createResults,
@@ -10,7 +9,7 @@ import {
   type ReuseParts,
   reuse,
 } from '../../../gateway/pipeline/reuse.js';
-import { type Caller, newCallState } from '../../../gateway/pipeline/stage.js';
+import { type Caller, CallState } from '../../../gateway/pipeline/stage.js';
 import type { Helper } from '../../../gateway/plugins/registry.js';
 import type { Answer, BodyAnswer } from '../../../pool/answer.js';
 import { describeDeclaration } from '../../../schemas/declared-helper.js';
@@ -45,14 +44,14 @@ function callOf({ tenant = 't', input = {}, files = { file: file() }, signedUnti
     scopes: null,
     ...(signedUntil === undefined ? {} : { signedUntil }),
   };
-  const turn = {
-    expect: async () => undefined,
-    standBack() {},
+  const ticket = {
+    reserve: async () => undefined,
+    cancelReservation() {},
     run: () => Promise.reject(new Error('no task')),
-    leave() {},
+    release() {},
   };
   const ctx = { method: 'GET', get: (name: string) => (name === 'if-none-match' ? knows : '') };
-  return { state: newCallState('id', new Ending()), bodyBytes: 0, caller, turn, input, files, ctx };
+  return { state: new CallState('id'), bodyBytes: 0, caller, ticket, input, files, ctx };
 }
 
 /** A stage that is asked again and again, before a last one that counts. */
@@ -217,12 +216,7 @@ function held() {
     end: (made: MadeResult<unknown>) => end(made),
     fail: (error: Error) => fail(error),
     call: {
-      gone: {
-        get ended() {
-          return gone.signal.aborted;
-        },
-        signal: gone.signal,
-      },
+      signal: gone.signal,
       onWait: () => {
         held.waited += 1;
       },

@@ -1,19 +1,11 @@
 import { expect } from 'chai';
-import { Ending } from '../../../gateway/http/ending.js';
-import { type Call, from } from '../../../gateway/pipeline/stage.js';
+import { type Call, CallState, from } from '../../../gateway/pipeline/stage.js';
 import { type Answer, jsonAnswer } from '../../../pool/answer.js';
 
 describe('stages', () => {
   const answer = jsonAnswer({});
   const call: Call = {
-    state: {
-      requestId: 'r',
-      gone: new Ending(),
-      headers: {},
-      dryrun: false,
-      bytesIn: 0,
-      taskMs: 0,
-    },
+    state: new CallState('r'),
     bodyBytes: 0,
   };
 
@@ -54,7 +46,9 @@ describe('stages', () => {
   });
 
   it('do not look for a trace where none is kept', async () => {
-    const state = Object.defineProperty({ ...call.state }, 'trace', { get: () => expect.fail('looked for') });
+    const state = Object.defineProperty(new CallState('r'), 'trace', {
+      get: () => expect.fail('looked for'),
+    });
     const run = from<Call>()
       .through<object>(function first(_, next) {
         return next({});

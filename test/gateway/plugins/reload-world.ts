@@ -71,10 +71,10 @@ export async function createReloadWorld(options: WorldOptions = {}): Promise<Rel
     async call(id, version = shelf.get(id)) {
       if (!version) throw new Error(`there is no ${id}`);
       const outcome = await holdVersion(version, async () => {
-        const turn = pool.turn({ tenant: 'a', weight: 1, most: null }, version.group);
+        const turn = pool.ticket({ tenant: 'a', weight: 1, most: null }, version.group);
         const context = { service: id, request_id: 'r' };
         const task = { kind: 'call', plugin: version.url, does: 'handler', input: {}, context } as const;
-        return turn.run(task).finally(turn.leave);
+        return turn.run(task).finally(turn.release);
       });
       if (!outcome.ok) throw new Error(outcome.message);
       return JSON.parse(Buffer.from((outcome.value as { bytes: Uint8Array }).bytes).toString()).value;

@@ -80,10 +80,10 @@ export function createRunnerWorld({
   ]);
   let closed = false;
   const pool = {
-    turn: (asker) => ({
-      expect: async () => undefined,
-      standBack() {},
-      leave() {},
+    ticket: (asker) => ({
+      reserve: async () => undefined,
+      cancelReservation() {},
+      release() {},
       run: (task: Task) =>
         new Promise<TaskOutcome>((resolve, reject) => {
           if (closed) return reject(new PoolError('shutting_down', 'closed'));
@@ -110,7 +110,7 @@ export function createRunnerWorld({
     handBack() {
       closed = true;
     },
-  } as Pick<Pool, 'turn' | 'handBack'>;
+  } as Pick<Pool, 'ticket' | 'handBack'>;
   const runner = createRunner({
     store: jobs.store,
     queue: jobs.queue,
