@@ -237,7 +237,7 @@ function isPlain(value: object): boolean {
 }
 
 function isLostObject(value: object): boolean {
-  // Bytes have a form in JSON, a list of numbers under their places, which nobody wants.
+  // JSON would write bytes as an object of numbers.
   if (ArrayBuffer.isView(value)) return true;
   if (hasOwnJson(value) || isBoxedPrimitive(value)) return false;
   if (isNativeError(value) || isPromise(value) || Symbol.asyncIterator in value) return true;

@@ -9,10 +9,10 @@ interface Family {
   lightest: number;
 }
 
-/** Milliseconds below which no task is heavy: among short ones the ratio says little, and nobody waits long for either. */
+/** Milliseconds below which no task is heavy: among short ones the ratio says little. */
 const shortMs = 100;
-/** Places that one task counts for at most. */
-const mostPlaces = 16;
+/** Slots that one task counts for at most. */
+const maxSlots = 16;
 
 /**
  * What a task is likely to cost, by what tasks of its kind have cost: those of one helper that ask for the same `variant`. Nothing here
@@ -33,17 +33,17 @@ export class Costs {
   }
 
   /**
-   * Places that it counts for: how often the lightest kind of its helper goes into it. So a helper whose calls are all alike has as
-   * many places as there are, however long they take.
+   * Slots that it counts for: how often the lightest kind of its helper goes into it. So a helper whose calls are all alike has as
+   * many slots as there are, however long they take.
    */
   places(task: Task): number {
     const family = this.#families.get(familyOf(task));
     const mean = family?.means.get(variantOf(task));
     if (!family || mean === undefined || mean <= shortMs) return 1;
-    return Math.min(mostPlaces, Math.max(1, Math.round(mean / Math.max(shortMs, family.lightest))));
+    return Math.min(maxSlots, Math.max(1, Math.round(mean / Math.max(shortMs, family.lightest))));
   }
 
-  /** To be told of each task that ended. One that failed before its usual time says nothing of what they cost. */
+  /** To be called with each task that ended. One that failed before its usual time says nothing of what they cost. */
   learn(task: Task, ms: number, ok: boolean): void {
     this.#typical = this.#typical * 0.9 + ms * 0.1;
     const name = familyOf(task);

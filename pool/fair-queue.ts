@@ -6,7 +6,7 @@ export type StopReason = 'own' | 'all';
 /** What the queue knows of one tenant. `clock` is its virtual time: milliseconds of work received, divided by its weight. */
 interface Lane<T> {
   readonly tenant: string;
-  /** The how-manieth lane it is: of two with the same clock the older one is first. */
+  /** Its number: of two with the same clock the older one is first. */
   readonly order: number;
   readonly waiting: Fifo<T>;
   running: number;
@@ -40,7 +40,7 @@ export class FairQueue<T> {
 
   /**
    * `stopOf` says why items of a tenant may not be handed out now. Those stopped for `all` are free again together, which the queue
-   * finds by itself; of one that is free before, or was stopped for its own, `look` is to be told.
+   * finds by itself; of one that is free before, or was stopped for its own, call `look`.
    */
   constructor(stopOf: (tenant: string) => StopReason | undefined = () => undefined) {
     this.#stopOf = stopOf;
@@ -66,7 +66,7 @@ export class FairQueue<T> {
     return (this.#lanes.get(tenant)?.waiting.size ?? 0) > 0;
   }
 
-  /** Adds an item at the end of the tenant's line. `weight` (above 0) is the tenant's share relative to the others. */
+  /** Adds an item at the end of the tenant's queue. `weight` (above 0) is the tenant's share relative to the others. */
   push(tenant: string, item: T, weight = 1): void {
     const lane = this.#lane(tenant);
     lane.weight = weight;

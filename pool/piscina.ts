@@ -29,12 +29,12 @@ interface PiscinaWorkerOptions {
 
 /**
  * The one place that works around Piscina 5.3:
- * - Each thread has a Piscina of its own. One of several threads would not tell which of them runs what, and starts none any more
+ * - Each thread has a Piscina of its own. One of several threads would not show which of them runs what, and starts none any more
  *   once one has died while starting.
  * - The first call starts the thread: of a minimum of threads Piscina would start the next one itself.
  * - `atomics` would block the thread between tasks, and what a plugin left running would surface in the next task.
  * - One emitter aborts all tasks: an AbortSignal would do, but costs each task a controller and its listeners.
- * - Calls that wait for a worker that has ended would wait for ever: whoever hears `onEnd` destroys.
+ * - Calls that wait for a worker that has ended would wait for ever: `onEnd` must lead to `destroy`.
  * - Of a thrown error only the message arrives: the worker's functions return failures as data.
  */
 export function startPiscina({ workerData, onEnd, onError }: PiscinaWorkerOptions): PiscinaWorker {

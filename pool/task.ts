@@ -27,7 +27,7 @@ export interface CallTask {
 /** A file as it came. */
 export interface FileBytes {
   bytes: Uint8Array;
-  /** Media type, as whoever sent it says. */
+  /** Media type, as its sender says. */
   type: string;
   name?: string;
   /** Of a picture whose header was checked: a worker does not read it again. */
@@ -38,8 +38,8 @@ export interface FileBytes {
 
 export type TaskFiles = Readonly<Record<string, FileBytes>>;
 
-/** An input to be judged by a helper's schema where it keeps nobody waiting. */
-export interface JudgeTask {
+/** An input to be validated by a helper's schema, off the main thread. */
+export interface ValidateTask {
   kind: 'judge';
   service: string;
   declaration: ParameterDeclaration;
@@ -56,7 +56,7 @@ export interface PreviewTask {
   maxBytes: number;
 }
 
-export type Task = CallTask | JudgeTask | PreviewTask;
+export type Task = CallTask | ValidateTask | PreviewTask;
 
 /** A task with its number in the thread, by which it is named while it runs. */
 export interface NumberedTask {
@@ -80,15 +80,15 @@ export interface Failed extends Thrown {
   refusal?: FetchRefusal;
 }
 
-/** What threads tell the main thread, and ask of it. */
+/** What threads report to the main thread, and request of it. */
 export interface ThreadHooks {
-  /** Told each line of a handler's log. */
+  /** Called with each line of a handler's log. */
   onLog?: (line: LogLine) => void;
-  /** Told where a start waits for a plugin's `setup`. */
+  /** Called where a start waits for a plugin's `setup`. */
   onSlowSetup?: (module: PluginModule) => void;
   /** The plugin of a url that a thread has not loaded, which its first task then waits for. */
   onDemand?: (url: string) => PluginModule | undefined;
-  /** Whether somebody steps through the code: no deadline ends that. */
+  /** Whether a debugger is attached: no deadline applies. */
   isDebugged?: () => boolean;
 }
 
@@ -108,7 +108,7 @@ export interface WorkerSettings {
   maxBodyBytes?: number | undefined;
   /** Loads what pictures and long inputs need when the first comes; `engine` is known to be there then, and is not `auto`. */
   lean?: boolean;
-  /** Wall clock of one task; native code is told to stop by then. */
+  /** Wall clock of one task; native code stops by then. */
   taskTimeoutMs: number;
   /** Lines of a handler's log below this level are not made; none are where it is absent. */
   logLevel?: string;
@@ -116,7 +116,7 @@ export interface WorkerSettings {
   helperUrl?: string;
 }
 
-/** What a worker is told first. */
+/** The first message to a worker. */
 export interface WorkerGreeting {
   /** Its end of the link to the main thread. */
   port: MessagePort;

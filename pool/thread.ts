@@ -47,7 +47,7 @@ interface ThreadOptions {
   onFree: () => void;
   /** Called once, in the moment in which the thread can run nothing any more; `ofItself` where no task is to blame. */
   onEnd: (ofItself: boolean) => void;
-  /** Told of what ended the thread, where no task is told. */
+  /** Called with what ended the thread, where no task failed for it. */
   onFault: (error: Error) => void;
 }
 

@@ -1,7 +1,7 @@
 import inspector from 'node:inspector';
 import { Worker } from 'node:worker_threads';
 
-/** Milliseconds in which a handler that was told of its deadline may still end by itself. */
+/** Milliseconds in which a handler whose signal was aborted may still end by itself. */
 const graceMs = 250;
 
 /** The deadline of the tasks that a thread runs one after another. */
@@ -14,21 +14,20 @@ interface TaskDeadline {
 }
 
 interface TaskDeadlineOptions {
-  /** The time is up: tells the task, and says whether it may take its grace; false where none runs. */
+  /** The time is up: notifies the task, and returns whether it has its grace; false where none runs. */
   onTime: () => boolean;
   /** The task has not ended by itself. */
   onOver: () => void;
   isDebugged?: (() => boolean) | undefined;
 }
 
-/** Whether a debugger may be attached to this process: whoever steps through a handler is not to lose it. */
+/** Whether a debugger may be attached to this process: stepping through a handler must not end it. */
 export function isInspected(): boolean {
   return inspector.url() !== undefined;
 }
 
 /**
- * One timer, begun anew by each task of the same length: to make one costs as much as a stage. Where it goes off between two
- * tasks, nobody minds.
+ * One timer, refreshed by each task of the same length: creating one costs as much as a stage. It may fire between two tasks.
  */
 export function createTaskDeadline({
   onTime,
@@ -68,7 +67,7 @@ export function createTaskDeadline({
   };
 }
 
-/** What the watchdog's thread is told. */
+/** A message to the watchdog's thread. */
 export type WatchdogOrder =
   | { kind: 'begin'; id: number; steps: readonly string[]; at: Int32Array; limitMs: number; ends: boolean }
   | { kind: 'end'; id: number }
@@ -85,7 +84,7 @@ let watchdog: Worker | undefined;
 let lastId = 0;
 
 /** Nothing else runs while the main thread is in a loop: no timer, no signal's listener. A thread of its own does. */
-function sendOrder(told: WatchdogOrder): void {
+function sendOrder(message: WatchdogOrder): void {
   if (!watchdog) {
     watchdog = new Worker(new URL('./watchdog-thread.js', import.meta.url), {
       execArgv: [],
@@ -96,7 +95,7 @@ function sendOrder(told: WatchdogOrder): void {
     watchdog.on('error', () => undefined);
     watchdog.unref();
   }
-  watchdog.postMessage(told);
+  watchdog.postMessage(message);
 }
 
 /**

@@ -41,15 +41,15 @@ const engine = once(async () => {
   const timeoutSeconds = Math.ceil(settings.taskTimeoutMs / 1000);
   return loadEngine(settings.engine, { fonts: fontSet, timeoutSeconds });
 });
-const judge = once(async () => {
-  const [{ createJudge }, { encodableBy }, fonts, name] = await Promise.all([
+const inputValidator = once(async () => {
+  const [{ createInputValidator }, { encodableBy }, fonts, name] = await Promise.all([
     import('./input-validator.js'),
     import('./image/formats.js'),
     fontSet(),
     // A thread that loads no more than it needs knows its engine without loading it.
     settings.engine === 'auto' ? engine().then((loaded) => loaded.engine.name) : settings.engine,
   ]);
-  return createJudge({ canDraw: (text) => fonts.missing(text), canEncode: encodableBy(() => name) });
+  return createInputValidator({ canDraw: (text) => fonts.missing(text), canEncode: encodableBy(() => name) });
 });
 if (!settings.lean) void engine();
 
@@ -82,7 +82,7 @@ export async function report({ port }: WorkerGreeting): Promise<WorkerReport> {
     // Of an error only the message arrives.
     throw new Error(readThrown(error).message);
   });
-  // Not before: until the threads are ready nobody is served.
+  // Not before: calls are served only when threads are ready.
   lowerPriority();
   const found: WorkerReport = { engine: loaded.name, version };
   return fallbackReason === undefined ? found : { ...found, fallbackReason };
@@ -130,9 +130,9 @@ export async function prepare(url: string): Promise<string | undefined> {
   }
 }
 
-/** Loads what first tasks need and a start does not: the judge of inputs and the texts of pictures. Called by Piscina, by its name. */
+/** Loads what first tasks need and a start does not: the validator of inputs and the texts of pictures. Called by Piscina, by its name. */
 export async function warm(): Promise<void> {
-  await judge();
+  await inputValidator();
   const { text } = await engine();
   await text();
 }
@@ -158,7 +158,7 @@ export default async function work({ number, task }: NumberedTask): Promise<unkn
 }
 
 async function resultOf(number: number, task: Task): Promise<BytesAnswer | ValidatedInput> {
-  if (task.kind === 'judge') return (await judge())(task);
+  if (task.kind === 'judge') return (await inputValidator())(task);
   return task.kind === 'preview' ? preview(task) : call(number, task);
 }
 

@@ -5,7 +5,7 @@ import type { HelperParts } from '../../pool/context/handler-context.js';
 import { type LogLine, refusalIn } from '../../pool/context/messages.js';
 import { PoolError, readThrown } from '../../pool/errors.js';
 import { makePreview } from '../../pool/image/preview.js';
-import { createJudge } from '../../pool/input-validator.js';
+import { createInputValidator } from '../../pool/input-validator.js';
 import type { Plugin } from '../../pool/plugin.js';
 import type { Pool } from '../../pool/pool.js';
 import type { CallTask, PreviewTask, Task, TaskOutcome } from '../../pool/task.js';
@@ -35,7 +35,7 @@ export interface ThisThreadOptions extends CallOptions {
  */
 export function inThisThread(options: ThisThreadOptions): Pick<Pool, 'ticket'> {
   const { plugin, parts, abilities, onLog, onThrown } = options;
-  const judge = createJudge(abilities);
+  const judge = createInputValidator(abilities);
 
   async function call(task: CallTask, { host, signal = never }: RunTaskOptions): Promise<TaskOutcome> {
     const scope = new MainScope(

@@ -12,13 +12,13 @@ import {
   type LogSink,
 } from './messages.js';
 
-/** Takes secret values out of what is told of a plugin's doings. */
+/** Removes secret values from what is logged of a plugin. */
 export interface Redactor {
   text(text: string): string;
   thrown(thrown: Thrown): Thrown;
 }
 
-/** Shorter values stand in many a text by chance. */
+/** Shorter values occur in texts by chance. */
 const shortestSecret = 4;
 const secretMark = '[secret]';
 
@@ -155,8 +155,7 @@ function toFetchRequest(url: unknown, options: unknown): FetchRequest {
 }
 
 /**
- * One call while it lasts: what its handler may use beside the input. Nothing of it is made before it is asked for, because
- * most calls ask for nothing.
+ * One call while it lasts: what its handler may use beside the input. Its parts are made on first use: most calls use none.
  */
 export abstract class CallScope {
   readonly ids: CallIds;
@@ -180,7 +179,7 @@ export abstract class CallScope {
   /** Called when the handler first wants to know the call's end: from then on `abort` is to be called when it comes. */
   protected watch(): void {}
 
-  /** Aborted when the client has gone or the deadline has come. */
+  /** Aborted when the client disconnects or the deadline passes. */
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
@@ -219,7 +218,7 @@ export abstract class CallScope {
     return this.#redactor ? this.#redactor.thrown(thrown) : thrown;
   }
 
-  /** The call is given up: its handler is told, and may end by itself. */
+  /** Aborts the call: its handler may end by itself. */
   abort(why: AbortCause): void {
     if (this.#reason || this.#over) return;
     this.#reason =

@@ -15,15 +15,15 @@ import {
   toFetchRefusal,
 } from './messages.js';
 
-/** The main thread's end of what it and a worker say to each other while a task runs. */
+/** The main thread's end of the link to a worker while a task runs. */
 interface ThreadLink {
-  /** The other end, to be moved to the worker. */
+  /** The other end, which moves to the worker. */
   readonly port: MessagePort;
-  /** A task begins; what the worker asks is asked of `host`. */
+  /** A task begins; `host` serves the worker's requests. */
   begin(task: number, host: TaskHost | undefined): void;
-  /** Tells the worker that the task is given up. */
+  /** Aborts the task in the worker. */
   abort(why: AbortCause): void;
-  /** The task has ended: what is fetched for it is not wanted any more. */
+  /** The task has ended: its fetches are aborted. */
   end(): void;
   close(): void;
 }
@@ -49,7 +49,7 @@ export function createThreadLink(onLog: ((line: LogLine) => void) | undefined): 
       const fetched = await current.host.fetch(request, signal);
       if (!signal.aborted) send({ kind: 'fetched', task, id, fetched }, [fetched.bytes.buffer]);
     } catch (error) {
-      // Nobody waits for the answer to what was ended here.
+      // What was aborted here is not answered.
       if (!signal.aborted) send({ kind: 'refused', task, id, refusal: toFetchRefusal(error) });
     }
   }
@@ -83,7 +83,7 @@ export function createThreadLink(onLog: ((line: LogLine) => void) | undefined): 
   };
 }
 
-/** A worker's end of what it and the main thread say to each other while a task runs. */
+/** A worker's end of the same link. */
 export interface WorkerLink {
   /** A call begins. */
   begin(task: number, ids: CallIds, redactor: Redactor | undefined): CallScope;
@@ -97,7 +97,7 @@ interface PendingFetch {
 }
 
 export function createWorkerLink(port: MessagePort, logLevel: string): WorkerLink {
-  const asked = new Map<number, PendingFetch>();
+  const pending = new Map<number, PendingFetch>();
   let current: WorkerScope | undefined;
   let lastId = 0;
 
@@ -114,13 +114,13 @@ export function createWorkerLink(port: MessagePort, logLevel: string): WorkerLin
         if (current !== this) return reject(fetchAfterEnd());
         if (this.reason) return reject(this.reason);
         lastId += 1;
-        asked.set(lastId, { resolve, reject });
-        say({ kind: 'fetch', task: this.task, id: lastId, request });
+        pending.set(lastId, { resolve, reject });
+        send({ kind: 'fetch', task: this.task, id: lastId, request });
       });
     }
   }
 
-  const logParts: LogSink = { logLevel, write: (line) => say({ kind: 'log', line }) };
+  const logParts: LogSink = { logLevel, write: (line) => send({ kind: 'log', line }) };
 
   port.on('message', (message: ToThread) => {
     if (message.task !== current?.task) return;
@@ -129,21 +129,21 @@ export function createWorkerLink(port: MessagePort, logLevel: string): WorkerLin
       rejectAll(current.reason);
       return;
     }
-    const waits = asked.get(message.id);
-    asked.delete(message.id);
+    const waits = pending.get(message.id);
+    pending.delete(message.id);
     if (message.kind === 'fetched') waits?.resolve(message.fetched);
     else waits?.reject(fetchError(message.refusal));
   });
   // Piscina's port is what keeps the thread alive.
   port.unref();
 
-  function say(message: FromThread): void {
+  function send(message: FromThread): void {
     port.postMessage(message);
   }
 
   function rejectAll(reason: unknown): void {
-    for (const { reject } of asked.values()) reject(reason);
-    asked.clear();
+    for (const { reject } of pending.values()) reject(reason);
+    pending.clear();
   }
 
   return {
@@ -154,7 +154,7 @@ export function createWorkerLink(port: MessagePort, logLevel: string): WorkerLin
     end() {
       current?.end();
       current = undefined;
-      if (asked.size > 0) rejectAll(fetchAfterEnd());
+      if (pending.size > 0) rejectAll(fetchAfterEnd());
     },
   };
 }

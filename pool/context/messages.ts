@@ -1,6 +1,6 @@
 import { codedError } from '../errors.js';
 
-/** What a handler asks to be fetched for it. */
+/** A fetch for a handler. */
 export interface FetchRequest {
   url: string;
   /** The `Accept` header; anything where absent. */
@@ -33,12 +33,12 @@ export interface LogLine {
   text: string;
 }
 
-/** What a thread says besides its tasks' outcomes. A call is named by the number of its task. */
+/** Messages from a thread besides its tasks' outcomes. A call is named by the number of its task. */
 export type FromThread =
   | { kind: 'fetch'; task: number; id: number; request: FetchRequest }
   | { kind: 'log'; line: LogLine };
 
-/** What a thread is told while it runs a task. */
+/** Messages to a thread while it runs a task. */
 export type ToThread =
   | { kind: 'fetched'; task: number; id: number; fetched: Fetched }
   | { kind: 'refused'; task: number; id: number; refusal: FetchRefusal }
@@ -57,7 +57,7 @@ export interface CallIds {
   request_id: string;
 }
 
-/** What a call that runs in a worker asks of the main thread, which does all network. */
+/** What a call in a worker may request of the main thread, which does all network. */
 export interface TaskHost {
   /** Rejects with an error that has a `code` of the gateway's table and a public message. */
   fetch(request: FetchRequest, signal: AbortSignal): Promise<Fetched>;
@@ -66,7 +66,7 @@ export interface TaskHost {
 /** What stands around a task while it waits and runs. */
 export interface TaskCall {
   host?: TaskHost | undefined;
-  /** Set while it runs: to be called when nobody waits for the answer any more. */
+  /** Set while it runs: to be called when the client has disconnected. */
   onLeave?: (() => void) | undefined;
 }
 
@@ -93,7 +93,7 @@ export function refusalIn(error: unknown): FetchRefusal | undefined {
   return typeof error === 'object' && error !== null ? fetchRefusals.get(error) : undefined;
 }
 
-/** A fetch that comes too late: after the answer there is nobody for whom it could be. */
+/** A fetch after the answer. */
 export function fetchAfterEnd(): Error {
   return fetchError({
     code: 'internal',

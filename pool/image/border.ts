@@ -15,7 +15,7 @@ export interface BorderPlan {
   inset: boolean;
 }
 
-/** What judged options mean for a picture of this size, and the size that it then has. */
+/** What validated options mean for a picture of this size, and the size that it then has. */
 export function planBorder(
   size: Size,
   {

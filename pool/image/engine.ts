@@ -89,7 +89,7 @@ export interface WatermarkOptions extends MarkOptions {
   color?: string | undefined;
   /** Pixels around the letters, in black or white, whichever stands out from their colour; shrunk as the text is. Default 0. */
   outline?: number | undefined;
-  /** Breaks the text into lines as wide as there is room, at most so many: what is left then gives way to an ellipsis. Without it the text is one line. */
+  /** Breaks the text into lines that fit, at most so many; an ellipsis ends the last. Without it the text is one line. */
   wrap?: { maxLines: number } | undefined;
   mark?: undefined;
 }
@@ -162,7 +162,7 @@ export interface Image {
   readonly format: SourceImageFormat;
   /** Media type of `bytes`, e.g. `image/jpeg`. */
   readonly type: string;
-  /** The file as it came. A copy, made when it is first asked for: whoever writes into it changes no picture. */
+  /** The file as it came. A copy, made on first use: writing into it changes no picture. */
   readonly bytes: Uint8Array;
   /** A border of one colour, around the picture or over its edges. */
   border(options: BorderOptions): Image;

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { CanEncode } from '../../schemas/keywords/keyword.js';
 import type { EngineChoice, EngineName, OutputFormat, ResultFormat } from './engine.js';
 
-/** What `encode` takes, in the order in which it is told. */
+/** What `encode` takes, in the order of messages. */
 export const outputFormats = [
   'png',
   'jpg',
@@ -38,8 +38,8 @@ export function canEncode(engine: EngineName, format: OutputFormat | ResultForma
 }
 
 /**
- * What is wrong with a format that an engine does not write, to stand after the name of its field. Whoever reads it may not be who
- * chose the engine: it says first what can be had.
+ * What is wrong with a format that an engine does not write, to stand after the name of its field. The caller did not
+ * choose the engine: it says first what can be had.
  */
 export function cannotEncode(engine: EngineName, format: ResultFormat): string {
   // A gif is made only where `same` is asked for.
@@ -65,7 +65,7 @@ export function either(names: readonly string[], word = 'or'): string {
   return names.length === 1 ? `${names[0]}` : `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1)}`;
 }
 
-/** Judges formats by the engine that runs, which is asked for only where that matters; while nobody knows it, each format passes. */
+/** Checks formats by the engine that runs, which is read only where it matters; while it is unknown, each format passes. */
 export function encodableBy(engine: () => EngineName | undefined): CanEncode {
   return (text) => {
     const format = outputFormats.find((each) => each === text);
@@ -79,7 +79,7 @@ export function encodableBy(engine: () => EngineName | undefined): CanEncode {
 
 let hasSharp: boolean | undefined;
 
-/** The engine that `loadEngine` will come to, for whoever cannot wait for it: to find out, sharp is loaded in this thread. */
+/** The engine that `loadEngine` will choose, found without waiting: sharp is loaded in this thread. */
 export function engineToBe(choice: EngineChoice): EngineName {
   if (choice !== 'auto') return choice;
   if (hasSharp === undefined) {

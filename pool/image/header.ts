@@ -63,7 +63,7 @@ const endOfImage = 0xd9;
 const app1 = 0xe1;
 
 /**
- * Walks the markers up to the first scan. Bytes between segments are skipped, as the decoders do. Own code, as `probe.ts`
+ * Walks the markers up to the first scan. Bytes between segments are skipped, as the decoders do. Own code, as `probeImage`
  * says.
  */
 function readJpegHeader(view: DataView): ImageHeader | undefined {
@@ -126,8 +126,7 @@ function hasLength(marker: number): boolean {
 const pngSignature = '\x89PNG\r\n\x1a\n';
 
 /**
- * Size from IHDR, orientation from an eXIf chunk before the pixels. An APNG counts as its still first picture. Own code, as
- * `probe.ts` says.
+ * Size from IHDR, orientation from an eXIf chunk before the pixels. An APNG counts as its still first picture. Own code, as `probeImage` says.
  */
 function readPngHeader(view: DataView): ImageHeader | undefined {
   if (!hasText(view, 0, pngSignature) || view.byteLength < 33 || !hasText(view, 12, 'IHDR')) return undefined;
@@ -150,8 +149,7 @@ function readPngHeader(view: DataView): ImageHeader | undefined {
 }
 
 /**
- * Size from the canvas (`VP8X`) or the one bitstream; frames by counting `ANMF` chunks; orientation from `EXIF`. Own code, as
- * `probe.ts` says.
+ * Size from the canvas (`VP8X`) or the one bitstream; frames by counting `ANMF` chunks; orientation from `EXIF`. Own code, as `probeImage` says.
  */
 function readWebpHeader(view: DataView, maxFrames: number): ImageHeader | undefined {
   if (!hasText(view, 0, 'RIFF') || !hasText(view, 8, 'WEBP')) return undefined;
@@ -177,15 +175,15 @@ function readWebpHeader(view: DataView, maxFrames: number): ImageHeader | undefi
 /** Pixels that the chunk at `at` declares; see RFC 9649, sections 2.7 and 3.4, and RFC 6386, section 9.1. */
 function readWebpSize(view: DataView, at: number): Size | undefined {
   const data = at + 8;
-  const room = view.byteLength - data;
-  if (room >= 10 && hasText(view, at, 'VP8X')) {
+  const left = view.byteLength - data;
+  if (left >= 10 && hasText(view, at, 'VP8X')) {
     return { width: 1 + uint24(view, data + 4), height: 1 + uint24(view, data + 7) };
   }
-  if (room >= 5 && hasText(view, at, 'VP8L') && view.getUint8(data) === 0x2f) {
+  if (left >= 5 && hasText(view, at, 'VP8L') && view.getUint8(data) === 0x2f) {
     const bits = view.getUint32(data + 1, true);
     return { width: 1 + (bits & 0x3fff), height: 1 + ((bits >>> 14) & 0x3fff) };
   }
-  if (room >= 10 && hasText(view, at, 'VP8 ') && hasText(view, data + 3, '\x9d\x01\x2a')) {
+  if (left >= 10 && hasText(view, at, 'VP8 ') && hasText(view, data + 3, '\x9d\x01\x2a')) {
     return {
       width: view.getUint16(data + 6, true) & 0x3fff,
       height: view.getUint16(data + 8, true) & 0x3fff,
@@ -208,7 +206,7 @@ const usualScreens = new Set(['640x480', '640x512', '800x600', '1024x768', '1280
 /**
  * Walks the blocks and counts frames. The size is that of the logical screen, grown where the first frame reaches
  * beyond it; where the screen is not to be believed it is that of the first frame alone. libvips decodes to the same size,
- * and the limits must hold for what is decoded. Own code, as `probe.ts` says.
+ * and the limits must hold for what is decoded. Own code, as `probeImage` says.
  */
 function readGifHeader(view: DataView, maxFrames: number): ImageHeader | undefined {
   if (view.byteLength < 13 || !(hasText(view, 0, 'GIF87a') || hasText(view, 0, 'GIF89a'))) return undefined;
@@ -260,7 +258,7 @@ const readers: HeaderReader[] = [readJpegHeader, readPngHeader, readWebpHeader, 
 
 /**
  * Reads the header of a JPEG, PNG, WebP or GIF; undefined for anything else. In time linear in the bytes, without a
- * copy, and it never throws: it runs on the main thread on bytes that nobody has looked at yet. Frames are counted
+ * copy, and it never throws: it runs on the main thread on bytes from strangers. Frames are counted
  * up to one past `maxFrames`. Own readers because both engines have to be held to one reading of size, frames and
  * orientation, and the packages that are known for it count no frames.
  */

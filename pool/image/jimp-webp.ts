@@ -36,7 +36,7 @@ export function firstWebpFrame(bytes: Uint8Array): StillFrame | undefined {
   return undefined;
 }
 
-/** A file around the frame's chunks. The extended header tells the decoder that there may be alpha. */
+/** A file around the frame's chunks. The extended header announces alpha. */
 function wrapFrame(frame: Uint8Array): Uint8Array {
   const chunks = frame.subarray(frameHeaderBytes);
   const file = Buffer.alloc(30 + chunks.length);

@@ -35,7 +35,7 @@ export interface LogoMark {
   scale: number;
 }
 
-/** A mark as a recipe has it: judged, with its defaults. */
+/** A mark as a recipe has it: validated, with its defaults. */
 export type Mark = Placing & ({ text: TextMark; logo?: undefined } | { logo: LogoMark; text?: undefined });
 
 /** The part of a picture inside its margins, in whole pixels. */
@@ -54,7 +54,7 @@ export function logoMargin({ width, height }: Size): number {
   return Math.floor(Math.min(width, height) / 20);
 }
 
-/** The room inside margins of so many pixels, at least one pixel wide and high. */
+/** The area inside margins of so many pixels, at least one pixel wide and high. */
 export function areaWithin({ width, height }: Size, margin: number): Area {
   const left = Math.min(margin, Math.floor((width * (1 - leastArea)) / 2));
   const top = Math.min(margin, Math.floor((height * (1 - leastArea)) / 2));
@@ -67,42 +67,42 @@ export function sideOf(position: Position): 'left' | 'center' | 'right' {
   return position.endsWith('left') ? 'left' : 'right';
 }
 
-/** Where an overlay lies at its position in the room. */
-export function placeIn(room: Area, overlay: Size, position: Position): Point {
-  const across = room.width - overlay.width;
-  const down = room.height - overlay.height;
+/** Where an overlay lies at its position in the area. */
+export function placeIn(area: Area, overlay: Size, position: Position): Point {
+  const across = area.width - overlay.width;
+  const down = area.height - overlay.height;
   if (position === 'center') {
-    return { left: room.left + Math.floor(across / 2), top: room.top + Math.floor(down / 2) };
+    return { left: area.left + Math.floor(across / 2), top: area.top + Math.floor(down / 2) };
   }
   return {
-    left: sideOf(position) === 'left' ? room.left : room.left + across,
-    top: position.startsWith('top') ? room.top : room.top + down,
+    left: sideOf(position) === 'left' ? area.left : area.left + across,
+    top: position.startsWith('top') ? area.top : area.top + down,
   };
 }
 
 /** So much of a pixel a bound may be missed by: what is right of it comes of sines that are not quite 0. */
 const slack = 1e-6;
 
-/** The widest and the highest that something may be which, turned, lies in the room. */
-export function boundsBeforeRotation(room: Size, degrees: number): Size {
+/** The widest and the highest that something may be which, rotated, lies in the area. */
+export function boundsBeforeRotation(area: Size, degrees: number): Size {
   const { cos, sin } = steepness(degrees);
   return {
-    width: wholePixels(Math.min(room.width / cos, room.height / sin)),
-    height: wholePixels(Math.min(room.width / sin, room.height / cos)),
+    width: wholePixels(Math.min(area.width / cos, area.height / sin)),
+    height: wholePixels(Math.min(area.width / sin, area.height / cos)),
   };
 }
 
-/** The largest box of this one's proportions, and no larger than this one, that lies in the room when it is turned. */
-export function fitRotated(box: Size, room: Size, degrees: number): Size {
+/** The largest box of this one's proportions, and no larger than this one, that lies in the area when it is rotated. */
+export function fitRotated(box: Size, area: Size, degrees: number): Size {
   const { cos, sin } = steepness(degrees);
-  const across = room.width / (box.width * cos + box.height * sin);
-  const down = room.height / (box.width * sin + box.height * cos);
+  const across = area.width / (box.width * cos + box.height * sin);
+  const down = area.height / (box.width * sin + box.height * cos);
   const scale = Math.min(1, across, down);
   return { width: wholePixels(box.width * scale), height: wholePixels(box.height * scale) };
 }
 
 /**
- * The box of the largest area that lies in the room when it is turned: half the shorter side bounds it where the room is
+ * The box of the largest area that lies in the area when it is rotated: half the shorter side bounds it where the area is
  * long, and its four corners touch all sides where it is not.
  */
 export function largestRotated({ width, height }: Size, degrees: number): Size {
@@ -135,31 +135,31 @@ const probeSide = 512;
 /** How a text is drawn: its font size known, its colour one, and the side that its lines are flush with. */
 interface DrawnText extends Omit<TextMark, 'fontSize'>, Pick<TextStyle, 'align' | 'fontSize'> {}
 
-/** The text, turned, and shrunk so that what is turned lies in the room. Undefined where there is no ink. */
+/** The text, rotated, and shrunk so that what is rotated lies in the area. Undefined where there is no ink. */
 export function textOverlay(
   drawn: DrawnText,
-  room: Size,
+  area: Size,
   degrees: number,
   renderer: TextRenderer,
 ): Overlay | undefined {
   const { text, ...style } = drawn;
-  const box = degrees === 0 ? room : boxOf(drawn, room, degrees, renderer);
+  const box = degrees === 0 ? area : boxOf(drawn, area, degrees, renderer);
   const overlay = box && renderer.render(text, { ...style, maxWidth: box.width, maxHeight: box.height });
   return overlay && rotateOverlay(overlay, degrees);
 }
 
 /**
- * The box that the text has to keep to before it is turned. Lines are broken to fill the largest that there is; one line has
+ * The box that the text has to keep to before it is rotated. Lines are broken to fill the largest that there is; one line has
  * proportions of its own, and is given the largest box of those.
  */
 function boxOf(
   { text, ...style }: DrawnText,
-  room: Size,
+  area: Size,
   degrees: number,
   renderer: TextRenderer,
 ): Size | undefined {
-  if (style.wrap) return largestRotated(room, degrees);
-  const most = boundsBeforeRotation(room, degrees);
+  if (style.wrap) return largestRotated(area, degrees);
+  const most = boundsBeforeRotation(area, degrees);
   const scale = Math.min(1, probeSide / Math.max(most.width, most.height));
   const probe = renderer.render(text, {
     ...style,
@@ -168,16 +168,16 @@ function boxOf(
     maxWidth: Math.ceil(most.width * scale),
     maxHeight: Math.ceil(most.height * scale),
   });
-  return probe && fitRotated({ width: probe.width / scale, height: probe.height / scale }, room, degrees);
+  return probe && fitRotated({ width: probe.width / scale, height: probe.height / scale }, area, degrees);
 }
 
 /** So many times as large as it is to be, at least, a logo is left to the kernel. */
 const leastTimes = 1.5;
 
-/** The logo so many pixels wide, turned, and shrunk so that what is turned lies in the room. The same for both engines. */
-export function logoOverlay(logo: Raster, width: number, room: Size, degrees: number): Overlay {
+/** The logo so many pixels wide, rotated, and shrunk so that what is rotated lies in the area. The same for both engines. */
+export function logoOverlay(logo: Raster, width: number, area: Size, degrees: number): Overlay {
   const wanted = { width, height: (width * logo.height) / logo.width };
-  const size = fitRotated(wanted, room, degrees);
+  const size = fitRotated(wanted, area, degrees);
   return rotateOverlay(premultiplied(resizeLogo(logo, size)), degrees);
 }
 

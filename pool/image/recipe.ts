@@ -28,7 +28,7 @@ import type { Raster, Rectangle } from './raster.js';
 import { planResize } from './resize.js';
 import { type Rotation, rotatedSize } from './rotate.js';
 
-/** One step of a picture's recipe; its numbers are judged and its sizes worked out. */
+/** One step of a picture's recipe; its numbers are validated and its sizes computed. */
 export type Operation =
   | ({ kind: 'border' } & BorderPlan)
   | ({ kind: 'watermark' } & Mark)
@@ -64,11 +64,11 @@ interface Recipe {
   largestOverlay: FrameSize;
 }
 
-/** Encoded pictures: nobody but the handler that asked for one has it, so its memory may be moved to another thread if that keeps none. */
+/** Encoded pictures, which only their handler has: their memory may be moved to another thread. */
 export const freshBytes = new WeakSet<Uint8Array>();
 
-/** Pixels up to which an overlay is kept once it was drawn, for as long as its image is: a logo may be laid many times. */
-const keptPixels = 1_000_000;
+/** Pixels up to which a drawn overlay is cached with its image: a logo may be laid many times. */
+const cachedPixels = 1_000_000;
 
 /** What an image was recorded as, for another that it is laid over: the interface that plugins see shows nothing of it. */
 const recipes = new WeakMap<Image, { largest: FrameSize; pixels: () => Promise<Raster> }>();
@@ -163,12 +163,12 @@ function toImage(file: OpenedFile, copyOfBytes: () => Uint8Array, recipe: Recipe
   };
   recipes.set(image, {
     largest: largerSize(largest, largestOverlay),
-    pixels: record(() => file.pixels(operations).catch(nameFault), size.width * size.height <= keptPixels),
+    pixels: record(() => file.pixels(operations).catch(nameFault), size.width * size.height <= cachedPixels),
   });
   return image;
 }
 
-/** Nobody draws on an overlay's pixels, so that one drawing does for all. */
+/** Overlays are never drawn on, so one drawing serves all. */
 function record(draw: () => Promise<Raster>, small: boolean): () => Promise<Raster> {
   let drawn: Promise<Raster> | undefined;
   return function drawOnce() {

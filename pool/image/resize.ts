@@ -8,7 +8,7 @@ interface ResizePlan {
   crop?: Rectangle;
 }
 
-/** What judged options mean for a picture of this size. Whole pixels, rounded to the nearest, at least one. */
+/** What validated options mean for a picture of this size. Whole pixels, rounded to the nearest, at least one. */
 export function planResize(size: Size, { width, height, fit }: ResizeOptions & { fit: Fit }): ResizePlan {
   const across = width === undefined ? undefined : width / size.width;
   const down = height === undefined ? undefined : height / size.height;

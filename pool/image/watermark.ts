@@ -44,7 +44,7 @@ interface Grid {
   top: number;
 }
 
-/** Pixels between tiles where nobody says how many: half a tile's longer side, at least a twentieth of the picture's shorter one. */
+/** The default in pixels between tiles: half a tile's longer side, at least a twentieth of the picture's shorter one. */
 export function autoSpacing(picture: Size, tile: Size): number {
   const least = Math.min(picture.width, picture.height) / 20;
   return Math.max(1, Math.round(Math.max(least, Math.max(tile.width, tile.height) / 2)));
@@ -109,10 +109,10 @@ function drawSheet(tile: Overlay, { across, down, shift }: Grid, columns: number
   return { data, width, height };
 }
 
-/** An overlay with the room that it was made for. */
+/** An overlay with the area that it was made for. */
 interface Drawn {
   overlay: Overlay;
-  room: Area;
+  area: Area;
 }
 
 /** Draws the mark on every frame, in place. `text` is asked for where there is a text. */
@@ -127,7 +127,7 @@ export async function drawMark(raster: Raster, mark: Mark, text: LoadText): Prom
     blendOverlay(raster, chosen, place, { opacity: mark.opacity, premultiplied: true });
 }
 
-/** The text as large as was asked for, or as its room lets it be. Undefined where there is no ink. */
+/** The text as large as was asked for, or as its area allows. Undefined where there is no ink. */
 export function drawText(
   picture: Size,
   text: TextMark,
@@ -137,15 +137,15 @@ export function drawText(
   const fontSize = text.fontSize === 'auto' ? autoFontSize(picture) : text.fontSize;
   const color = text.color === 'auto' ? inkColors.black : text.color;
   const align = placing.tile ? 'center' : sideOf(placing.position);
-  const room = areaFor(picture, placing, textMargin(picture, fontSize));
-  const overlay = textOverlay({ ...text, fontSize, color, align }, room, placing.degrees, renderer);
-  return overlay && { overlay, room };
+  const area = areaFor(picture, placing, textMargin(picture, fontSize));
+  const overlay = textOverlay({ ...text, fontSize, color, align }, area, placing.degrees, renderer);
+  return overlay && { overlay, area };
 }
 
 function drawLogo(picture: Size, logo: Raster, { scale }: LogoMark, placing: Placing): Drawn {
-  const room = areaFor(picture, placing, logoMargin(picture));
-  const overlay = logoOverlay(logo, picture.width * scale, room, placing.degrees);
-  return { overlay, room };
+  const area = areaFor(picture, placing, logoMargin(picture));
+  const overlay = logoOverlay(logo, picture.width * scale, area, placing.degrees);
+  return { overlay, area };
 }
 
 /** Tiles go to the edges and beyond, and have all of the picture. */
@@ -155,8 +155,8 @@ function areaFor(picture: Size, { margin, tile }: Placing, auto: number): Area {
 }
 
 /** Where the overlay goes. */
-export function placesFor(picture: Size, { overlay, room }: Drawn, { position, tile }: Placing): Tiling {
-  if (!tile) return { overlay, places: [placeIn(room, overlay, position)] };
+export function placesFor(picture: Size, { overlay, area }: Drawn, { position, tile }: Placing): Tiling {
+  if (!tile) return { overlay, places: [placeIn(area, overlay, position)] };
   const { spacing } = tile;
   const apart = spacing === 'auto' ? autoSpacing(picture, overlay) : inPixels(spacing, shorterOf(picture));
   return tileOver(picture, overlay, apart);

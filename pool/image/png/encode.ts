@@ -28,7 +28,7 @@ import {
 import {
   choosePacking,
   deflateRows,
-  samplePlaces,
+  takeSamples,
   tryStrategies,
   tryStrategy,
   type ZlibStrategy,
@@ -54,7 +54,7 @@ function writeCodes({ words }: Packer, lengths: Uint8Array, codes: Uint16Array):
   for (let length = shortestRun; length <= longestRun; length++) {
     const { symbol, extra, extraBits } = runCodes[length] as (typeof runCodes)[number];
     const bits = lengths[symbol] as number;
-    // Of the two distances that the head tells of, the second is the pixel's.
+    // Of the two distances in the head, the second is the pixel's.
     const sent = (codes[symbol] as number) | (extra << bits) | (1 << (bits + extraBits));
     words[runCodesAt / 4 + length] = (bits + extraBits + 1) | (sent << 6);
   }
@@ -175,18 +175,18 @@ const stripsAllowance = 1.02;
 type Strategy = ZlibStrategy | { packing: 'strips'; packer: Packer };
 
 /**
- * The way that suits this picture; deterministic. The packer's statistics of a sample tell what is photographed and what is
- * drawn; only between the two the sample is deflated to see, and without a packer always.
+ * The way that suits this picture; deterministic. The packer's statistics of a sample tell photographs from
+ * drawings; only between the two is the sample deflated, and always where there is no packer.
  */
 export function choosePngStrategy({ data, width, height, channels }: Raster): Strategy {
-  const places = samplePlaces({ data, stride: width * channels, pixel: channels }, height);
+  const places = takeSamples({ data, stride: width * channels, pixel: channels }, height);
   const packer = findPacker();
   if (!packer) return tryStrategies(places);
-  const judgement = choosePacking(packer, places);
-  if (judgement.packing === 'strips') return { packing: 'strips', packer };
-  if (judgement.packing !== 'unclear') return judgement;
+  const choice = choosePacking(packer, places);
+  if (choice.packing === 'strips') return { packing: 'strips', packer };
+  if (choice.packing !== 'unclear') return choice;
   const other = tryStrategy(places, 'none', 'thorough');
-  return judgement.size < other.size * stripsAllowance ? { packing: 'strips', packer } : other;
+  return choice.size < other.size * stripsAllowance ? { packing: 'strips', packer } : other;
 }
 
 /**

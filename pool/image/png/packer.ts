@@ -104,5 +104,5 @@ export function entropyOf(weights: Uint32Array): number {
   return bits + total * Math.log2(total) + runs * averageExtraBits;
 }
 
-/** The distance's bit, and what tells lengths of one symbol apart. */
+/** The distance's bit, and the extra bits of a length. */
 const averageExtraBits = 4;

@@ -15,32 +15,32 @@ import {
   runsAt,
 } from './packer.js';
 
-const placeCount = 4;
-const largestPlace = 16_384;
+const sampleCount = 4;
+const largestSample = 16_384;
 
 /**
- * Four places of a picture, spread over its rows but not at their ends, where a border would be; 3 % of the picture or
+ * Four parts of a picture, spread over its rows but not at their ends, where a border would be; 3 % of the picture or
  * 64 KB. Each is a small picture of its own, whose first row is what lies above it.
  */
-export function samplePlaces({ data, stride, pixel }: RowShape, height: number): RowShape[] {
-  const bytes = Math.min(Math.max((stride * height) / 128, 2048), largestPlace);
+export function takeSamples({ data, stride, pixel }: RowShape, height: number): RowShape[] {
+  const bytes = Math.min(Math.max((stride * height) / 128, 2048), largestSample);
   const count = Math.min(Math.max(2, Math.ceil(bytes / stride)), height);
-  const length = Math.min(stride, Math.floor(largestPlace / pixel) * pixel);
-  const firsts = Array.from({ length: placeCount }, (_, i) =>
-    Math.floor(((height - count) * (i + 0.5)) / placeCount),
+  const length = Math.min(stride, Math.floor(largestSample / pixel) * pixel);
+  const firsts = Array.from({ length: sampleCount }, (_, i) =>
+    Math.floor(((height - count) * (i + 0.5)) / sampleCount),
   );
   return [...new Set(firsts)].map((first) => {
-    const place = new Uint8Array((count + 1) * length);
+    const sample = new Uint8Array((count + 1) * length);
     for (let row = first === 0 ? 1 : 0; row <= count; row++) {
       const at = (first - 1 + row) * stride + Math.floor((stride - length) / pixel / 2) * pixel;
-      place.set(data.subarray(at, at + length), row * length);
+      sample.set(data.subarray(at, at + length), row * length);
     }
-    return { data: place, stride: length, pixel };
+    return { data: sample, stride: length, pixel };
   });
 }
 
-/** Rows of a place, without the one above. */
-function placeRows({ data, stride }: RowShape): number {
+/** Rows of a sample, without the one above. */
+function sampleRows({ data, stride }: RowShape): number {
   return data.length / stride - 1;
 }
 
@@ -86,20 +86,20 @@ interface Trial extends ZlibStrategy {
  * Tries the filters and then the packings on a sample. A photograph compresses by the differences of neighbours and hardly
  * repeats; a drawing repeats, and differences only hide it. Own code as the encoder is.
  */
-export function tryStrategies(places: readonly RowShape[]): ZlibStrategy {
-  const trials = (['up', 'sub', 'average'] as const).map((filter) => tryStrategy(places, filter, 'huffman'));
+export function tryStrategies(samples: readonly RowShape[]): ZlibStrategy {
+  const trials = (['up', 'sub', 'average'] as const).map((filter) => tryStrategy(samples, filter, 'huffman'));
   const { filter } = trials.reduce(cheaper);
   return [
-    tryStrategy(places, 'none', 'thorough'),
+    tryStrategy(samples, 'none', 'thorough'),
     ...trials,
-    tryStrategy(places, filter, 'runs'),
-    tryStrategy(places, filter, 'matches'),
+    tryStrategy(samples, filter, 'runs'),
+    tryStrategy(samples, filter, 'matches'),
   ].reduce(cheaper);
 }
 
 /** Deflates a sample. */
-export function tryStrategy(places: readonly RowShape[], filter: FilterName, packing: PackingName): Trial {
-  const sample = Buffer.concat(places.map((place) => filterRows(place, filter, 1, placeRows(place))));
+export function tryStrategy(samples: readonly RowShape[], filter: FilterName, packing: PackingName): Trial {
+  const sample = Buffer.concat(samples.map((sample) => filterRows(sample, filter, 1, sampleRows(sample))));
   const size = deflateRows(sample, packing).length;
   return { filter, packing, size, cost: costOf(size, sample.length, packing) };
 }
@@ -130,7 +130,7 @@ const drawnBits = 0.5;
 const smoothness = 16;
 /** Bits a byte from which on grain, not repeats, fills the file. */
 const grainBits = 2;
-/** About what tells of a block's codes. */
+/** About the size of a block's codes. */
 const headBytes = 80;
 /** Shares of the strips' size: what matches promise where they are surely better, and from which on strips are. */
 const ofUnfiltered = { few: [1.3, Number.POSITIVE_INFINITY], many: [0.9, 1] } as const;
@@ -138,51 +138,51 @@ const ofUnfiltered = { few: [1.3, Number.POSITIVE_INFINITY], many: [0.9, 1] } as
 const ofFiltered = 0.88;
 
 /**
- * Judges by the entropy of filtered bytes, and by a rough price of what matches would make of them, and of the rows as they
+ * Decides by the entropy of filtered bytes, and by a rough price of what matches would make of them, and of the rows as they
  * are: in a photograph hardly anything repeats, a drawing does, and differences hide it. A sample of few bits promises too
  * little, for matches lie farther back. What repeats as differences, like the three equal bytes of a grey pixel, is matched so.
  */
-export function choosePacking(packer: Packer, places: readonly RowShape[]): PackingChoice {
+export function choosePacking(packer: Packer, samples: readonly RowShape[]): PackingChoice {
   const kinds = [...simple.map((filter) => filters[filter]), filters.paeth];
-  const tallies = kinds.map((kind) => tallyOf(packer, places, kind));
+  const tallies = kinds.map((kind) => tallyOf(packer, samples, kind));
   const sizes = tallies.map(entropyOf);
   const own = Math.min(...sizes);
   const simpleSizes = sizes.slice(0, simple.length);
   const filter = simple[simpleSizes.indexOf(Math.min(...simpleSizes))] as FilterName;
-  const bits = own / places.reduce((sum, place) => sum + place.stride * placeRows(place), 0);
-  const unfiltered = tallyOf(packer, places, filters.none);
+  const bits = own / samples.reduce((sum, sample) => sum + sample.stride * sampleRows(sample), 0);
+  const unfiltered = tallyOf(packer, samples, filters.none);
   if (bits < drawnBits)
     return entropyOf(unfiltered) < smoothness * own ? thorough : { filter, packing: 'runs' };
-  const share = priceOfMatches(packer, places, filters.none, unfiltered) / own;
+  const share = priceOfMatches(packer, samples, filters.none, unfiltered) / own;
   const [drawn, photographed] = ofUnfiltered[bits < grainBits ? 'few' : 'many'];
   if (share < drawn) return thorough;
   const best = sizes.indexOf(own);
-  const promised = priceOfMatches(packer, places, kinds[best] as number, tallies[best] as Uint32Array);
+  const promised = priceOfMatches(packer, samples, kinds[best] as number, tallies[best] as Uint32Array);
   if (bits >= grainBits && promised < ofFiltered * own) return { filter, packing: 'matches' };
   if (share >= photographed) return { packing: 'strips' };
   return { packing: 'unclear', size: own / 8 + headBytes };
 }
 
-/** Filters a place to `filteredAt`; gives its bytes there. */
-function filterPlace(packer: Packer, place: RowShape, kind: number): number {
-  const { data, stride, pixel } = place;
-  const rows = placeRows(place);
+/** Filters a sample to `filteredAt`; gives its bytes there. */
+function filterSample(packer: Packer, sample: RowShape, kind: number): number {
+  const { data, stride, pixel } = sample;
+  const rows = sampleRows(sample);
   packer.bytes.set(data, inputAt);
   packer.filter(kind, inputAt + stride, inputAt, rows, stride, pixel, pixel, filteredAt);
   return rows * (stride + 1);
 }
 
-function tallyOf(packer: Packer, places: readonly RowShape[], kind: number): Uint32Array {
-  for (const place of places) {
-    packer.count(filteredAt, filterPlace(packer, place, kind), place.pixel, countsAt, runsAt);
+function tallyOf(packer: Packer, samples: readonly RowShape[], kind: number): Uint32Array {
+  for (const sample of samples) {
+    packer.count(filteredAt, filterSample(packer, sample, kind), sample.pixel, countsAt, runsAt);
   }
   return readTally(packer);
 }
 
-/** Bits, about, with matches in place of repeats, where a byte that is none takes what it has of entropy. */
+/** Bits, about, with matches in sample of repeats, where a byte that is none takes what it has of entropy. */
 function priceOfMatches(
   packer: Packer,
-  places: readonly RowShape[],
+  samples: readonly RowShape[],
   kind: number,
   tally: Uint32Array,
 ): number {
@@ -193,8 +193,8 @@ function priceOfMatches(
     words[codesAt / 4 + byte] = 16 * Math.min(Math.max(total - Math.log2(weight), 1), longestCode);
   }
   let price = 0;
-  for (const place of places) {
-    const length = filterPlace(packer, place, kind);
+  for (const sample of samples) {
+    const length = filterSample(packer, sample, kind);
     words.fill(0, headsAt / 4, headsAt / 4 + headCount);
     price += packer.priceOfMatches(filteredAt, length, codesAt, headsAt);
   }

@@ -26,7 +26,7 @@ function lightsOf(opacity: number) {
  * Black or white, whichever would stand out more where an overlay, in all its places together, lies on a picture: one
  * ink for all frames. Compared are the means, weighted by the overlay's coverage, of the relative luminance of the
  * pixels before and after ink of that opacity (0 to 1) is laid on; what is transparent counts as laid on white. At
- * opacity 0.5 one of the two always has a contrast of 2:1 and more, whatever the picture: judged by the mean before
+ * opacity 0.5 one of the two always has a contrast of 2:1 and more, whatever the picture: by the mean before
  * alone, a dark picture with a few white spots would be given white ink, which shows on neither.
  */
 export function chooseInk(raster: Raster, overlay: Overlay, places: readonly Point[], opacity: number): Ink {

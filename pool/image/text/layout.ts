@@ -9,7 +9,7 @@ import {
   type Widths,
 } from './lines.js';
 
-/** How text is drawn, and the room it has. */
+/** How text is drawn, and the box that it must fit. */
 export interface TextStyle {
   /** Pixels. */
   fontSize: number;
@@ -19,10 +19,10 @@ export interface TextStyle {
   outline?: number | undefined;
   /** The side that lines are flush with. Default `left`. */
   align?: Align | undefined;
-  /** The room there is, in whole pixels, at least one; the text is shrunk to it. */
+  /** The box, in whole pixels, at least one; the text is shrunk to it. */
   maxWidth: number;
   maxHeight: number;
-  /** Breaks the text into lines no wider than the room, at most so many; without it there is one line. */
+  /** Breaks the text into lines no wider than the box, at most so many; without it there is one line. */
   wrap?: { maxLines: number } | undefined;
 }
 
@@ -123,8 +123,8 @@ export function prepareText(text: string): PreparedText {
 }
 
 /**
- * Breaks text into lines and shrinks them, their outline with them, until the ink fits the room. With `wrap` the size is kept as
- * long as lines no wider than the room are few enough to fit its height. Undefined where there is no ink.
+ * Breaks text into lines and shrinks them, their outline with them, until the ink fits the box. With `wrap` the size stays as
+ * long as lines no wider than the box are few enough to fit its height. Undefined where there is no ink.
  */
 export function layOut(
   { paragraphs, lines }: PreparedText,
@@ -184,7 +184,7 @@ function wrapped(
   return best;
 }
 
-/** The lines at the largest size, no larger than asked for, at which their estimated ink fits the room. */
+/** The lines at the largest size, no larger than asked for, at which their estimated ink fits the box. */
 function shrunkLines(
   paragraphs: readonly Breakable[],
   { fontSize, outline = 0, maxWidth, maxHeight }: TextStyle,

@@ -208,13 +208,13 @@ export function breakable(paragraph: Paragraph, widths: Widths): Breakable {
 }
 
 /**
- * Breaks paragraphs into lines no wider than `room`, in ems: greedily, at the opportunities of UAX #14, and a word that is
+ * Breaks paragraphs into lines no wider than `maxWidth`, in ems: greedily, at the opportunities of UAX #14, and a word that is
  * too wide for a line of its own between graphemes. Where there would be more than `maxLines`, the last of them ends in the
  * ellipsis.
  */
 export function breakLines(
   paragraphs: readonly Breakable[],
-  room: number,
+  maxWidth: number,
   maxLines: number,
   widths: Widths,
 ): Line[] {
@@ -223,10 +223,10 @@ export function breakLines(
     const { length } = paragraph.paragraph.text;
     let start = 0;
     do {
-      const end = endOfLine(paragraph, start, room, widths);
+      const end = endOfLine(paragraph, start, maxWidth, widths);
       const isLast = lines.length === maxLines - 1;
       const left = end < length || index < paragraphs.length - 1;
-      if (isLast && left) return [...lines, ellipsized(paragraph, start, room, widths)];
+      if (isLast && left) return [...lines, ellipsized(paragraph, start, maxWidth, widths)];
       lines.push(toLine(paragraph, start, end, widths));
       start = end;
     } while (start < length);
@@ -234,23 +234,23 @@ export function breakLines(
   return lines;
 }
 
-function endOfLine(line: Breakable, start: number, room: number, widths: Widths): number {
+function endOfLine(line: Breakable, start: number, maxWidth: number, widths: Widths): number {
   let end = start;
   for (const opportunity of line.opportunities) {
     if (opportunity <= start) continue;
-    if (widthOfLine(line, start, opportunity, widths) > room) break;
+    if (widthOfLine(line, start, opportunity, widths) > maxWidth) break;
     end = opportunity;
   }
-  return end > start ? end : lastFitting(line, start, room, widths);
+  return end > start ? end : lastFitting(line, start, maxWidth, widths);
 }
 
 /** The end of the last grapheme that fits, and of the first in any case. */
-function lastFitting(line: Breakable, start: number, room: number, widths: Widths): number {
+function lastFitting(line: Breakable, start: number, maxWidth: number, widths: Widths): number {
   const [first = line.paragraph.text.length, ...others] = line.ends.filter((end) => end > start);
   let fitting = first;
   for (const end of others) {
-    if (widthOf(line.sums, start, end) > room) break;
-    if (widthOfLine(line, start, end, widths) <= room) fitting = end;
+    if (widthOf(line.sums, start, end) > maxWidth) break;
+    if (widthOfLine(line, start, end, widths) <= maxWidth) fitting = end;
   }
   return fitting;
 }
@@ -278,11 +278,16 @@ function toLine(line: Breakable, start: number, end: number, widths: Widths): Li
   return { text, width: widthOfLine(line, start, end, widths) };
 }
 
-/** As many graphemes as leave room for the ellipsis, and none of them a space before it. */
-function ellipsized({ paragraph, ends, sums }: Breakable, start: number, room: number, widths: Widths): Line {
+/** As many graphemes as leave maxWidth for the ellipsis, and none of them a space before it. */
+function ellipsized(
+  { paragraph, ends, sums }: Breakable,
+  start: number,
+  maxWidth: number,
+  widths: Widths,
+): Line {
   const { text } = paragraph;
   const ellipsisWidth = [...widths.ellipsis].reduce((sum, character) => sum + widths.of(character), 0);
-  const fitting = ends.filter((end) => end > start && widthOf(sums, start, end) + ellipsisWidth <= room);
+  const fitting = ends.filter((end) => end > start && widthOf(sums, start, end) + ellipsisWidth <= maxWidth);
   const end = trimmedEnd(text, start, fitting.at(-1) ?? start);
   const joins = joinersOf(text, start, end);
   return {
@@ -299,7 +304,7 @@ function widthOf(sums: Float64Array, start: number, end: number): number {
   return (sums[end] as number) - (sums[start] as number);
 }
 
-/** Spaces at a line's end take no room. */
+/** Spaces at a line's end have no width. */
 function trimmedEnd(text: string, start: number, end: number): number {
   let trimmed = end;
   while (trimmed > start && spaces.test(text[trimmed - 1] as string)) trimmed--;

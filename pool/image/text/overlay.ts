@@ -22,7 +22,7 @@ import {
 
 export interface TextRenderer {
   /**
-   * Text, shrunk until its ink, with its outline, fits the room. A line break in it begins a line. Undefined where there is
+   * Text, shrunk until its ink, with its outline, fits its box. A line break in it begins a line. Undefined where there is
    * no ink, as in a line of spaces. Throws `{code: 'invalid_input', details}` for a character that no font can draw.
    */
   render(text: string, style: TextStyle): Overlay | undefined;
@@ -50,8 +50,8 @@ const startResvg = once(async () => {
 
 /**
  * The one renderer of watermark text, whatever the image engine: the same text gives the same pixels. Shaping and accents
- * are resvg's. Its results are kept, 16 MB at most, since a tenant's watermark is mostly the
- * same one.
+ * are resvg's. Its results are cached, 16 MB at most: a tenant's watermark is
+ * mostly the same one.
  */
 export async function createTextRenderer(fonts: FontSet): Promise<TextRenderer> {
   await startResvg();

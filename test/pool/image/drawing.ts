@@ -119,12 +119,12 @@ export function drawingTests(numRuns: number): void {
           const mark = validateMark({ ...place, ...text }, undefined);
           const made = mark.text && drawText({ width, height }, mark.text, mark, renderer);
           if (!made) return;
-          const { room, overlay } = made;
+          const { area, overlay } = made;
           const [{ left, top } = { left: -1, top: -1 }] = placesFor({ width, height }, made, mark).places;
-          const slack = Math.min(room.width, room.height) > 3 ? 0 : 3;
-          expect(Math.min(left - room.left, top - room.top)).to.be.at.least(-slack);
-          expect(left + overlay.width).to.be.at.most(room.left + room.width + slack);
-          expect(top + overlay.height).to.be.at.most(room.top + room.height + slack);
+          const slack = Math.min(area.width, area.height) > 3 ? 0 : 3;
+          expect(Math.min(left - area.left, top - area.top)).to.be.at.least(-slack);
+          expect(left + overlay.width).to.be.at.most(area.left + area.width + slack);
+          expect(top + overlay.height).to.be.at.most(area.top + area.height + slack);
           expect(overlay.data.length).to.equal(overlay.width * overlay.height * 4);
         }),
         { numRuns: numRuns / 2 },

@@ -9,7 +9,7 @@ import { findPacker, type Packer, stripBytes } from '../../../../pool/image/png/
 import {
   choosePacking,
   deflateRows,
-  samplePlaces,
+  takeSamples,
   tryStrategies,
 } from '../../../../pool/image/png/strategy.js';
 import { placeOnCanvas, type Raster } from '../../../../pool/image/raster.js';
@@ -174,7 +174,7 @@ describe('a PNG packed in strips', () => {
   /** Bytes of the best that zlib's trials find. */
   function triedSize(raster: Raster): number {
     const rows = { data: raster.data, stride: raster.width * raster.channels, pixel: raster.channels };
-    const { filter, packing } = tryStrategies(samplePlaces(rows, raster.height));
+    const { filter, packing } = tryStrategies(takeSamples(rows, raster.height));
     return deflateRows(filterRows(rows, filter, 0, raster.height), packing).length;
   }
 
@@ -204,7 +204,7 @@ describe('a PNG packed in strips', () => {
 
     it('looks at a bounded part of rows, however long', () => {
       const rows = { data: new Uint8Array(9_000_000), stride: 3_000_000, pixel: 3 };
-      for (const place of samplePlaces(rows, 3)) expect(place.data.length).to.be.below(100_000);
+      for (const place of takeSamples(rows, 3)) expect(place.data.length).to.be.below(100_000);
     });
   });
 
@@ -218,7 +218,7 @@ describe('a PNG packed in strips', () => {
       for (const name of names) {
         it(`knows without a trial what ${name} is packed by: ${packing}`, () => {
           const { data, width, height } = drawRaster(name, 300, 200, 4, 3);
-          const places = samplePlaces({ data, stride: width * 4, pixel: 4 }, height);
+          const places = takeSamples({ data, stride: width * 4, pixel: 4 }, height);
           expect(choosePacking(packer, places).packing).to.equal(packing);
         });
       }
