@@ -1,25 +1,25 @@
 /**
- * What has been opened, closed in the reverse order, each once, also when one of them fails to close. Own code because Node's
- * `AsyncDisposableStack` came with Node 24.
+ * Closes opened parts in reverse order, each once, also when one of them fails to close. Own code because `AsyncDisposableStack` came
+ * with Node 24.
  */
 export class Closers {
   readonly #stack: (() => unknown)[] = [];
   #closed = false;
 
   /**
-   * Adds what has been opened. What opens only after everything was closed, because another part failed meanwhile, is
-   * closed at once: a database left open keeps a start that failed from ending.
+   * Adds the closing of an opened part. A part that opens after everything was closed, because another part failed, is closed at
+   * once: a database left open would keep a failed start from ending.
    */
   add(close: () => unknown): void {
     if (!this.#closed) this.#stack.push(close);
-    // Why the start failed is told already; that this failed to close adds nothing.
+    // The start's own failure has been reported; this one adds nothing.
     else
       Promise.resolve()
         .then(close)
         .catch(() => undefined);
   }
 
-  /** The same for a part that closes itself; gives it back. */
+  /** The same for a part that closes itself; returns it. */
   own<T extends { close(): unknown }>(part: T): T {
     this.add(() => part.close());
     return part;
@@ -40,7 +40,7 @@ export class Closers {
   }
 }
 
-/** Opens what leaves its closing to `closers`; where it cannot be opened whole, all that was is closed again. */
+/** Opens parts that leave their closing to `closers`; where one fails, all are closed again. */
 export async function openTogether<T>(open: (closers: Closers) => Promise<T>): Promise<T> {
   const closers = new Closers();
   try {

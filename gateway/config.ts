@@ -17,8 +17,8 @@ export class ConfigError extends Error {
 }
 
 /**
- * Reads and checks the environment, at the start and once; an empty variable is an unset one. Throws a `ConfigError`
- * that names every bad variable, all that go together and do not, and every `HELPER_…` that does not exist.
+ * Reads and checks the environment once; an empty variable counts as unset. Throws a `ConfigError` that names every bad
+ * variable, incomplete groups, and every `HELPER_…` that does not exist.
  */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const { settings, bad } = readSettings(env);

@@ -1,26 +1,25 @@
 import type { FieldProblem } from '../schemas/field-problem.js';
 
-/** What one code means. */
 export interface ErrorEntry {
   status: number;
-  /** Public text, used where the thrower has nothing more exact to say. */
+  /** Public text, unless the thrower has a more exact one. */
   message: string;
   /** Seconds for `Retry-After`, where trying again later is the right thing to do. */
   retryAfter?: number;
-  /** No fault of anybody's though 5xx: the log has a line as for any call, without a stack. */
+  /** No fault although 5xx: logged like any call, without a stack. */
   routine?: true;
   /**
-   * Who below the gateway may end a call with it, by throwing an error of this code; it is told by its shape, for pool and
-   * plugins have no part in the gateway's classes. What else they throw is a fault.
+   * Who below the gateway may end a call with it, by throwing an error with this code; recognised by its shape, for pool and
+   * plugins do not know the gateway's classes. Everything else they throw is a fault.
    */
   raisedBy?: 'pool' | 'handler';
-  /** The code that it has there, where that is not its own. */
+  /** Its code there, where that differs. */
   raisedAs?: string;
   /**
-   * What an error from below tells the public of its own; its message is internal else. An `exposed` one is told where it says so
-   * by `expose: true`, and is a fault else: others use the same codes. For one that is only `exact` the table's stands then.
+   * What of such an error is public; nothing else is. Others use the codes of `exposed` ones too: without `expose: true` those are
+   * faults. An `exact` one has its own message only with `expose: true`.
    */
-  tells?: 'message' | 'details' | 'exposed' | 'exact';
+  publishes?: 'message' | 'details' | 'exposed' | 'exact';
 }
 
 /** Every error the gateway answers with: its code, its status and its public message. No status stands elsewhere. */
@@ -29,7 +28,7 @@ export const errorTable = {
     status: 400,
     message: 'The input is not valid; see details.',
     raisedBy: 'handler',
-    tells: 'details',
+    publishes: 'details',
   },
   source_refused: {
     status: 400,
@@ -62,7 +61,7 @@ export const errorTable = {
     status: 404,
     message: 'Nothing is served at this path.',
     raisedBy: 'handler',
-    tells: 'exposed',
+    publishes: 'exposed',
   },
   method_not_allowed: {
     status: 405,
@@ -70,14 +69,19 @@ export const errorTable = {
   },
   request_timeout: { status: 408, message: 'The request did not arrive in time.' },
   exists: { status: 409, message: 'This name is already taken.' },
-  conflict: { status: 409, message: 'As things are, this cannot be.', raisedBy: 'handler', tells: 'exposed' },
+  conflict: {
+    status: 409,
+    message: 'As things are, this cannot be.',
+    raisedBy: 'handler',
+    publishes: 'exposed',
+  },
   too_large: {
     status: 413,
     message: 'The request body is larger than this gateway accepts.',
     raisedBy: 'handler',
     // Of its answer: the body has been read by then.
     raisedAs: 'result_too_large',
-    tells: 'message',
+    publishes: 'message',
   },
   unsupported_media_type: {
     status: 415,
@@ -88,13 +92,13 @@ export const errorTable = {
     status: 422,
     message: 'This is not an image that can be decoded. Send a JPEG, PNG, WebP or GIF.',
     raisedBy: 'handler',
-    tells: 'message',
+    publishes: 'message',
   },
   image_too_large: {
     status: 422,
     message: 'The image is larger than this gateway accepts.',
     raisedBy: 'handler',
-    tells: 'message',
+    publishes: 'message',
   },
   rate_limited: {
     status: 429,
@@ -125,7 +129,7 @@ export const errorTable = {
     status: 502,
     message: 'A server that this call needs did not answer as it should.',
     raisedBy: 'handler',
-    tells: 'exposed',
+    publishes: 'exposed',
   },
   busy: {
     status: 503,
@@ -133,7 +137,7 @@ export const errorTable = {
     retryAfter: 1,
     routine: true,
     raisedBy: 'pool',
-    tells: 'exact',
+    publishes: 'exact',
   },
   shutting_down: {
     status: 503,
@@ -175,7 +179,7 @@ export interface GatewayErrorOptions {
   headers?: Record<string, string>;
   /** The internal reason: logged, never sent. */
   cause?: unknown;
-  /** It is told again of what has failed before, and was logged and counted then: no fault of this request. */
+  /** It repeats an earlier failure, which was logged and counted then: no fault of this request. */
   past?: true;
 }
 
@@ -190,7 +194,7 @@ export class GatewayError extends Error {
   constructor(code: ErrorCode, options: GatewayErrorOptions = {}) {
     const entry: ErrorEntry = errorTable[code];
     const { stackTraceLimit } = Error;
-    // Nobody is shown where a call was refused, and to note it costs as much as to check its key.
+    // A refusal's stack is shown nowhere, and costs as much as checking a key.
     if (entry.status < 500 || entry.routine || options.past) Error.stackTraceLimit = 0;
     super(options.message ?? onlyProblem(code, options.details) ?? entry.message, { cause: options.cause });
     Error.stackTraceLimit = stackTraceLimit;
@@ -206,58 +210,49 @@ export class GatewayError extends Error {
     return errorTable[this.code].status;
   }
 
-  /** Whether something is broken, here or behind a url, that the log has to tell of. */
+  /** Whether something is broken, here or behind a url, that must be logged. */
   get isFault(): boolean {
     const entry: ErrorEntry = errorTable[this.code];
     return entry.status >= 500 && !entry.routine && !this.isPast;
   }
 }
 
-/** Of input with one thing wrong, what that is: most people read no further than the message. */
+/** The only problem of the input as the message: most people read no further. */
 function onlyProblem(code: ErrorCode, details: readonly FieldProblem[] = []): string | undefined {
   const [only, ...others] = details;
   return code === 'invalid_input' && only && others.length === 0 ? sentenceOf(only) : undefined;
 }
 
-/** A problem with its field, as people read it: `width must be an integer`. */
+/** A problem with its field, such as `width must be an integer`. */
 export function sentenceOf({ field, problem }: FieldProblem): string {
   return `${field === '*' ? 'The input' : field} ${problem}`;
 }
 
-/** The error of input that is not valid: `invalid_input` with each of its problems. */
 export function inputError(details: FieldProblem[], cause?: unknown): GatewayError {
   return new GatewayError('invalid_input', { details, cause });
 }
 
-/** What was judged, where nothing is wrong with it; throws `invalid_input` with each problem where something is. */
+/** The value, or throws `invalid_input` with each problem. */
 export function requireValid<T>({ value, problems }: { value: T; problems: FieldProblem[] }): T {
   if (problems.length > 0) throw inputError(problems);
   return value;
 }
 
-interface Raised {
-  code: ErrorCode;
-  entry: ErrorEntry;
-}
-
 /** Characters of an author's message: it goes into logs and terminals. */
 const mostCharacters = 1_000;
 
-/** What may be raised below the gateway, by the code that it has there. */
-const raisable = new Map<unknown, Raised>();
+/** What may be raised below the gateway, by its code there. */
+const raisable = new Map<unknown, { code: ErrorCode; entry: ErrorEntry }>();
 for (const [code, entry] of Object.entries<ErrorEntry>(errorTable)) {
   if (entry.raisedBy) raisable.set(entry.raisedAs ?? code, { code: code as ErrorCode, entry });
 }
 
-/** The error of the table that anything is which was thrown in the gateway: its own, the pool's, a picture's, or a fault. */
+/** The table's error for whatever was thrown in the gateway: its own, the pool's, a picture's, or a fault. */
 export function toGatewayError(thrown: unknown): GatewayError {
   return thrown instanceof GatewayError ? thrown : toTableError(thrown, () => true);
 }
 
-/**
- * The same for what a helper's handler has thrown: it may say that the input is at fault, and nothing of the gateway, but for
- * what the gateway itself has told it of a fetch, its `refusal`.
- */
+/** The same for an error of a handler, which may blame the input but not the gateway; `refusal` is what the gateway told it of a fetch. */
 export function readHandlerError(thrown: object, refusal?: { code: string; message: string }): GatewayError {
   if (refusal && Object.hasOwn(errorTable, refusal.code)) {
     const { code, message } = refusal;
@@ -272,37 +267,38 @@ export function readHandlerError(thrown: object, refusal?: { code: string; messa
 function toTableError(cause: unknown, mayRaise: (entry: ErrorEntry) => boolean): GatewayError {
   const shape = (cause ?? {}) as Record<string, unknown>;
   const raised = raisable.get(shape.code);
-  const told = raised && mayRaise(raised.entry) ? publicPart(raised.entry, shape) : undefined;
-  if (!raised || !told) return new GatewayError('internal', { cause });
+  const published = raised && mayRaise(raised.entry) ? publicPart(raised.entry, shape) : undefined;
+  if (!raised || !published) return new GatewayError('internal', { cause });
   const { retryAfter } = shape;
   return new GatewayError(raised.code, {
-    ...told,
+    ...published,
     ...(typeof retryAfter === 'number' ? { retryAfter } : {}),
     cause,
   });
 }
 
-/** What the public is told of the error's own; undefined where it does not hold what it should. */
-function publicPart({ tells }: ErrorEntry, { message, details, expose }: Record<string, unknown>) {
-  if (tells === 'exposed') return expose === true ? exposed(message) : undefined;
-  if (tells === 'exact') return expose === true ? exposed(message) : {};
-  if (tells === 'message') return { message: String(message) };
-  if (tells !== 'details') return {};
-  return Array.isArray(details) && details.every(isFieldProblem)
-    ? { details: details.map(publicProblem) }
-    : undefined;
+/** What is public of the error's own; undefined where it lacks what it should have. */
+function publicPart({ publishes }: ErrorEntry, { message, details, expose }: Record<string, unknown>) {
+  switch (publishes) {
+    case 'exposed':
+      return expose === true ? ownMessage(message) : undefined;
+    case 'exact':
+      return expose === true ? ownMessage(message) : {};
+    case 'message':
+      return { message: String(message) };
+    case 'details':
+      return Array.isArray(details) && details.every(isFieldProblem)
+        ? { details: details.map(({ field, problem }) => ({ field: cut(field), problem: cut(problem) })) }
+        : undefined;
+    default:
+      return {};
+  }
 }
 
-/** The author's words, or the table's where there are none. */
-function exposed(message: unknown) {
+/** The author's message; the table's where it is empty. */
+function ownMessage(message: unknown) {
   const text = typeof message === 'string' ? message.trim() : '';
-  if (text === '') return {};
-  return { message: cut(text) };
-}
-
-/** Nothing else that an author has put beside them is meant for the public. */
-function publicProblem({ field, problem }: FieldProblem): FieldProblem {
-  return { field: cut(field), problem: cut(problem) };
+  return text === '' ? {} : { message: cut(text) };
 }
 
 function cut(text: string): string {

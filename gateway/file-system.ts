@@ -2,8 +2,8 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder and those above it; whether any was missing. Throws what the system says where it cannot be. Node's own
- * (`recursive`) tries for ever where a folder is there and still cannot hold another, as `/proc` and behind a link to nothing.
+ * Makes a folder and those above it; true where it was missing. Throws the system's error. Node's own (`recursive`) tries for ever where
+ * a folder exists and cannot hold another, as `/proc` or behind a dangling link.
  */
 export async function makeFolder(path: string, { mode }: { mode?: number } = {}): Promise<boolean> {
   const first = await attempt(path, mode);
@@ -24,13 +24,13 @@ async function attempt(
     await mkdir(path, { mode });
     return 'made';
   } catch (error) {
-    // Of a root and of a read-only disk the system says something else than that it is there.
+    // For a root and on a read-only disk the system's code is not EEXIST.
     const about = await stat(path).catch(() => undefined);
     return about?.isDirectory() ? 'there' : (error as NodeJS.ErrnoException);
   }
 }
 
-/** Why this file, or its folder, could not be written: the place and the reason, to follow "cannot be written to: ". */
+/** The place and the reason of a failed write, to follow "cannot be written to: ". */
 export function writeProblem(error: unknown, path: string, folder = dirname(path)): string {
   const { code, message, syscall } = error as NodeJS.ErrnoException;
   switch (code) {

@@ -69,18 +69,18 @@ export function openRuntime(options: RuntimeOptions): Runtime {
     }),
   );
   const { guardSource = (opened) => opened } = options;
-  const shelf = cache.shelf<CachedFile>('source');
+  const cachedFiles = cache.namespace<CachedFile>('source');
   const source = guardSource(
     closers.own(
       createSource({
         origins: config.sourceOrigins,
         timeoutMs: config.sourceTimeoutMs,
         maxBytes: config.maxImageBytes,
-        shelf,
+        cache: cachedFiles,
       }),
     ),
   );
-  const files = createSourceFiles({ source, arrivals, count: shelf.count });
+  const files = createSourceFiles({ source, arrivals, count: cachedFiles.count });
   // Threads that start when they are needed may not have by then, and be needed for nothing else.
   const engine = () => pool.first.threads.engine() ?? (onDemand ? engineToBe(config.imageEngine) : undefined);
   const { fonts } = config;

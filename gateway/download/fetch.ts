@@ -26,7 +26,7 @@ export interface SourceOptions extends GuardOptions {
   /** Bytes of a file at most. */
   maxBytes: number;
   /** Where tenants' files are cached for as long as HTTP permits; nowhere by default. */
-  shelf?: CacheNamespace<CachedFile>;
+  cache?: CacheNamespace<CachedFile>;
   /** Milliseconds since 1970; for tests. */
   now?: () => number;
 }
@@ -103,7 +103,7 @@ function createGuard(options: GuardOptions) {
  */
 export function createSource(options: SourceOptions): Source {
   const { origins, check, targetOf, idle, deadlines, ...guard } = createGuard(options);
-  const files = createCachedFiles(options.shelf ?? createCache(0).shelf('source'), options.now);
+  const files = createCachedFiles(options.cache ?? createCache(0).namespace('source'), options.now);
   const hop = files.before(guard.hop);
 
   function checkRedirect(location: string, from: URL): Target {

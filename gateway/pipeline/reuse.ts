@@ -165,8 +165,8 @@ export interface Results<Answer> {
 class Abandoned extends Error {}
 
 /** Keeps results on a shelf of `cache`. Whoever gets one gets the very bytes that are kept: nobody may change or move them. */
-export function createResults<Answer>(cache: Pick<Cache, 'shelf'>): Results<Answer> {
-  const kept = cache.shelf<BodyAnswer>('result');
+export function createResults<Answer>(cache: Pick<Cache, 'namespace'>): Results<Answer> {
+  const kept = cache.namespace<BodyAnswer>('result');
   const flights = createInFlight<MadeResult<Answer>>();
 
   async function makeOwn(

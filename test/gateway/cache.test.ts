@@ -60,8 +60,8 @@ describe('byte cache', () => {
 describe('createCache', () => {
   it('keeps shelves apart in one memory', () => {
     const cache = createCache(10_000);
-    const results = cache.shelf<{ n: number }>('result');
-    const sources = cache.shelf<{ n: number }>('source');
+    const results = cache.namespace<{ n: number }>('result');
+    const sources = cache.namespace<{ n: number }>('source');
     expect(results.set('a', 'key', { n: 1 }, 100)).to.equal(true);
     expect(sources.get('a', 'key')).to.equal(undefined);
     sources.set('a', 'key', { n: 2 }, 100);
@@ -72,15 +72,15 @@ describe('createCache', () => {
   });
 
   it('says what it does not keep', () => {
-    expect(createCache(10_000).shelf('result').set('a', 'key', {}, 9_000)).to.equal(false);
-    expect(createCache(0).shelf('source').set('a', 'key', {}, 0)).to.equal(false);
+    expect(createCache(10_000).namespace('result').set('a', 'key', {}, 9_000)).to.equal(false);
+    expect(createCache(0).namespace('source').set('a', 'key', {}, 0)).to.equal(false);
   });
 
   it('counts how things were come by', () => {
     const cache = createCache(0);
-    cache.shelf('source').count('hit');
-    cache.shelf('source').count('hit');
-    cache.shelf('result').count('miss');
+    cache.namespace('source').count('hit');
+    cache.namespace('source').count('hit');
+    cache.namespace('result').count('miss');
     const counted = cache.stats().uses.filter(({ number }) => number > 0);
     expect(counted).to.deep.equal([
       { cache: 'result', outcome: 'miss', number: 1 },

@@ -17,7 +17,10 @@ export function serveKept() {
   const { routes, create, server, codeOf } = serveRoutes();
   const open = (bytes: number) => {
     cache = createCache(bytes);
-    source = create({ shelf: cache.shelf<CachedFile>('source'), now: () => start + clock.seconds * 1000 });
+    source = create({
+      cache: cache.namespace<CachedFile>('source'),
+      now: () => start + clock.seconds * 1000,
+    });
   };
   beforeEach(() => {
     clock.seconds = 0;

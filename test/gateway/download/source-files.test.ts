@@ -33,10 +33,10 @@ describe('createSourceFiles', () => {
     expected = 0;
     time = 0;
     cache = createCache(1e6);
-    const shelf = cache.shelf<CachedFile>('source');
-    source = create({ shelf });
+    const cachedFiles = cache.namespace<CachedFile>('source');
+    source = create({ cache: cachedFiles });
     arrivals = createInboundBudget({ most: 10, bytes: 1e6, largest: 1e5, now: () => time });
-    files = createSourceFiles({ source, arrivals, count: shelf.count });
+    files = createSourceFiles({ source, arrivals, count: cachedFiles.count });
   });
 
   const bring = (path: string, wish: Partial<FileRequest & FileWait> = {}) =>
