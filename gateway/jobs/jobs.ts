@@ -16,7 +16,8 @@ import {
 import { inputName, type ResultStore, resultName } from './results/result-store.js';
 import { clearInputs, forgetJob } from './runner/cleanup.js';
 import { type JobBytes, requireCapacity } from './store/capacity.js';
-import type { Created, JobStore } from './store/job-store.js';
+import type { Created } from './store/create.js';
+import type { JobStore } from './store/job-store.js';
 
 /** A job as its tenant sees it. Times are ISO 8601. */
 export interface JobView {

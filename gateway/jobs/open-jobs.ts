@@ -23,7 +23,7 @@ import { createMaintenance, type Maintenance } from './runner/maintenance.js';
 import { createRetryPolicy } from './runner/retry-policy.js';
 import { createRunner, type Runner } from './runner/runner.js';
 import type { JobStats } from './store/job-store.js';
-import { createJobStore } from './store/sql-store.js';
+import { createJobStore } from './store/job-store.js';
 import type { JobTables } from './store/tables.js';
 import { openWebhooks, type Webhooks } from './webhooks/sender.js';
 

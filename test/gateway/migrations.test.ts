@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Database, DatabaseKind } from '../../gateway/database/database.js';
-import { createJobStore } from '../../gateway/jobs/store/sql-store.js';
+import { createJobStore } from '../../gateway/jobs/store/job-store.js';
 import type { JobTables } from '../../gateway/jobs/store/tables.js';
 import { createKeyAdmin } from '../../gateway/keys/admin.js';
 import { createKey, digestOf } from '../../gateway/keys/key-format.js';

@@ -7,7 +7,7 @@ import type { Metrics } from '../../observability/metrics.js';
 import type { Tracing } from '../../observability/tracing.js';
 import { type Call, CallState } from '../../pipeline/stage.js';
 import { type Job, jobState } from '../model.js';
-import type { StartedItem } from '../store/job-store.js';
+import type { StartedItem } from '../store/transitions.js';
 import type { Retry } from './retries.js';
 
 /** An item as a call of its helper. */

@@ -19,7 +19,7 @@ import type { Caller, Stage } from '../../pipeline/stage.js';
 import type { Helper } from '../../plugins/registry.js';
 import type { ItemInput } from '../model.js';
 import { inputName, type ResultStore } from '../results/result-store.js';
-import type { StartedItem } from '../store/job-store.js';
+import type { StartedItem } from '../store/transitions.js';
 import type { ItemCall } from './item-call.js';
 
 /** What the items' stages are made of: the same as any call's. */

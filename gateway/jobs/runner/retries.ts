@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { ErrorCode, GatewayError } from '../../errors.js';
 import type { LiveRegistry } from '../../plugins/registry.js';
-import type { StartedItem } from '../store/job-store.js';
+import type { StartedItem } from '../store/transitions.js';
 
 /** That an item is to be worked on again. */
 export interface Retry {

@@ -1,10 +1,26 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
-import type { Access, DatabaseKind } from '../../database/database.js';
+import type { Access } from '../../database/database.js';
 import { givenRows, rowsPerTransaction } from '../../database/rows.js';
-import type { ItemInput } from '../model.js';
+import type { ItemInput, Job } from '../model.js';
 import { addResultBytes, type JobBytes, readHeld, requireCapacity } from './capacity.js';
-import type { Created, NewJob } from './job-store.js';
 import { type Fields, inputText, type JobTables, jobColumns } from './tables.js';
+
+/** A job that is to be made. Its id is of `createJobId`: the newest jobs are found by it. */
+export interface NewJob extends Pick<Job, 'id' | 'tenant_id' | 'key_id' | 'service' | 'webhook_url'> {
+  /** The client's name for its request, and a digest of the request: the same again makes no second job. */
+  idempotency?: { key: string; digest: string };
+  /** What it takes until its end; 0 by default. */
+  bytes?: number;
+  /** Whether there are files among its inputs, which stay until `cleared` names the job; there are none by default. */
+  files?: boolean;
+}
+
+export type Created =
+  /** `isNext`: no other job of the tenant has items that are still to be handed to the queue. */
+  | { outcome: 'created'; job: Job; isNext: boolean }
+  | { outcome: 'replayed'; job: Job }
+  /** Another request had this idempotency key. */
+  | { outcome: 'conflict' };
 
 /** Characters of input that one statement is given, beyond its last row: what a thread is handed at a time. */
 const charactersPerStatement = 250_000;
@@ -28,7 +44,13 @@ export async function createJob(
         const held = await readHeld(trx, tenant_id);
         requireCapacity({ ...held, inputs: held.inputs - bytes }, bytes, most);
       }
-      for (const rows of rowBatches(job.id, inputs, shared)) await insertItems(trx, kind, rows);
+      for (const rows of rowBatches(job.id, inputs, shared)) {
+        await sql`
+          insert into job_items (job_id, idx, state, queued, attempts, input)
+          select value ->> 0, cast(value ->> 1 as integer), 'waiting', 0, 0, value ->> 2
+          from ${givenRows(kind, rows)}
+        `.execute(trx);
+      }
       const before = await trx
         .selectFrom('jobs')
         .select('id')
@@ -117,11 +139,4 @@ function* rowBatches(
     characters = 0;
   }
   if (rows.length > 0) yield rows;
-}
-
-async function insertItems(trx: Transaction<JobTables>, kind: DatabaseKind, rows: Row[]): Promise<void> {
-  await sql`
-    insert into job_items (job_id, idx, state, queued, attempts, input)
-    select value ->> 0, cast(value ->> 1 as integer), 'waiting', 0, 0, value ->> 2 from ${givenRows(kind, rows)}
-  `.execute(trx);
 }

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Access } from '../../database/database.js';
 import type { ItemRef } from '../model.js';
-import type { HandOver } from './job-store.js';
 import {
   amongRefs,
   byJob,
@@ -12,6 +11,14 @@ import {
   moveJob,
   refOf,
 } from './tables.js';
+
+/** How much is handed to the queue at a time. */
+export interface HandOver {
+  /** Items in all. */
+  most: number;
+  /** Items of a tenant that may wait in the queue. A tenant is given half as many at a time, the one first of which the fewest wait. */
+  ahead: number;
+}
 
 export interface Unqueued {
   tenant: string;

@@ -4,10 +4,9 @@ import { givenRows } from '../../database/rows.js';
 import { randomBase62 } from '../../keys/key-format.js';
 import { createTally, type UsageRecord } from '../../usage/meter.js';
 import { addUsageRows, compareUsageRows, type UsageTables } from '../../usage/store.js';
-import { type ItemEnd, type ItemRef, type Job, jobState } from '../model.js';
-import { addDelivery, type DeliveryRow, type DeliveryTables } from '../webhooks/delivery-store.js';
+import { type ItemEnd, type ItemInput, type ItemRef, type Job, jobState } from '../model.js';
+import { addDelivery, type DeliveryTables } from '../webhooks/delivery-store.js';
 import { addResultBytes } from './capacity.js';
-import type { EndedItem, Finished, StartedItem } from './job-store.js';
 import {
   amongRefs,
   byJob,
@@ -25,7 +24,40 @@ import {
   refOf,
 } from './tables.js';
 
-/** Marks items as running; `StartedItem`s in the order of the table. */
+/** An item that may be worked on. */
+export interface StartedItem extends ItemRef {
+  of: Pick<Job, 'tenant_id' | 'key_id' | 'service'>;
+  input: ItemInput;
+  /** How often it has been started and not handed back, with this time. */
+  attempt: number;
+  /** When its job was made, and how many of its items are done. */
+  created_at: number;
+  done: number;
+}
+
+/** An item's end, with the call that it was. */
+export interface EndedItem extends ItemRef {
+  end: ItemEnd;
+  /** Absent where nothing was called. */
+  usage?: UsageRecord;
+  /** Set where it was to be written before and that failed, which may have been after all was written. */
+  again?: boolean;
+}
+
+/** What has ended by a call of `finish`. */
+export interface Finished {
+  /** Those of the given items of which this is the end; the others had ended already. */
+  items: EndedItem[];
+  jobs: Job[];
+}
+
+/** An open item, locked, that comes to its end. */
+interface Ending extends OpenItem {
+  end: ItemEnd;
+  usage?: UsageRecord | undefined;
+}
+
+/** Marks items as running; gives them in the order of the table. */
 export async function startItems(
   access: Access<JobTables>,
   refs: readonly ItemRef[],
@@ -35,49 +67,34 @@ export async function startItems(
   const { started, late } = await change(async (trx) => {
     const open = await lockOpen(trx, kind, refs);
     if (open.length === 0) return { started: [], late: [] };
-    const jobs = await readJobs(trx, open);
-    const late = open.filter((item) => isLate(item, jobs));
-    const items = open.filter((item) => !isLate(item, jobs));
-    return { started: await begin(trx, { kind, items, jobs, now }), late };
+    const ids = byJob(open).map(([id]) => id);
+    const rows = await trx.selectFrom('jobs').selectAll().where('id', 'in', ids).execute();
+    const jobs = new Map(rows.map((row) => [row.id, row]));
+    // They came back after their job was cancelled.
+    const isLate = ({ state, job_id }: OpenItem) =>
+      state === 'waiting' && jobs.get(job_id)?.cancelled_at !== null;
+    const items = open.filter((item) => !isLate(item));
+    return { started: await begin(trx, { kind, items, jobs, now }), late: open.filter(isLate) };
   });
-  if (late.length > 0) await cancelLate(access, late.map(refOf), now);
+  // In a transaction of its own, which again locks jobs in their order.
+  if (late.length > 0) {
+    await change(async (trx) => {
+      const waiting = (await lockOpen(trx, kind, late.map(refOf))).filter(({ state }) => state === 'waiting');
+      const ends = waiting.map((item) => ({ ...item, end: { state: 'cancelled' } as const }));
+      if (ends.length > 0) await endItems(trx, kind, ends, now);
+    });
+  }
   return started;
-}
-
-/** It came back after its job was called off. */
-function isLate({ state, job_id }: OpenItem, jobs: ReadonlyMap<string, JobRow>): boolean {
-  return state === 'waiting' && jobs.get(job_id)?.cancelled_at !== null;
-}
-
-/** In a transaction of its own, which again takes jobs in their order. */
-async function cancelLate(
-  { change, kind }: Access<JobTables>,
-  refs: readonly ItemRef[],
-  now: number,
-): Promise<void> {
-  await change(async (trx) => {
-    const late = (await lockOpen(trx, kind, refs)).filter(({ state }) => state === 'waiting');
-    const ends = late.map((item) => ({ ...item, end: { state: 'cancelled' } as const }));
-    if (ends.length > 0) await endItems(trx, kind, ends, now);
-  });
-}
-
-async function readJobs(trx: Transaction<JobTables>, items: readonly OpenItem[]) {
-  const ids = byJob(items).map(([id]) => id);
-  const rows = await trx.selectFrom('jobs').selectAll().where('id', 'in', ids).execute();
-  return new Map(rows.map((row) => [row.id, row]));
-}
-
-interface Beginning {
-  kind: DatabaseKind;
-  items: readonly OpenItem[];
-  jobs: ReadonlyMap<string, JobRow>;
-  now: number;
 }
 
 async function begin(
   trx: Transaction<JobTables>,
-  { kind, items, jobs, now }: Beginning,
+  {
+    kind,
+    items,
+    jobs,
+    now,
+  }: { kind: DatabaseKind; items: readonly OpenItem[]; jobs: ReadonlyMap<string, JobRow>; now: number },
 ): Promise<StartedItem[]> {
   if (items.length === 0) return [];
   const begun = await trx
@@ -109,7 +126,7 @@ async function begin(
   });
 }
 
-/** Puts back those items that nobody has started since, in one transaction. */
+/** Puts back those items that no other process has started since, in one transaction. */
 export function handBackItems(
   { change, kind }: Access<JobTables>,
   started: readonly (ItemRef & { attempt: number })[],
@@ -143,45 +160,39 @@ export function finishItems(
   // The first end of an item is the one that it has.
   const ends = new Map(items.toReversed().map((item) => [itemName(item.job, item.index), item]));
   return change(async (trx) => {
-    const open = await lockOpen(trx, kind, items);
+    const left = new Map(ends);
     const endings: Ending[] = [];
     const ended: EndedItem[] = [];
-    for (const item of open) {
+    for (const item of await lockOpen(trx, kind, items)) {
       const name = itemName(item.job_id, item.idx);
-      const its = ends.get(name);
+      const its = left.get(name);
       if (!its) continue;
-      ends.delete(name);
+      left.delete(name);
       endings.push({ ...item, end: its.end, usage: its.usage });
       ended.push(its);
     }
-    const written = await writtenBefore(
-      trx,
-      [...ends.values()].filter(({ again }) => again),
-    );
+    const tried = [...left.values()].filter(({ again }) => again);
+    const written = await writtenBefore(trx, kind, tried);
     const jobs = endings.length > 0 ? await endItems(trx, kind, endings, now) : [];
     return { items: [...ended, ...written], jobs };
   });
-
-  /** Those whose end stands there: a connection that was lost after the commit hid it from who wrote it. A result names its attempt. */
-  async function writtenBefore(
-    trx: Transaction<JobTables>,
-    tried: readonly EndedItem[],
-  ): Promise<EndedItem[]> {
-    if (tried.length === 0) return [];
-    const among = amongRefs(
-      kind,
-      tried.map(({ job, index }) => ({ job_id: job, idx: index })),
-    );
-    const rows = await trx.selectFrom('job_items').select(['job_id', 'idx', 'ended']).where(among).execute();
-    const texts = new Map(rows.map(({ job_id, idx, ended }) => [itemName(job_id, idx), ended]));
-    return tried.filter(({ job, index, end }) => texts.get(itemName(job, index)) === endedText(end));
-  }
 }
 
-/** An open item, locked, that comes to its end. */
-interface Ending extends OpenItem {
-  end: ItemEnd;
-  usage?: UsageRecord | undefined;
+/** Those whose end is stored: a connection that was lost after the commit hid it from its writer. A result names its attempt. */
+async function writtenBefore(
+  trx: Transaction<JobTables>,
+  kind: DatabaseKind,
+  tried: readonly EndedItem[],
+): Promise<EndedItem[]> {
+  if (tried.length === 0) return [];
+  const refs = tried.map(({ job, index }) => ({ job_id: job, idx: index }));
+  const rows = await trx
+    .selectFrom('job_items')
+    .select(['job_id', 'idx', 'ended'])
+    .where(amongRefs(kind, refs))
+    .execute();
+  const texts = new Map(rows.map(({ job_id, idx, ended }) => [itemName(job_id, idx), ended]));
+  return tried.filter(({ job, index, end }) => texts.get(itemName(job, index)) === endedText(end));
 }
 
 /** Ends items that `lockOpen` gave, with all that follows from it. Gives the jobs that have ended by it. */
@@ -191,28 +202,35 @@ async function endItems(
   items: readonly Ending[],
   now: number,
 ): Promise<Job[]> {
-  await writeEnds(trx, kind, items);
+  const given = givenRows(
+    kind,
+    items.map(({ job_id, idx, end }) => [
+      ...[job_id, idx, end.state, endedText(end)],
+      end.state === 'done' ? (end.text ?? null) : null,
+    ]),
+  );
+  // An item's input is of no use behind its end: it goes with the same write.
+  await sql`
+    update job_items set state = given.value ->> 2, ended = given.value ->> 3,
+      text = given.value ->> 4, input = '' from ${given}
+    where job_items.job_id = given.value ->> 0 and job_items.idx = cast(given.value ->> 1 as integer)
+  `.execute(trx);
   const ended: Job[] = [];
   const results = new Map<string, number>();
   for (const [id, of] of byJob(items)) {
-    const job = await moveJob(trx, id, countsOf(of), now);
-    if (job && job.finished_at !== null) ended.push(job);
-    const bytes = resultBytes(of);
-    if (job && bytes > 0) results.set(job.tenant_id, (results.get(job.tenant_id) ?? 0) + bytes);
+    const counts = countsOf(of);
+    const job = await moveJob(trx, id, counts, now);
+    if (!job) continue;
+    if (job.finished_at !== null) ended.push(job);
+    results.set(job.tenant_id, (results.get(job.tenant_id) ?? 0) + counts.result_bytes);
   }
   const tally = createTally();
   for (const { usage } of items) if (usage) tally.add(usage);
   const rows = tally.rows().sort(compareUsageRows);
   if (rows.length > 0) await addUsageRows(trx.withTables<UsageTables>(), kind, rows);
   for (const job of ended) await addEndDelivery(trx, job, now);
-  for (const [tenant, bytes] of [...results].sort()) await addResultBytes(trx, tenant, bytes);
+  for (const [tenant, bytes] of [...results].sort()) if (bytes > 0) await addResultBytes(trx, tenant, bytes);
   return ended;
-}
-
-/** Has the webhook of a job that has just ended told of it, where it has one. */
-async function addEndDelivery(trx: Transaction<JobTables>, job: Job, now: number): Promise<void> {
-  const notice = endMessage(job, now);
-  if (notice) await addDelivery(trx.withTables<DeliveryTables>(), notice);
 }
 
 function countsOf(items: readonly Ending[]) {
@@ -223,40 +241,17 @@ function countsOf(items: readonly Ending[]) {
     done: count(({ end }) => end.state === 'done'),
     failed: count(({ end }) => end.state === 'failed'),
     cancelled: count(({ end }) => end.state === 'cancelled'),
-    result_bytes: resultBytes(items),
+    result_bytes: items.reduce((sum, { end }) => sum + storedBytes(end), 0),
   };
 }
 
-/** Bytes that are kept of the items: results, and errors, which can be longer than what was given. */
-function resultBytes(items: readonly Ending[]): number {
-  const bytesOf = ({ end }: Ending) => {
-    if (end.state === 'done') return end.result.bytes;
-    return end.state === 'failed' ? Buffer.byteLength(endedText(end)) : 0;
-  };
-  return items.reduce((sum, item) => sum + bytesOf(item), 0);
+/** Bytes that are stored of an end: a result, or an error, which can be longer than the input was. */
+function storedBytes(end: ItemEnd): number {
+  if (end.state === 'done') return end.result.bytes;
+  return end.state === 'failed' ? Buffer.byteLength(endedText(end)) : 0;
 }
 
-/** What an item was given is of no use behind its end: it goes with the same write. */
-async function writeEnds(
-  trx: Transaction<JobTables>,
-  kind: DatabaseKind,
-  items: readonly Ending[],
-): Promise<void> {
-  const given = givenRows(
-    kind,
-    items.map(({ job_id, idx, end }) => [
-      ...[job_id, idx, end.state, endedText(end)],
-      end.state === 'done' ? (end.text ?? null) : null,
-    ]),
-  );
-  await sql`
-    update job_items set state = given.value ->> 2, ended = given.value ->> 3,
-      text = given.value ->> 4, input = '' from ${given}
-    where job_items.job_id = given.value ->> 0 and job_items.idx = cast(given.value ->> 1 as integer)
-  `.execute(trx);
-}
-
-/** Cancels what waits of a job, in one transaction, and notes that it was called off: what comes back later is cancelled then. */
+/** Cancels what waits of a job, in one transaction, and notes that it was cancelled: what comes back later is cancelled then. */
 export function cancelJob(
   { change, kind }: Access<JobTables>,
   { tenant, id }: { tenant: string; id: string },
@@ -274,19 +269,17 @@ export function cancelJob(
     const [unqueued, queued] = [await cancelWaiting(trx, id, 0), await cancelWaiting(trx, id, 1)];
     const cancelled = unqueued + queued;
     // Before the counts: the state of a job that ends by them follows from it.
-    await trx
-      .updateTable('jobs')
-      .set({ cancelled_at: sql`coalesce(cancelled_at, ${now})` })
-      .where('id', '=', id)
-      .where('finished_at', 'is', null)
-      .execute();
+    await sql`
+      update jobs set cancelled_at = coalesce(cancelled_at, cast(${now} as bigint))
+      where id = ${id} and finished_at is null
+    `.execute(trx);
     const moved = await moveJob(trx, id, { cancelled, unqueued: -unqueued }, now);
     if (moved && cancelled > 0 && moved.finished_at !== null) await addEndDelivery(trx, moved, now);
     return moved;
   });
 }
 
-/** How many it were. */
+/** Gives how many were cancelled. */
 async function cancelWaiting(trx: Transaction<JobTables>, job: string, queued: 0 | 1): Promise<number> {
   const { numUpdatedRows } = await trx
     .updateTable('job_items')
@@ -299,10 +292,10 @@ async function cancelWaiting(trx: Transaction<JobTables>, job: string, queued: 0
   return Number(numUpdatedRows);
 }
 
-/** What a job's webhook is told of its end, as Standard Webhooks has it; undefined where there is none to tell. */
-function endMessage(job: Job, now: number): Omit<DeliveryRow, 'due_at' | 'attempts'> | undefined {
-  const { id, tenant_id, webhook_url, service, total, done, failed, cancelled } = job;
-  if (webhook_url === null) return undefined;
+/** Has the end of a job delivered to its webhook, where it has one, in the form of Standard Webhooks. */
+async function addEndDelivery(trx: Transaction<JobTables>, job: Job, now: number): Promise<void> {
+  const { id, tenant_id, webhook_url: url, service, total, done, failed, cancelled } = job;
+  if (url === null) return;
   const state = jobState(job);
   const payload = JSON.stringify({
     type: `job.${state}`,
@@ -313,5 +306,6 @@ function endMessage(job: Job, now: number): Omit<DeliveryRow, 'due_at' | 'attemp
       finished_at: new Date(job.finished_at ?? now).toISOString(),
     },
   });
-  return { id: `msg_${randomBase62(22)}`, tenant_id, url: webhook_url, payload, created_at: now };
+  const delivery = { id: `msg_${randomBase62(22)}`, tenant_id, url, payload, created_at: now };
+  await addDelivery(trx.withTables<DeliveryTables>(), delivery);
 }

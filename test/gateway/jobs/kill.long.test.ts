@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { Database } from '../../../gateway/database/database.js';
 import { createJobId } from '../../../gateway/jobs/model.js';
-import { createJobStore } from '../../../gateway/jobs/store/sql-store.js';
+import { createJobStore } from '../../../gateway/jobs/store/job-store.js';
 import type { JobTables } from '../../../gateway/jobs/store/tables.js';
 import type { DeliveryTables } from '../../../gateway/jobs/webhooks/delivery-store.js';
 import { createKeyAdmin } from '../../../gateway/keys/admin.js';

@@ -13,7 +13,7 @@ import { createOutboundBudget } from '../../../../gateway/http/outbound-budget.j
 import { jobRoutes, jobsPath } from '../../../../gateway/jobs/api/routes.js';
 import { createJobs, type JobsParts } from '../../../../gateway/jobs/jobs.js';
 import type { JobStore } from '../../../../gateway/jobs/store/job-store.js';
-import { createJobStore } from '../../../../gateway/jobs/store/sql-store.js';
+import { createJobStore } from '../../../../gateway/jobs/store/job-store.js';
 import type { JobTables } from '../../../../gateway/jobs/store/tables.js';
 import type { KeyStatus } from '../../../../gateway/keys/verifier.js';
 import type { Limiter } from '../../../../gateway/limits/limiter.js';

@@ -3,7 +3,7 @@ import type { JobQueue, Lease } from '../../../../gateway/jobs/queue/job-queue.j
 import { createPoller } from '../../../../gateway/jobs/runner/poller.js';
 import { createLackingHelpers } from '../../../../gateway/jobs/runner/retries.js';
 import { createRetryPolicy } from '../../../../gateway/jobs/runner/retry-policy.js';
-import type { StartedItem } from '../../../../gateway/jobs/store/job-store.js';
+import type { StartedItem } from '../../../../gateway/jobs/store/transitions.js';
 import { until } from '../../../needs.js';
 import { type QueuePlace, queuePlaces } from '../queue/queues.js';
 import { createMemoryJobs, createRunnerWorld, type MemoryJobs, type RunnerWorld } from './runner-world.js';

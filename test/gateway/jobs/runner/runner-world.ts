@@ -4,7 +4,8 @@ import type { JobQueue, Lease } from '../../../../gateway/jobs/queue/job-queue.j
 import type { ItemObserver } from '../../../../gateway/jobs/runner/item-call.js';
 import { createRetryPolicy } from '../../../../gateway/jobs/runner/retry-policy.js';
 import { createRunner, type Runner } from '../../../../gateway/jobs/runner/runner.js';
-import type { EndedItem, JobStore, StartedItem } from '../../../../gateway/jobs/store/job-store.js';
+import type { JobStore } from '../../../../gateway/jobs/store/job-store.js';
+import type { EndedItem, StartedItem } from '../../../../gateway/jobs/store/transitions.js';
 import type { Limiter } from '../../../../gateway/limits/limiter.js';
 import type { Tracing } from '../../../../gateway/observability/tracing.js';
 import type { Helper } from '../../../../gateway/plugins/registry.js';

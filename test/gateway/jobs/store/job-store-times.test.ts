@@ -7,7 +7,7 @@ import { SqliteConnectionDialect } from '../../../../gateway/database/sqlite.js'
 import { openConnection } from '../../../../gateway/database/sqlite-connection.js';
 import type { ItemRef } from '../../../../gateway/jobs/model.js';
 import type { JobStore } from '../../../../gateway/jobs/store/job-store.js';
-import { createJobStore } from '../../../../gateway/jobs/store/sql-store.js';
+import { createJobStore } from '../../../../gateway/jobs/store/job-store.js';
 import { onEachDatabase } from '../../databases.js';
 import { deliveries, done, openJobStore, storeJob, type TestStore } from './stored-jobs.js';
 

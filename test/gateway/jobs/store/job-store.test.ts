@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { sql } from 'kysely';
 import type { ItemRef } from '../../../../gateway/jobs/model.js';
-import type { EndedItem, NewJob } from '../../../../gateway/jobs/store/job-store.js';
+import type { NewJob } from '../../../../gateway/jobs/store/create.js';
+import type { EndedItem } from '../../../../gateway/jobs/store/transitions.js';
 import { onEachDatabase } from '../../databases.js';
 import { rejection } from '../../keys/key-store-contract.js';
 import {

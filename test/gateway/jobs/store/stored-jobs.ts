@@ -1,8 +1,10 @@
 import type { Access, Database } from '../../../../gateway/database/database.js';
 import { createJobId, type ItemInput, type ItemRef } from '../../../../gateway/jobs/model.js';
-import type { EndedItem, JobStore, NewJob } from '../../../../gateway/jobs/store/job-store.js';
-import { createJobStore } from '../../../../gateway/jobs/store/sql-store.js';
+import type { NewJob } from '../../../../gateway/jobs/store/create.js';
+import type { JobStore } from '../../../../gateway/jobs/store/job-store.js';
+import { createJobStore } from '../../../../gateway/jobs/store/job-store.js';
 import type { JobTables } from '../../../../gateway/jobs/store/tables.js';
+import type { EndedItem } from '../../../../gateway/jobs/store/transitions.js';
 
 /** A store with a clock that its test moves. */
 export interface TestStore extends JobStore {
