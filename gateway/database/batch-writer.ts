@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Kysely, Transaction } from 'kysely';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Logger } from 'pino';
 import type { Access, NoTables } from './database.js';
 import type { Prune } from './prune-daily.js';
@@ -173,10 +173,7 @@ export const pruneWriters: Prune = async (trx, now, most) => {
 
 /** Makes the batch writer's own table. */
 export async function createWriterTable(db: Kysely<unknown>): Promise<void> {
-  await db.schema
-    .createTable('usage_writers')
-    .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('batch', 'bigint', (column) => column.notNull())
-    .addColumn('at', 'bigint', (column) => column.notNull())
-    .execute();
+  await sql`
+    create table usage_writers (id text primary key, batch bigint not null, at bigint not null)
+  `.execute(db);
 }

@@ -40,7 +40,7 @@ export interface ItemView extends Pick<Item, 'index' | 'error'> {
   result?: Pick<ItemResult, 'type' | 'bytes'> & { url: string };
 }
 
-/** A request for a job whose form has been judged; its inputs are judged one by one as they are worked on. */
+/** A valid request for a job; its inputs are validated one by one as they are worked on. */
 export interface JobRequest {
   tenantId: string;
   keyId: string;
@@ -53,7 +53,7 @@ export interface JobRequest {
   files: readonly ReadonlyMap<string, Uint8Array>[];
   /** Bytes of the files that all items share, likewise. */
   sharedFiles: ReadonlyMap<string, Uint8Array>;
-  /** What the client calls its request, and what tells it from another. */
+  /** The client's name for its request, and a digest of the request. */
   idempotency?: { key: string; digest: string };
 }
 
@@ -62,29 +62,6 @@ export type ItemAnswer =
   | { state: 'done'; result: ItemResult; stored: StoredBytes }
   | { state: 'failed'; error: GatewayError }
   | { state: 'waiting' | 'running' | 'cancelled' };
-
-/** A tenant's jobs, for the API and the site. What there is not, or is another tenant's, is `not_found`. */
-export interface Jobs {
-  /** Throws where no job can be made in this process, such as where nobody else would see its files. */
-  requireOpen(): void;
-  /** Rejects with `conflict` where the idempotency key was used for another request. */
-  create(request: JobRequest): Promise<{ job: JobView; replayed: boolean }>;
-  job(tenantId: string, id: string): Promise<JobView>;
-  list(
-    tenantId: string,
-    page: { limit: number; after?: string },
-  ): Promise<{ jobs: JobView[]; next: string | null }>;
-  items(
-    tenantId: string,
-    id: string,
-    page: { limit: number; after?: number },
-  ): Promise<{ items: ItemView[]; next: number | null }>;
-  answer(tenantId: string, id: string, index: number): Promise<ItemAnswer & { service: string }>;
-  /** Cancels what waits. */
-  cancel(tenantId: string, id: string): Promise<JobView>;
-  /** Cancels what waits, or forgets a job that has ended, with its results. Gives it as it was. */
-  delete(tenantId: string, id: string): Promise<JobView>;
-}
 
 export interface JobsParts {
   store: Pick<
@@ -100,9 +77,8 @@ export interface JobsParts {
   most: JobBytes;
   /** Rejects where there is no room for inputs of so many bytes, whose files are put already. */
   requireDisk?: (bytes: number) => Promise<void>;
-  /** Called when a tenant has a new job; `isNext` where no other one of its has items that are still to be handed to the queue. */
+  /** `isNext`: no other job of the tenant has items that are still to be handed to the queue. */
   onCreated?: (job: Pick<Job, 'id' | 'tenant_id' | 'total'>, isNext: boolean) => void;
-  /** Called when a job was called off. */
   onCancelled?: (tenantId: string, job: string) => void;
   /** Why no job can be made here, asked each time; any can by default. */
   refusal?: () => GatewayError | undefined;
@@ -111,10 +87,17 @@ export interface JobsParts {
 }
 
 const jobIdForm = /^job_[0-9A-Za-z]{1,40}$/;
+/** Files that are being put at a time: a store behind a network takes some 20 ms for each. */
+const concurrentPuts = 16;
 
-/** Jobs over their stores. Files are put before the job is made: what works on it finds them, whoever is killed in between. */
-export function createJobs(parts: JobsParts): Jobs {
-  const { store, results, ttlSeconds, most, requireDisk, onCreated, onCancelled, now = Date.now } = parts;
+export type Jobs = ReturnType<typeof createJobs>;
+
+/**
+ * A tenant's jobs, for the API and the site. What does not exist, or is another tenant's, is `not_found`. Files are put before the job
+ * is made: whichever process works on it finds them, and a kill in between leaves no job without files.
+ */
+export function createJobs(parts: JobsParts) {
+  const { store, results, ttlSeconds, most, now = Date.now } = parts;
   const view = (job: Job) => jobView(job, ttlSeconds);
 
   /** Jobs end at the second that they name, whenever their rows are removed. */
@@ -133,41 +116,37 @@ export function createJobs(parts: JobsParts): Jobs {
     return found;
   }
 
-  async function make(job: string, request: JobRequest): Promise<Created> {
+  async function make(id: string, request: JobRequest): Promise<Created> {
     const { tenantId, keyId, service, webhookUrl, inputs, idempotency } = request;
-    const hasFiles = request.sharedFiles.size > 0 || request.files.length > 0;
-    const forget = async () => (hasFiles ? results.removeAll(job).catch(() => undefined) : undefined);
-    const forgetAndThrow = async (error: unknown) => {
-      await forget();
-      throw error;
-    };
-    // Before room is asked for: what the same request has made may be what takes it.
+    const files = request.sharedFiles.size > 0 || request.files.length > 0;
+    const forget = async () => (files ? results.removeAll(id).catch(() => undefined) : undefined);
+    // Before capacity is checked: what the same request has made may be what uses it up.
     const before = idempotency && (await store.made(tenantId, idempotency, endedAfter()));
     if (before) return before;
     const bytes = heldBytes(request);
     // Before its files are put; all is counted where the job is made.
-    if (hasFiles) requireCapacity(await store.held(tenantId), bytes, most);
-    await putFiles(job, request, results)
-      .then(async () => {
-        const error = await parts.lastRefusal?.();
-        if (error) throw error;
-        await requireDisk?.(bytes);
-      })
-      .catch(forgetAndThrow);
-    const made = {
-      id: job,
-      tenant_id: tenantId,
-      key_id: keyId,
-      service,
+    if (files) requireCapacity(await store.held(tenantId), bytes, most);
+    try {
+      await forEachConcurrent(filesOf(id, request), concurrentPuts, ([name, file]) => results.put(name, file));
+      const error = await parts.lastRefusal?.();
+      if (error) throw error;
+      await parts.requireDisk?.(bytes);
+    } catch (error) {
+      await forget();
+      throw error;
+    }
+    const job = {
+      ...{ id, tenant_id: tenantId, key_id: keyId, service, bytes, files },
       webhook_url: webhookUrl ?? null,
-      bytes,
-      files: hasFiles,
+      ...(idempotency ? { idempotency } : {}),
     };
-    const asked = { ...made, ...(idempotency ? { idempotency } : {}) };
-    const created = await store.create(asked, inputs, most).catch(async (error) => {
-      if (!(error instanceof StoreError)) return forgetAndThrow(error);
-      // Its connection may be lost when all is done: the job is there then, or will be, and needs its files. Else they are swept.
-      const found = await store.job(tenantId, job).catch(() => undefined);
+    const created = await store.create(job, inputs, most).catch(async (error) => {
+      if (!(error instanceof StoreError)) {
+        await forget();
+        throw error;
+      }
+      // The connection may be lost after the commit: the job is there then, or will be, and needs its files. Else they are swept.
+      const found = await store.job(tenantId, id).catch(() => undefined);
       if (!found) throw error;
       return { outcome: 'created' as const, job: found, isNext: false };
     });
@@ -175,58 +154,14 @@ export function createJobs(parts: JobsParts): Jobs {
     return created;
   }
 
-  return {
-    requireOpen,
-    async create(request) {
-      requireOpen();
-      const job = createJobId();
-      const created = await make(job, request);
-      if (created.outcome === 'conflict') {
-        const message = 'This Idempotency-Key was used for another request. Send another one with this.';
-        throw new GatewayError('conflict', { message });
-      }
-      if (created.outcome === 'created') onCreated?.(created.job, created.isNext);
-      return { job: view(created.job), replayed: created.outcome === 'replayed' };
-    },
-
-    async job(tenantId, job) {
-      return view(await find(tenantId, job));
-    },
-
-    async list(tenantId, page) {
-      const { rows, next } = await store.jobs(tenantId, { ...page, endedAfter: endedAfter() });
-      return { jobs: rows.map(view), next };
-    },
-
-    async items(tenantId, job, page) {
-      await find(tenantId, job);
-      const { rows, next } = await store.items(job, page);
-      return { items: rows.map(itemView), next };
-    },
-
-    async answer(tenantId, job, index) {
-      const { service, total } = await find(tenantId, job);
-      const item = index < total ? await store.item({ job, index }) : undefined;
-      if (!item) throw noSuchItem();
-      return { service, ...answerOf(item) };
-    },
-
-    async cancel(tenantId, job) {
-      const cancelled = jobIdForm.test(job) ? await store.cancel(tenantId, job) : undefined;
-      if (!cancelled || hasExpired(cancelled)) throw noSuchJob();
-      onCancelled?.(tenantId, job);
-      if (cancelled.finished_at !== null)
-        await clearInputs({ store, results }, [cancelled]).catch(() => undefined);
-      return view(cancelled);
-    },
-
-    async delete(tenantId, job) {
-      const found = await find(tenantId, job);
-      if (found.finished_at === null) return this.cancel(tenantId, job);
-      await forgetJob({ store, results }, job);
-      return view(found);
-    },
-  };
+  async function cancel(tenantId: string, job: string): Promise<JobView> {
+    const cancelled = jobIdForm.test(job) ? await store.cancel(tenantId, job) : undefined;
+    if (!cancelled || hasExpired(cancelled)) throw noSuchJob();
+    parts.onCancelled?.(tenantId, job);
+    if (cancelled.finished_at !== null)
+      await clearInputs({ store, results }, [cancelled]).catch(() => undefined);
+    return view(cancelled);
+  }
 
   function answerOf({ job, index, state, result, text, error }: Item): ItemAnswer {
     if (state === 'failed') return { state, error: toItemError(error) };
@@ -241,23 +176,60 @@ export function createJobs(parts: JobsParts): Jobs {
     }
     return { state, result, stored: { size: result.bytes, read } };
   }
+
+  return {
+    /** Throws where no job can be made in this process, such as where no other one would see its files. */
+    requireOpen,
+
+    /** Rejects with `conflict` where the idempotency key was used for another request. */
+    async create(request: JobRequest): Promise<{ job: JobView; replayed: boolean }> {
+      requireOpen();
+      const created = await make(createJobId(), request);
+      if (created.outcome === 'conflict') {
+        const message = 'This Idempotency-Key was used for another request. Send another one with this.';
+        throw new GatewayError('conflict', { message });
+      }
+      if (created.outcome === 'created') parts.onCreated?.(created.job, created.isNext);
+      return { job: view(created.job), replayed: created.outcome === 'replayed' };
+    },
+
+    async job(tenantId: string, job: string): Promise<JobView> {
+      return view(await find(tenantId, job));
+    },
+
+    async list(tenantId: string, page: { limit: number; after?: string }) {
+      const { rows, next } = await store.jobs(tenantId, { ...page, endedAfter: endedAfter() });
+      return { jobs: rows.map(view), next };
+    },
+
+    async items(tenantId: string, job: string, page: { limit: number; after?: number }) {
+      await find(tenantId, job);
+      const { rows, next } = await store.items(job, page);
+      return { items: rows.map(itemView), next };
+    },
+
+    async answer(tenantId: string, job: string, index: number): Promise<ItemAnswer & { service: string }> {
+      const { service, total } = await find(tenantId, job);
+      const item = index < total ? await store.item({ job, index }) : undefined;
+      if (!item) throw noSuchItem();
+      return { service, ...answerOf(item) };
+    },
+
+    /** Cancels what waits. */
+    cancel,
+
+    /** Cancels what waits, or forgets a job that has ended, with its results. Gives it as it was. */
+    async delete(tenantId: string, job: string): Promise<JobView> {
+      const found = await find(tenantId, job);
+      if (found.finished_at === null) return cancel(tenantId, job);
+      await forgetJob({ store, results }, job);
+      return view(found);
+    },
+  };
 }
 
-/** Files that are being put at a time: a store behind a network takes some 20 ms for each. */
-const concurrentPuts = 16;
-
-/** Puts the files of a request where its items will look for them. Rejects with the first error, once nothing is being put any more. */
-async function putFiles(
-  job: string,
-  { files, sharedFiles }: Pick<JobRequest, 'files' | 'sharedFiles'>,
-  results: Pick<ResultStore, 'put'>,
-): Promise<void> {
-  await forEachConcurrent(nameFiles(job, { files, sharedFiles }), concurrentPuts, ([name, bytes]) =>
-    results.put(name, bytes),
-  );
-}
-
-function* nameFiles(
+/** The files of a request by the names under which its items will look for them. */
+function* filesOf(
   job: string,
   { files, sharedFiles }: Pick<JobRequest, 'files' | 'sharedFiles'>,
 ): Generator<[string, Uint8Array]> {
@@ -268,45 +240,28 @@ function* nameFiles(
   }
 }
 
-/** What rows of a job and of an item take beside what is in them, roughly: so a bound of bytes is one of their number too. */
+/** What rows of a job and of an item take beside their content, roughly: so a bound of bytes is one of their number too. */
 const bytesPerJob = 64 * 1024;
 const bytesPerItem = 1024;
 
 /** Bytes that a job takes until its end, near enough for a bound: its texts and its files. */
-function heldBytes({
-  inputs,
-  textBytes,
-  files,
-  sharedFiles,
-}: Pick<JobRequest, 'inputs' | 'textBytes' | 'files' | 'sharedFiles'>): number {
-  let bytes = bytesPerJob + inputs.length * bytesPerItem + textBytes + sizeOf(sharedFiles);
+function heldBytes({ inputs, textBytes, files, sharedFiles }: JobRequest): number {
+  let bytes = bytesPerJob + inputs.length * bytesPerItem + textBytes;
   for (const [name, value] of inputs[0]?.fields ?? []) bytes += name.length + value.length;
-  for (const each of files) bytes += sizeOf(each);
+  for (const each of [sharedFiles, ...files]) for (const { byteLength } of each.values()) bytes += byteLength;
   return bytes;
 }
 
-function sizeOf(files: ReadonlyMap<string, Uint8Array>): number {
-  return [...files.values()].reduce((sum, { byteLength }) => sum + byteLength, 0);
-}
-
-/** A job as its tenant sees it. */
 function jobView(job: Job, ttlSeconds: number): JobView {
   const { id, service, total, done, failed, cancelled, created_at, finished_at } = job;
+  const iso = (time: number) => new Date(time).toISOString();
   return {
-    id,
-    service,
-    state: jobState(job),
-    total,
-    done,
-    failed,
-    cancelled,
-    created_at: iso(created_at),
+    ...{ id, service, state: jobState(job), total, done, failed, cancelled, created_at: iso(created_at) },
     finished_at: finished_at === null ? null : iso(finished_at),
     expires_at: finished_at === null ? null : iso(finished_at + ttlSeconds * 1000),
   };
 }
 
-/** An item likewise; its result stands at a path of its own. */
 function itemView({ job, index, state, result, error }: Item): ItemView {
   return {
     index,
@@ -318,11 +273,7 @@ function itemView({ job, index, state, result, error }: Item): ItemView {
   };
 }
 
-function iso(time: number): string {
-  return new Date(time).toISOString();
-}
-
-/** What an item failed with, as it would have been answered. It is no fault of whoever asks for it. */
+/** The error of an item, as it would have been answered. It is no fault of the request for it. */
 function toItemError(error: ItemError | undefined): GatewayError {
   // A later gateway may know codes that this one does not.
   const code = error && Object.hasOwn(errorTable, error.code) ? (error.code as ErrorCode) : 'internal';
@@ -334,7 +285,7 @@ function toItemError(error: ItemError | undefined): GatewayError {
   });
 }
 
-/** One answer for jobs that never were, are another tenant's, or have been forgotten: none tells which. */
+/** One answer for jobs that never were, are another tenant's, or have been forgotten: it does not tell which. */
 export function noSuchJob(): GatewayError {
   return new GatewayError('not_found', {
     message: 'You have no such job. Jobs and their results are forgotten some time after their end.',

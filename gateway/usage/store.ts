@@ -112,22 +112,23 @@ export function pruneUsage(days: number): Prune {
   };
 }
 
-/** Makes the table of usage figures. No foreign keys: the figures outlive the keys and tenants that they tell of. */
+/** Makes the table of usage figures. No foreign keys: the figures outlive the keys and tenants that they are about. */
 export async function createUsageTable(db: Kysely<unknown>): Promise<void> {
-  await db.schema
-    .createTable('usage_daily')
-    .addColumn('tenant', 'text', (column) => column.notNull())
-    .addColumn('day', 'text', (column) => column.notNull())
-    .addColumn('key_id', 'text', (column) => column.notNull())
-    .addColumn('service', 'text', (column) => column.notNull())
-    .addColumn('calls', 'bigint', (column) => column.notNull())
-    .addColumn('errors_client', 'bigint', (column) => column.notNull())
-    .addColumn('errors_limited', 'bigint', (column) => column.notNull())
-    .addColumn('errors_server', 'bigint', (column) => column.notNull())
-    .addColumn('bytes_in', 'bigint', (column) => column.notNull())
-    .addColumn('bytes_out', 'bigint', (column) => column.notNull())
-    .addColumn('cpu_ms', 'double precision', (column) => column.notNull())
-    .addPrimaryKeyConstraint('usage_daily_pk', ['tenant', 'day', 'key_id', 'service'])
-    .execute();
-  await db.schema.createIndex('usage_daily_day').on('usage_daily').column('day').execute();
+  await sql`
+    create table usage_daily (
+      tenant text not null,
+      day text not null,
+      key_id text not null,
+      service text not null,
+      calls bigint not null,
+      errors_client bigint not null,
+      errors_limited bigint not null,
+      errors_server bigint not null,
+      bytes_in bigint not null,
+      bytes_out bigint not null,
+      cpu_ms double precision not null,
+      constraint usage_daily_pk primary key (tenant, day, key_id, service)
+    )
+  `.execute(db);
+  await sql`create index usage_daily_day on usage_daily (day)`.execute(db);
 }
