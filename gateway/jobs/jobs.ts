@@ -127,7 +127,9 @@ export function createJobs(parts: JobsParts) {
     // Before its files are put; all is counted where the job is made.
     if (files) requireCapacity(await store.held(tenantId), bytes, most);
     try {
-      await forEachConcurrent(filesOf(id, request), concurrentPuts, ([name, file]) => results.put(name, file));
+      await forEachConcurrent(filesOf(id, request), concurrentPuts, ([name, file]) =>
+        results.put(name, file),
+      );
       const error = await parts.lastRefusal?.();
       if (error) throw error;
       await parts.requireDisk?.(bytes);

@@ -10,7 +10,7 @@ import { limitsByDefault } from '../limits/tenant-limits.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { LiveRegistry } from '../plugins/registry.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
-import { createJobs, type Jobs } from './jobs.js';
+import { createJobs } from './jobs.js';
 import type { Job } from './model.js';
 import type { JobQueue } from './queue/job-queue.js';
 import { createSqliteQueue, type QueueTables } from './queue/sqlite-queue.js';
@@ -22,10 +22,9 @@ import type { ItemParts } from './runner/item-stages.js';
 import { createMaintenance, type Maintenance } from './runner/maintenance.js';
 import { createRetryPolicy } from './runner/retry-policy.js';
 import { createRunner, type Runner } from './runner/runner.js';
-import type { JobStats } from './store/job-store.js';
 import { createJobStore } from './store/job-store.js';
 import type { JobTables } from './store/tables.js';
-import { openWebhooks, type Webhooks } from './webhooks/sender.js';
+import { openWebhooks } from './webhooks/sender.js';
 
 interface JobsOptions {
   config: Config;
@@ -57,31 +56,20 @@ export interface JobTuning {
 
 type JobMetrics = Pick<Metrics, 'observeItem' | 'observeWebhook'>;
 
-/** A process's part in jobs. */
-interface OpenedJobs {
-  jobs: Jobs;
-  webhooks: Webhooks;
-  stats(): Promise<JobStats>;
-  /** Begins to work on them, and to tell these of it. */
-  start(metrics: JobMetrics): void;
-  /** Takes no more, lets what runs end, and hands back the rest. Twice is once. */
-  stop(): Promise<void>;
-}
-
 /** Throws where the embedded database has no room for inputs of so many bytes. */
 async function requireDisk({ databaseUrl, dataDir }: Config, bytes: number): Promise<void> {
   if (databaseUrl !== undefined) return;
   await withStore(resultStore, () => requireFree(dataDir, { bytes, part: 1 / 4 }));
 }
 
-/** Opens it by the configuration; what is opened is left to `closers`. */
-export async function openJobs(options: JobsOptions): Promise<OpenedJobs> {
+/** Opens a process's part in jobs by the configuration; what is opened is left to `closers`. */
+export async function openJobs(options: JobsOptions) {
   const { config, logger, closers, database, tuning = {} } = options;
   const ttlSeconds = config.jobTtlSeconds;
   const store = createJobStore(database.access<JobTables>());
   const results = closers.own(await openResults(config));
   const queue = closers.own(await openJobQueue(config, database, logger, tuning.queue));
-  const patience = createRetryPolicy({ logger });
+  const retryPolicy = createRetryPolicy({ logger });
   const watch = createStoreWatch(
     () => checkSharedStore(database.access<SharedStoreTables>(), results, Date.now() - ttlSeconds * 1_000),
     logger,
@@ -99,11 +87,11 @@ export async function openJobs(options: JobsOptions): Promise<OpenedJobs> {
     observe: (outcome) => metrics?.observeWebhook(outcome),
   });
   let runner: Runner | undefined;
-  let chores: Maintenance | undefined;
-  let forgetting: Cleanup | undefined;
+  let maintenance: Maintenance | undefined;
+  let cleanup: Cleanup | undefined;
   let stopping: Promise<void> | undefined;
 
-  /** Files that were inputs are of no use behind a job's end. What is left here is removed in a later round of `forgetting`. */
+  /** Files that were inputs are of no use behind a job's end. What is left here is removed in a later round of `cleanup`. */
   function tidy(ended: readonly Job[]): void {
     clearInputs({ store, results }, ended).catch(() => undefined);
     webhooks.wake();
@@ -121,8 +109,8 @@ export async function openJobs(options: JobsOptions): Promise<OpenedJobs> {
 
   async function stopAll(): Promise<void> {
     await runner?.close();
-    patience.stop();
-    await Promise.all([chores?.close(), forgetting?.close()]);
+    retryPolicy.stop();
+    await Promise.all([maintenance?.close(), cleanup?.close()]);
   }
 
   function stop(): Promise<void> {
@@ -138,7 +126,7 @@ export async function openJobs(options: JobsOptions): Promise<OpenedJobs> {
       ttlSeconds,
       most: { inputs: config.maxOpenJobBytes, results: config.maxResultBytes },
       requireDisk: (bytes) => requireDisk(config, bytes),
-      onCreated: (job, isNext) => chores?.created(job, isNext),
+      onCreated: (job, isNext) => maintenance?.created(job, isNext),
       onCancelled: (tenant, job) => void takeOut(tenant, job),
       refusal,
       async lastRefusal() {
@@ -146,15 +134,16 @@ export async function openJobs(options: JobsOptions): Promise<OpenedJobs> {
         return refusal();
       },
     }),
-    stats: () => store.stats(),
+    stats: store.stats,
     webhooks,
-    start(told) {
-      metrics = told;
+    /** Begins to work on jobs, observed by these metrics. */
+    start(started: JobMetrics): void {
+      metrics = started;
       if (options.works) {
         runner = createRunner({
           ...options,
           ...options.work,
-          ...{ store, queue, results, patience, observeItem: told.observeItem },
+          ...{ store, queue, results, retryPolicy, observeItem: started.observeItem },
           mostResultBytes: config.maxResultBytes,
           onJobsEnded: tidy,
           limits: limitsByDefault(config),
@@ -162,17 +151,15 @@ export async function openJobs(options: JobsOptions): Promise<OpenedJobs> {
           inbound: { most: config.arriving, bytes: config.inputBytes },
         });
       }
-      chores = createMaintenance({
-        ...{ store, queue, patience, logger },
-        ...(tuning.pollMs === undefined ? {} : { pollMs: tuning.pollMs }),
+      maintenance = createMaintenance({
+        ...{ store, queue, retryPolicy, logger },
+        pollMs: tuning.pollMs,
         seesFiles: watch.look,
         onOpen: (tenants) => runner?.open(tenants),
       });
-      forgetting = startCleanup({
-        ...{ store, results, logger, ttlSeconds },
-        seesFiles: watch.look,
-      });
+      cleanup = startCleanup({ store, results, logger, ttlSeconds, seesFiles: watch.look });
     },
+    /** Polls no more, lets what runs end, and hands back the rest. Twice is once. */
     stop,
   };
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { isJobBefore, type Job } from '../model.js';
 import { inputsName, type ResultStore } from '../results/result-store.js';
@@ -9,20 +10,17 @@ interface CleanupParts {
   logger: Pick<Logger, 'error' | 'info'>;
   /** How long a job is kept after its end. */
   ttlSeconds: number;
-  /** Whether this process sees the files of jobs: it forgets none else. */
+  /** Whether this process sees the files of jobs: else it removes nothing. */
   seesFiles: () => Promise<boolean>;
-  /** Milliseconds until it looks for files that no job has; some hours by default, and not as long for all processes. */
+  /** Milliseconds until it looks for files that no job has; some hours by default, and not the same for all processes. */
   sweepAfterMs?: number;
   /** Milliseconds between two rounds. */
   roundMs?: number;
 }
 
-/** Forgets jobs until it is closed. */
-export interface Cleanup {
-  close(): Promise<void>;
-}
+export type Cleanup = ReturnType<typeof startCleanup>;
 
-/** Removes the files that were inputs of jobs which have ended; results are kept. */
+/** Removes the files that were inputs of jobs which have ended; results stay. */
 export async function clearInputs(
   { store, results }: { store: Pick<JobStore, 'cleared'>; results: Pick<ResultStore, 'removeAll'> },
   jobs: readonly Pick<Job, 'id' | 'bytes'>[],
@@ -45,29 +43,30 @@ export async function forgetJob(
 }
 
 const jobsPerRound = 20;
+const idsPerQuery = 500;
 const sweepMs = 6 * 3_600_000;
 /** Only files are removed that a job would not have any more that had ended within a day: the store may be another database's, too. */
 const dayMs = 86_400_000;
 
 /**
- * Forgets jobs whose time has run out, and now and then files that have no job. Every process does so, beside all else that it does for
+ * Removes jobs whose time has run out, and now and then files that have no job. Every process does so, beside all else that it does for
  * jobs: ten thousand files take a while, and a new job does not wait for them. What cannot be removed is left for the next round, and
  * keeps nothing else from being removed.
  */
-export function startCleanup(parts: CleanupParts): Cleanup {
+export function startCleanup(parts: CleanupParts) {
   const { store, results, logger, ttlSeconds, seesFiles } = parts;
   const { sweepAfterMs = Math.random() * sweepMs, roundMs = 30_000 } = parts;
   const ttlMs = ttlSeconds * 1_000;
+  const closing = new AbortController();
+  const { signal } = closing;
   let sweepAt = performance.now() + sweepAfterMs;
-  let closed = false;
-  let wake: (() => void) | undefined;
-  /** Whether the last round has logged that something could not be removed. */
-  let logged = false;
+  /** Whether something could not be removed in this round, and whether that is logged since the last round without a failure. */
   let failed = false;
+  let logged = false;
 
   function fail(error: unknown): void {
     failed = true;
-    if (closed || logged) return;
+    if (signal.aborted || logged) return;
     logged = true;
     logger.error({ err: error }, 'jobs, or files of jobs, could not be removed; it is tried again');
   }
@@ -75,17 +74,17 @@ export function startCleanup(parts: CleanupParts): Cleanup {
   /** Of jobs that have ended: what removed the last item's files was interrupted. */
   async function clear(): Promise<void> {
     for (const id of await store.uncleared(jobsPerRound)) {
-      if (closed) return;
+      if (signal.aborted) return;
       await clearInputs(parts, [{ id, bytes: 1 }]).catch(fail);
     }
   }
 
   async function expire(): Promise<void> {
-    for (let skip = 0; !closed; ) {
+    for (let skip = 0; !signal.aborted; ) {
       const jobs = await store.expired(Date.now() - ttlMs, { most: jobsPerRound, skip });
       if (jobs.length === 0) return;
       for (const { id } of jobs) {
-        if (closed) return;
+        if (signal.aborted) return;
         await forgetJob(parts, id).catch((error) => {
           skip += 1;
           fail(error);
@@ -95,14 +94,14 @@ export function startCleanup(parts: CleanupParts): Cleanup {
   }
 
   async function sweep(): Promise<void> {
-    if (closed || performance.now() < sweepAt) return;
+    if (signal.aborted || performance.now() < sweepAt) return;
     sweepAt = performance.now() + sweepMs;
     const removed = await sweepResults(results, store, { madeBefore: Date.now() - ttlMs - dayMs, fail });
     if (removed > 0) logger.info({ removed }, 'files of jobs were removed that no job has');
   }
 
   async function run(): Promise<void> {
-    while (!closed) {
+    while (!signal.aborted) {
       failed = false;
       for (const work of [clear, expire, sweep]) {
         await seesFiles()
@@ -110,34 +109,22 @@ export function startCleanup(parts: CleanupParts): Cleanup {
           .catch(fail);
       }
       if (!failed) logged = false;
-      if (closed) return;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, roundMs).unref();
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
+      await pause(roundMs, undefined, { ref: false, signal }).catch(() => undefined);
     }
   }
 
   const running = run();
   return {
-    async close() {
-      closed = true;
-      wake?.();
+    async close(): Promise<void> {
+      closing.abort();
       await running;
     },
   };
 }
 
-/** Jobs that are asked for at a time. */
-const idsPerQuery = 500;
-
 /**
- * Removes the files of jobs that never were, or are no more: whoever made or removed one was killed between its files and its rows. Jobs
- * of after `madeBefore` (ms since 1970) may still be being made, and what is no job's is not to be removed. Gives how many were removed;
- * `fail` gets the errors of the others.
+ * Removes the files of jobs that do not exist: a process was killed between a job's files and its rows. Jobs of after `madeBefore` (ms
+ * since 1970) may still be being made, and what is no job's stays. Gives how many were removed; `fail` gets the errors of the others.
  */
 export async function sweepResults(
   results: Pick<ResultStore, 'prefixes' | 'removeAll'>,
@@ -145,7 +132,7 @@ export async function sweepResults(
   { madeBefore, fail }: { madeBefore: number; fail: (error: unknown) => void },
 ): Promise<number> {
   let removed = 0;
-  async function judge(ids: readonly string[]): Promise<void> {
+  async function removeUnknown(ids: readonly string[]): Promise<void> {
     const known = new Set(await jobs.known(ids));
     for (const id of ids) {
       if (known.has(id)) continue;
@@ -155,14 +142,13 @@ export async function sweepResults(
     }
   }
 
-  let piece: string[] = [];
+  let ids: string[] = [];
   for await (const id of results.prefixes()) {
-    if (!isJobBefore(id, madeBefore)) continue;
-    piece.push(id);
-    if (piece.length < idsPerQuery) continue;
-    await judge(piece);
-    piece = [];
+    if (isJobBefore(id, madeBefore)) ids.push(id);
+    if (ids.length < idsPerQuery) continue;
+    await removeUnknown(ids);
+    ids = [];
   }
-  await judge(piece);
+  await removeUnknown(ids);
   return removed;
 }

@@ -4,27 +4,20 @@ import type { JobQueue } from '../queue/job-queue.js';
 import type { JobStore } from '../store/job-store.js';
 import type { RetryPolicy } from './retry-policy.js';
 
-export interface MaintenanceParts {
+interface MaintenanceParts {
   store: Pick<JobStore, 'unqueued' | 'queued' | 'openTenants'>;
   queue: Pick<JobQueue, 'add' | 'remove' | 'recover'>;
-  patience: RetryPolicy;
+  retryPolicy: RetryPolicy;
   logger: Pick<Logger, 'error'>;
-  /** Whether this process sees the files of jobs, or did a moment ago: it takes none else. */
+  /** Whether this process sees the files of jobs, or did a moment ago: else it opens no tenant. */
   seesFiles: (options?: { anew: boolean }) => Promise<boolean>;
-  /** Told of tenants with items that wait. */
+  /** Called with tenants that have items that wait. */
   onOpen: (tenants: readonly string[]) => void;
   /** Milliseconds between two looks; default 1000. */
-  pollMs?: number;
+  pollMs?: number | undefined;
 }
 
-/** What any process does for all jobs, now and then. */
-export interface Maintenance {
-  /** Hands a new job's items to the queue: at once where they are few and `isNext`, that is, none of its tenant's are before them. */
-  created(job: CreatedJob, isNext: boolean): void;
-  close(): Promise<void>;
-}
-
-/** So few that a tenant's new job does not wait behind the many items of another's, and so many that none waits for work. */
+/** So few that a tenant's new job does not wait behind the many items of another's, and so many that no process waits for work. */
 const amounts = { most: 500, ahead: 500 };
 /** How soon to look again for a while after a tenant was given as much as it may have: it may have more, and be through with that. */
 const refillMs = 100;
@@ -32,18 +25,20 @@ const refillForMs = 2_000;
 /** A job that has not moved for this long is handed to the queue again, which may have lost it. */
 const idleMs = 120_000;
 const recoverMs = 5_000;
-
-type CreatedJob = Pick<Job, 'id' | 'tenant_id' | 'total'>;
 /** Looks without anything open after which they are further apart, and how far. */
 const idleLooks = 60;
 const idleFactor = 3;
+
+type CreatedJob = Pick<Job, 'id' | 'tenant_id' | 'total'>;
+
+export type Maintenance = ReturnType<typeof createMaintenance>;
 
 /**
  * Hands new items to the queue, finds tenants that have any, and puts back what killed processes held. Every process does so; what two
  * do at once is done once.
  */
-export function createMaintenance(parts: MaintenanceParts): Maintenance {
-  const { store, queue, patience, logger, seesFiles, onOpen, pollMs = 1_000 } = parts;
+export function createMaintenance(parts: MaintenanceParts) {
+  const { store, queue, retryPolicy, logger, seesFiles, onOpen, pollMs = 1_000 } = parts;
   let closed = false;
   let woken = false;
   let wakeUp: (() => void) | undefined;
@@ -77,19 +72,13 @@ export function createMaintenance(parts: MaintenanceParts): Maintenance {
     if (ended.length > 0) await queue.remove(tenant, ended);
   }
 
-  function wake(): void {
-    woken = true;
-    findAt = 0;
-    wakeUp?.();
-  }
-
   async function find(): Promise<void> {
     if (performance.now() < findAt) return;
     const usualMs = quiet > idleLooks ? pollMs * idleFactor : pollMs;
     findAt = performance.now() + usualMs * (0.75 + Math.random() / 2);
     if (!(await seesFiles())) return;
     const open = await store.openTenants();
-    // Of those that were open a moment ago the queue may hold what was called off: it is taken out by whoever takes it.
+    // Of those that were open a moment ago the queue may hold what was cancelled: the poller takes it out.
     const tenants = [...new Set([...open, ...last])];
     last = open;
     quiet = tenants.length > 0 ? 0 : quiet + 1;
@@ -101,7 +90,13 @@ export function createMaintenance(parts: MaintenanceParts): Maintenance {
     for (const tenant of tenants) await queue.recover(tenant);
   }
 
-  async function pause(): Promise<void> {
+  function wake(): void {
+    woken = true;
+    findAt = 0;
+    wakeUp?.();
+  }
+
+  async function untilNextLook(): Promise<void> {
     if (woken || closed) return;
     const now = performance.now();
     const ms = Math.min(findAt - now, now < refillUntil ? refillMs : Number.POSITIVE_INFINITY);
@@ -117,28 +112,32 @@ export function createMaintenance(parts: MaintenanceParts): Maintenance {
   async function run(): Promise<void> {
     while (!closed) {
       woken = false;
-      for (const chore of [handOver, find]) {
+      for (const work of [handOver, find]) {
         if (closed) return;
-        await patience
-          .run(chore)
+        await retryPolicy
+          .run(work)
           .catch((error) => closed || logger.error({ err: error }, 'a chore of jobs failed'));
       }
-      await pause();
+      await untilNextLook();
     }
   }
 
   const running = run();
   return {
-    created(job, isNext) {
+    /** Hands a new job's items to the queue: at once where they are few and `isNext`, that is, none of its tenant's are before them. */
+    created(job: CreatedJob, isNext: boolean): void {
       quiet = 0;
-      if (closed || !isNext || job.total > amounts.ahead / 2) return wake();
-      // What fails here is found there.
+      if (closed || !isNext || job.total > amounts.ahead / 2) {
+        wake();
+        return;
+      }
+      // What fails here is found by `handOver`.
       const handing = handOverNew(job)
         .catch(wake)
         .finally(() => underWay.delete(handing));
       underWay.add(handing);
     },
-    async close() {
+    async close(): Promise<void> {
       closed = true;
       wakeUp?.();
       await Promise.all([running, ...underWay]);

@@ -12,50 +12,31 @@ export interface PollerParts {
   queue: Pick<JobQueue, 'take' | 'done' | 'release'>;
   store: Pick<JobStore, 'start' | 'open' | 'handBack'>;
   leases: Leases;
-  patience: RetryPolicy;
+  retryPolicy: RetryPolicy;
   threads: number;
-  /** What may be on its way to this process: items' inputs have a quarter of it. */
+  /** The process's inbound budget: items' inputs have a quarter of it. */
   inbound: { most: number; bytes: number };
   logger: Pick<Logger, 'error'>;
   registry: Pick<LiveRegistry, 'get'>;
-  /** How long items are left to others whose helper this process lacks; ten minutes by default. */
+  /** How long items are left to other processes whose helper this one lacks; ten minutes by default. */
   lackingMs?: number | undefined;
-  /** Called with each item that is to be worked on, under this lease; `ended` is to be called when it has been seen to its end. */
+  /** Called with each item that is to be worked on, under this lease; `ended` is to be called when nothing more is done for it here. */
   onItem: (item: StartedItem, lease: Lease, share: Share) => void;
 }
 
-/** Takes items as they can be worked on. */
-interface Poller {
-  /** Says that a tenant may have items that wait. */
-  open(tenant: string): void;
-  /** Leaves a tenant alone until it is opened again. */
-  rest(tenant: string): void;
-  weigh(tenant: string, weight: number): void;
-  /** An item waits for its input, and needs no thread until that is here: others may be begun meanwhile. */
-  bringAhead(share: Share): void;
-  /** An item has been worked on, at this cost and with so many bytes of input and of result: another may be. */
-  worked(share: Share, worked: { spent: number; bytesIn: number; bytesOut: number }): void;
-  /** It has been seen to its end. */
-  ended(): void;
-  /** Takes no more; resolves when what was being taken has been handed on or back. */
-  close(): Promise<void>;
-}
-
-/** Work that is taken ahead for each thread, in milliseconds, and items of it: long ones are taken late, short ones many at a time. */
+/** Work that is polled ahead for each thread, in milliseconds, and items of it: long ones are polled late, short ones many at a time. */
 const aheadMs = 100;
 const leastAhead = 2;
 const mostAhead = 16;
 /** Items in hand at most, those besides that have been worked on and wait to be written. */
 const mostUnwritten = 128;
-/** Bytes of results that may come of what is taken ahead: where they are to be written may be slow, or away. */
+/** Bytes of results that may come of what is polled ahead: where they are to be written may be slow, or away. */
 const mostBytes = 64 * 2 ** 20;
-
 /** Items for each thread whose inputs may be on their way, or here and waiting: so many downloads keep it busy from a source far away. */
 const mostAheadOfThread = 32;
-/** What an input is taken to hold before any has come. */
+/** What an input is assumed to hold before any has come. */
 const firstInputBytes = 1_000_000;
-
-/** What is looked through at a time where nothing was found that is still to be done: a job of ten thousand items may have been called off. */
+/** What is looked through at a time where nothing was found that is still to be done: a job of ten thousand items may have been cancelled. */
 const lookedThrough = 500;
 
 /** What has become of leased items. */
@@ -67,24 +48,26 @@ interface Begun {
 
 const atOnce: Retry = { counted: false, delayMs: 0 };
 
-/** Takes items of the tenants that are open, each its share, as many as can soon be worked on. */
-export function createPoller(parts: PollerParts): Poller {
-  const { queue, store, leases, patience, threads, inbound, logger, onItem } = parts;
-  /** What may still be taken in this round, and what more where a tenant has nothing in hand. */
+export type Poller = ReturnType<typeof createPoller>;
+
+/** Polls the queue for items of the tenants that are open, each its share, as many as can soon be worked on. */
+export function createPoller(parts: PollerParts) {
+  const { queue, store, leases, retryPolicy, threads, inbound, logger, onItem } = parts;
+  /** What may still be polled in this round, and what more where a tenant has nothing in hand. */
   let left = 0;
   let leftForNone = 0;
   const shares = new TenantShares((given) => left > 0 || (given === 0 && leftForNone > 0), mostAheadNow);
   const lacking = createLackingHelpers(parts.registry, parts.lackingMs);
   /** Tenants that were opened since their items were asked for last: what was not there then may be now. */
-  const anew = new Set<string>();
+  const reopened = new Set<string>();
   let working = 0;
   /** What an item's result is likely to hold. */
   let typicalBytes = 0;
   let typicalInput = firstInputBytes;
   let inHand = 0;
-  let taking: Promise<void> | undefined;
+  let polling: Promise<void> | undefined;
   let again = false;
-  /** Items that are being taken besides, of tenants that had none. */
+  /** Items of tenants that had none in hand, which are polled beside the others. */
   const besides = new Set<Promise<void>>();
   let closing = false;
 
@@ -93,35 +76,35 @@ export function createPoller(parts: PollerParts): Poller {
     return Math.max(threads, Math.floor(mostBytes / Math.max(1, typicalBytes)));
   }
 
-  /** Items that may be brought ahead. That they are so many, and no more, leaves calls their room among what arrives. */
+  /** Items that may be brought ahead. That they are so many, and no more, leaves calls their part of the inbound budget. */
   function mostAheadNow(): number {
     const byBytes = Math.floor(inbound.bytes / 4 / Math.max(1, typicalInput));
     const most = Math.min(threads * mostAheadOfThread, Math.floor(inbound.most / 4), byBytes, mostByBytes());
     return Math.max(leastAhead, most);
   }
 
-  function room(): number {
+  function capacity(): number {
     const ahead = Math.round(aheadMs / Math.max(1, shares.typical));
     const inTime = threads * Math.min(mostAhead, Math.max(leastAhead, ahead));
     const most = Math.min(inTime, mostByBytes());
     const free = Math.min(most - working, mostUnwritten - (inHand - shares.ahead));
-    // A few at a time cost as much to take as one.
+    // A few at a time cost as much to poll as one.
     return free * 4 >= most || working === 0 ? Math.max(0, free) : 0;
   }
 
-  function look(): void {
+  function poll(): void {
     again = true;
-    if (taking) takeBesides();
-    taking ??= takeAll().finally(() => {
-      taking = undefined;
-      if (again && !closing) look();
+    if (polling) pollBesides();
+    polling ??= pollAll().finally(() => {
+      polling = undefined;
+      if (again && !closing) poll();
     });
   }
 
-  async function takeAll(): Promise<void> {
+  async function pollAll(): Promise<void> {
     while (again && !closing) {
       again = false;
-      await Promise.all([...plan(room())].map(([tenant, planned]) => takeFrom(tenant, planned)));
+      await Promise.all([...plan(capacity())].map(([tenant, planned]) => pollTenant(tenant, planned)));
     }
   }
 
@@ -139,29 +122,29 @@ export function createPoller(parts: PollerParts): Poller {
     return planned;
   }
 
-  /** A tenant with nothing in hand does not wait until the many items of others have been taken either. */
-  function takeBesides(): void {
+  /** A tenant with nothing in hand does not wait until the many items of others have been polled either. */
+  function pollBesides(): void {
     if (closing) return;
     for (const [tenant, planned] of plan(0)) {
-      const take = takeFrom(tenant, planned).finally(() => {
-        besides.delete(take);
-        if (again && !closing) look();
+      const one = pollTenant(tenant, planned).finally(() => {
+        besides.delete(one);
+        if (again && !closing) poll();
       });
-      besides.add(take);
+      besides.add(one);
     }
   }
 
-  async function takeFrom(tenant: string, planned: readonly Share[]): Promise<void> {
-    anew.delete(tenant);
+  async function pollTenant(tenant: string, planned: readonly Share[]): Promise<void> {
+    reopened.delete(tenant);
     let used = 0;
     try {
-      const leased = await patience.run(() => queue.take(tenant, planned.length));
-      if (leased.length < planned.length && !anew.has(tenant)) shares.close(tenant);
+      const leased = await retryPolicy.run(() => queue.take(tenant, planned.length));
+      if (leased.length < planned.length && !reopened.has(tenant)) shares.close(tenant);
       if (leased.length > 0) {
         again = true;
         const { started, aside } = await begin(leased);
         if (started.length === 0 && aside.size === 0) await dropEnded(tenant);
-        // What is left to others comes first again, until they have taken it.
+        // What is left to others comes first again, until another process has it.
         if (aside.has(leftToOthers)) shares.close(tenant);
         for (const [lease, item] of started) {
           working += 1;
@@ -171,7 +154,7 @@ export function createPoller(parts: PollerParts): Poller {
         }
       }
     } catch (error) {
-      // That something is away has been told. What was leased comes back when its lease runs out.
+      // That a store is away is logged already. What was leased comes back when its lease runs out.
       if (!isStoreAway(error)) {
         logger.error(
           { err: error, tenant },
@@ -184,13 +167,13 @@ export function createPoller(parts: PollerParts): Poller {
     }
   }
 
-  /** Takes out what has ended of the tenant's next items, at most so many as do not keep the other tenants waiting. */
+  /** Removes from the queue what has ended of the tenant's next items, at most so many as do not keep the other tenants waiting. */
   async function dropEnded(tenant: string): Promise<void> {
     if (closing) return;
-    const leased = await patience.run(() => queue.take(tenant, lookedThrough));
-    const open = new Set((await patience.run(() => store.open(leased))).map(nameOf));
-    await patience.run(() => queue.release(leased.filter((lease) => open.has(nameOf(lease)))));
-    await patience.run(() => queue.done(leased.filter((lease) => !open.has(nameOf(lease)))));
+    const leased = await retryPolicy.run(() => queue.take(tenant, lookedThrough));
+    const open = new Set((await retryPolicy.run(() => store.open(leased))).map(nameOf));
+    await retryPolicy.run(() => queue.release(leased.filter((lease) => open.has(nameOf(lease)))));
+    await retryPolicy.run(() => queue.done(leased.filter((lease) => !open.has(nameOf(lease)))));
   }
 
   /** Starts what was leased, but for what has ended, or is put aside for a while. */
@@ -198,14 +181,14 @@ export function createPoller(parts: PollerParts): Poller {
     for (const lease of leased) leases.hold(lease);
     const started: Begun['started'] = [];
     const aside: Begun['aside'] = new Map();
-    let kept = new Set<Lease>();
+    let begun = new Set<Lease>();
     try {
       if (closing) await queue.release(leased);
       else {
-        const items = await patience.run(() => store.start(leased));
+        const items = await retryPolicy.run(() => store.start(leased));
         const byRef = new Map(items.map((item) => [nameOf(item), item]));
         const ended = leased.filter((lease) => !byRef.has(nameOf(lease)));
-        if (ended.length > 0) await patience.run(() => queue.done(ended));
+        if (ended.length > 0) await retryPolicy.run(() => queue.done(ended));
         for (const lease of leased) {
           const item = byRef.get(nameOf(lease));
           if (!item) continue;
@@ -213,61 +196,72 @@ export function createPoller(parts: PollerParts): Poller {
           if (retry) aside.set(retry, [...(aside.get(retry) ?? []), [lease, item]]);
           else started.push([lease, item]);
         }
-        for (const [retry, put] of aside) await giveBack(put, retry);
+        for (const [{ counted, delayMs }, put] of aside) {
+          await retryPolicy.run(() =>
+            store.handBack(
+              put.map(([, item]) => item),
+              { counted },
+            ),
+          );
+          await retryPolicy.run(() =>
+            queue.release(
+              put.map(([lease]) => lease),
+              delayMs,
+            ),
+          );
+        }
       }
-      kept = new Set(started.map(([lease]) => lease));
+      begun = new Set(started.map(([lease]) => lease));
     } finally {
-      // Where one could not be left alone, none is worked on: a lease that is held on would keep them from everybody.
-      for (const lease of leased) if (!kept.has(lease)) leases.drop(lease);
+      // Where one could not be put aside, none is worked on: a lease that is held on would keep them from every process.
+      for (const lease of leased) if (!begun.has(lease)) leases.drop(lease);
     }
     return { started, aside };
   }
 
-  /** How an item goes back that is not to be begun here now: the end has begun, it is put off, or its helper is lacking. */
+  /** How an item goes back that is not to be begun here now: this process ends, the item is put off, or its helper is lacking. */
   function putAside(item: StartedItem): Retry | undefined {
     if (closing) return atOnce;
     const delayMs = restOf(item.attempt);
     return delayMs > 0 ? { counted: true, delayMs } : lacking.leave(item);
   }
 
-  async function giveBack(put: readonly [Lease, StartedItem][], { counted, delayMs }: Retry): Promise<void> {
-    const items = put.map(([, item]) => item);
-    const leased = put.map(([lease]) => lease);
-    await patience.run(() => store.handBack(items, { counted }));
-    await patience.run(() => queue.release(leased, delayMs));
-  }
-
   return {
-    open(tenant) {
-      anew.add(tenant);
+    /** A tenant may have items that wait. */
+    open(tenant: string): void {
+      reopened.add(tenant);
       shares.open(tenant);
-      look();
+      poll();
     },
-    rest(tenant) {
-      shares.close(tenant);
-    },
-    weigh: (tenant, weight) => shares.weigh(tenant, weight),
-    bringAhead(share) {
+    /** Leaves a tenant alone until it is opened again. */
+    rest: (tenant: string) => shares.close(tenant),
+    weigh: (tenant: string, weight: number) => shares.weigh(tenant, weight),
+    /** An item waits for its input, and needs no thread until that is here: others may be begun meanwhile. */
+    bringAhead(share: Share): void {
       share.bringAhead();
       working -= 1;
-      look();
+      poll();
     },
-    worked(share, { spent, bytesIn, bytesOut }) {
+    /** An item has been worked on, at this cost and with so many bytes of input and of result: another may be. */
+    worked(share: Share, cost: { spent: number; bytesIn: number; bytesOut: number }): void {
+      const { spent, bytesIn, bytesOut } = cost;
       if (share.isAhead) {
         // Larger ones are soon believed, as there may be many on their way.
         typicalInput += (bytesIn - typicalInput) * (bytesIn > typicalInput ? 0.5 : 0.1);
       } else working -= 1;
       typicalBytes = typicalBytes * 0.9 + bytesOut * 0.1;
       share.settle(spent);
-      look();
+      poll();
     },
-    ended() {
+    /** Nothing more is done for an item here. */
+    ended(): void {
       inHand -= 1;
-      look();
+      poll();
     },
-    async close() {
+    /** Polls no more; resolves when what was being polled has been handed on or back. */
+    async close(): Promise<void> {
       closing = true;
-      await Promise.all([taking, ...besides]);
+      await Promise.all([polling, ...besides]);
     },
   };
 }
@@ -276,18 +270,13 @@ function nameOf({ job, index }: Pick<Lease, 'job' | 'index'>): string {
   return `${job} ${index}`;
 }
 
-/** Leases that are kept from running out. */
-interface Leases {
-  hold(lease: Lease): void;
-  drop(lease: Lease): void;
-  close(): void;
-}
-
 /** The part of a lease's time after which it is prolonged: what holds it may then be away for the rest. */
 const prolongedAfterPart = 3;
 
-/** Prolongs what is held, all together; one that was lost all the same is held no longer, and what is done under it may be in vain. */
-export function createLeases(queue: Pick<JobQueue, 'extend' | 'leaseMs'>): Leases {
+export type Leases = ReturnType<typeof createLeases>;
+
+/** Prolongs held leases, all together. One that was lost all the same is held no longer, and what is done under it may be in vain. */
+export function createLeases(queue: Pick<JobQueue, 'extend' | 'leaseMs'>) {
   const held = new Set<Lease>();
   const usualMs = queue.leaseMs / prolongedAfterPart;
   let timer: NodeJS.Timeout | undefined;
@@ -303,15 +292,15 @@ export function createLeases(queue: Pick<JobQueue, 'extend' | 'leaseMs'>): Lease
       for (const each of held) if (lost.some((one) => isSame(one, each))) held.delete(each);
       plan(usualMs);
     } catch {
-      // That it does not answer is told by whoever waits for it.
+      // Those who wait for the queue log that it is away.
       plan(usualMs / 10);
     }
   }
 
   plan(usualMs);
   return {
-    hold: (lease) => void held.add(lease),
-    drop: (lease) => void held.delete(lease),
+    hold: (lease: Lease) => void held.add(lease),
+    drop: (lease: Lease) => void held.delete(lease),
     close() {
       closed = true;
       clearTimeout(timer);

@@ -30,22 +30,14 @@ interface RunnerParts extends ItemParts {
   threads: number;
   inbound: PollerParts['inbound'];
   lackingMs?: PollerParts['lackingMs'];
-  patience: RetryPolicy;
+  retryPolicy: RetryPolicy;
   logger: Logger;
   observeItem?: ItemObserver | undefined;
-  /** Told of jobs that have come to their end here. */
+  /** Called with jobs that have come to their end here. */
   onJobsEnded?: (ended: readonly Job[]) => void;
 }
 
-/** Works on the items of jobs. */
-export interface Runner {
-  /** Says that these tenants may have items that wait. */
-  open(tenants: readonly string[]): void;
-  /** Items in hand. */
-  size(): number;
-  /** Takes no more, lets what runs end, hands the rest back: another process has it at once. */
-  close(): Promise<void>;
-}
+export type Runner = ReturnType<typeof createRunner>;
 
 interface GivenBack {
   lease: Lease;
@@ -59,9 +51,9 @@ const itemsPerGroup = 64;
 /** How long a close waits for what is away: what it could not write is taken again by another. */
 const closeMs = 4_000;
 
-/** Makes it; it takes nothing before it is told of tenants. */
-export function createRunner(parts: RunnerParts): Runner {
-  const { store, queue, pool, patience, logger } = parts;
+/** Works on the items of jobs, of those tenants that are opened. */
+export function createRunner(parts: RunnerParts) {
+  const { store, queue, pool, retryPolicy, logger } = parts;
   const log = createItemLog(logger, parts.observeItem);
   const results = createItemResults({ ...parts, mostBytes: parts.mostResultBytes });
   const work = createItemWork({ ...parts, results, wayOf: createItemPipelines({ ...parts, results }) });
@@ -69,11 +61,11 @@ export function createRunner(parts: RunnerParts): Runner {
   const inHand = new Map<ItemCall, Promise<void>>();
   let closing = false;
 
-  const intake = createPoller({
+  const poller = createPoller({
     ...parts,
     leases,
     onItem(item, lease, share) {
-      const call = createItemCall(item, parts.tracing, () => intake.bringAhead(share));
+      const call = createItemCall(item, parts.tracing, () => poller.bringAhead(share));
       const began = performance.now();
       const waitMs = Math.max(0, Date.now() - item.created_at);
       const ended = see(call, lease, share, { began, waitMs })
@@ -87,7 +79,7 @@ export function createRunner(parts: RunnerParts): Runner {
           log.left(call);
           inHand.delete(call);
           leases.drop(lease);
-          intake.ended();
+          poller.ended();
         });
       inHand.set(call, ended);
     },
@@ -138,22 +130,22 @@ export function createRunner(parts: RunnerParts): Runner {
   ): Promise<void> {
     const worked = await work(call);
     const { caller, bytesIn } = call.state;
-    if (caller) intake.weigh(share.tenant, caller.tenant.weight);
+    if (caller) poller.weigh(share.tenant, caller.tenant.weight);
     const bytesOut = ('ended' in worked && worked.ended.usage?.bytesOut) || 0;
-    intake.worked(share, { spent: worked.spent, bytesIn, bytesOut });
+    poller.worked(share, { spent: worked.spent, bytesIn, bytesOut });
     if ('again' in worked) {
       call.quota.settle?.(false);
       // At the end another has it at once, however long this one would have left it alone.
       const again = closing && !worked.again.counted ? { ...worked.again, delayMs: 0 } : worked.again;
       // What keeps this one from running keeps the tenant's next from it, too.
-      if (!again.counted) intake.rest(share.tenant);
+      if (!again.counted) poller.rest(share.tenant);
       log.again(call, again);
-      await patience.run(() => giveBack({ lease, item: call.item, retry: again }));
+      await retryPolicy.run(() => giveBack({ lease, item: call.item, retry: again }));
       return;
     }
     let isItsEnd = false;
     try {
-      isItsEnd = await patience.run(() => finishOne(worked.ended));
+      isItsEnd = await retryPolicy.run(() => finishOne(worked.ended));
     } finally {
       worked.written?.(isItsEnd);
       call.quota.settle?.(isItsEnd && worked.ended.end.state === 'done');
@@ -161,22 +153,25 @@ export function createRunner(parts: RunnerParts): Runner {
     if (isItsEnd) log.ended(call, { ms: performance.now() - began, waitMs });
     else log.endedBefore(call);
     // One that is left in the queue is found to have ended when it is taken again.
-    await patience.run(() => done(lease)).catch(() => undefined);
+    await retryPolicy.run(() => done(lease)).catch(() => undefined);
   }
 
   return {
-    open(tenants) {
-      if (!closing) for (const tenant of tenants) intake.open(tenant);
+    /** These tenants may have items that wait. */
+    open(tenants: readonly string[]): void {
+      if (!closing) for (const tenant of tenants) poller.open(tenant);
     },
+    /** Items in hand. */
     size: () => inHand.size,
-    async close() {
+    /** Polls no more, lets what runs end, hands the rest back: another process has it at once. */
+    async close(): Promise<void> {
       closing = true;
-      const timer = setTimeout(patience.stop, closeMs).unref();
-      const taken = intake.close();
+      const timer = setTimeout(retryPolicy.stop, closeMs).unref();
+      const polled = poller.close();
       pool.handBack();
       // What runs goes on to its end; what is still on its way there is another's to do.
       for (const { watch, state } of inHand.keys()) if (!watch.isInPool) state.abort();
-      await taken;
+      await polled;
       await Promise.all(inHand.values());
       clearTimeout(timer);
       leases.close();

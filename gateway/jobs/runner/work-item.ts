@@ -129,7 +129,7 @@ function toItemError({ code, message, details }: GatewayError): ItemError {
 interface ItemResultsOptions {
   results: Pick<ResultStore, 'get' | 'put'>;
   store: Pick<JobStore, 'held'>;
-  patience: Pick<RetryPolicy, 'run'>;
+  retryPolicy: Pick<RetryPolicy, 'run'>;
   /** What a tenant's results may hold. */
   mostBytes: number;
   /** A clock that never jumps, ms; for tests. */
@@ -170,7 +170,7 @@ interface HeldResults {
 }
 
 export function createItemResults(options: ItemResultsOptions): ItemResults {
-  const { results, store, patience, mostBytes, now = () => performance.now() } = options;
+  const { results, store, retryPolicy, mostBytes, now = () => performance.now() } = options;
   const tenants = new LRUCache<string, HeldResults>({ max: 10_000 });
   /** Since when nothing has worked that failed; a full store may take what is smaller. */
   let outage: { since: number; last: number; bytes: number } | undefined;
@@ -205,7 +205,7 @@ export function createItemResults(options: ItemResultsOptions): ItemResults {
       const next = now() + (now() - tried) + pauseMs;
       return next - Math.min(began, outage?.since ?? began) > longestOutageMs;
     };
-    return patience.run(attempt, (error) =>
+    return retryPolicy.run(attempt, (error) =>
       error instanceof StoreError && isLate() ? new StoreGivenUp(error.cause) : undefined,
     );
   }

@@ -1,10 +1,9 @@
 import type { Selectable, Transaction } from 'kysely';
 import type { Access } from '../../database/database.js';
 import type { KeyTables } from '../../keys/tables.js';
-import type { SecretVersion } from './sign.js';
 
-/** What is still to be told; a row goes when it was told, or nobody has taken it for a day. Times are ms since 1970. */
-export interface DeliveryRow {
+/** What is still to be delivered; a row goes when it was accepted, or no try succeeded for a day. Times are ms since 1970. */
+interface DeliveryRow {
   /** `msg_…`: the same at each try, as Standard Webhooks wants it. */
   id: string;
   tenant_id: string;
@@ -23,29 +22,34 @@ export type DeliveryTables = { webhook_deliveries: DeliveryRow };
 /** What a sender reads: deliveries, and which secret their tenants are at. */
 export type SenderTables = DeliveryTables & Pick<KeyTables, 'tenants'>;
 
-/** A tenant for whom something is due, with the secret that he is at. */
-export type DueTenant = Due & SecretVersion;
+/** Which secret a tenant is at, and since when. */
+export interface SecretVersion {
+  webhook_version: number;
+  webhook_rotated_at: number | null;
+}
 
 /** A delivery that this process alone may try until `due_at`. */
 export type ClaimedDelivery = Readonly<Selectable<DeliveryRow>>;
 
-/** Deliveries that are still to be made, for any number of processes. */
-export interface DeliveryStore {
-  due(now: number): Promise<DueTenant[]>;
-  /** Takes a tenant's oldest that are due, `most` at most, until a time; what another process takes meanwhile is left out. */
-  claim(tenant: string, options: { most: number; now: number; until: number }): Promise<ClaimedDelivery[]>;
-  /** Has it tried again then, unless the claim has run out and another process has it. */
-  retry(claimed: ClaimedDelivery, dueAt: number): Promise<void>;
-  /** Lets others take it, as if this try had not been; likewise. */
-  giveBack(claimed: ClaimedDelivery, now: number): Promise<void>;
-  /** Forgets it, whoever has it by now: it was delivered, or never will be. */
-  end(claimed: ClaimedDelivery): Promise<void>;
+/** Adds a delivery to the transaction of what it is about: both are committed, or neither. */
+export async function addDelivery(
+  trx: Transaction<DeliveryTables>,
+  delivery: Omit<DeliveryRow, 'due_at' | 'attempts'>,
+): Promise<void> {
+  await trx
+    .insertInto('webhook_deliveries')
+    .values({ ...delivery, due_at: delivery.created_at, attempts: 0 })
+    .execute();
 }
 
-export function createDeliveryStore({ run }: Pick<Access<SenderTables>, 'run'>): DeliveryStore {
-  /** A claim is known by its end: whoever takes a delivery after that sets another. */
-  const update = ({ id, due_at }: ClaimedDelivery, to: Pick<DeliveryRow, 'due_at' | 'attempts'>) =>
-    run((db) =>
+/** Deliveries that are still to be made, for any number of processes. */
+export function createDeliveryStore({ run }: Pick<Access<SenderTables>, 'run'>) {
+  /** A claim is known by its end: a process that claims a delivery after that sets another. */
+  async function update(
+    { id, due_at }: ClaimedDelivery,
+    to: Pick<DeliveryRow, 'due_at' | 'attempts'>,
+  ): Promise<void> {
+    await run((db) =>
       db
         .updateTable('webhook_deliveries')
         .set(to)
@@ -53,9 +57,11 @@ export function createDeliveryStore({ run }: Pick<Access<SenderTables>, 'run'>):
         .where('due_at', '=', due_at)
         .executeTakeFirst(),
     );
+  }
 
   return {
-    due: (now) =>
+    /** Tenants for whom something is due, with the secret that they are at. */
+    due: (now: number): Promise<(Due & SecretVersion)[]> =>
       run((db) =>
         db
           .selectFrom('webhook_deliveries')
@@ -72,7 +78,11 @@ export function createDeliveryStore({ run }: Pick<Access<SenderTables>, 'run'>):
           .execute(),
       ),
 
-    claim: (tenant, { most, now, until }) =>
+    /** Claims a tenant's oldest that are due, `most` at most, until a time; what another process claims meanwhile is left out. */
+    claim: (
+      tenant: string,
+      { most, now, until }: { most: number; now: number; until: number },
+    ): Promise<ClaimedDelivery[]> =>
       run((db) =>
         db
           .updateTable('webhook_deliveries')
@@ -86,33 +96,25 @@ export function createDeliveryStore({ run }: Pick<Access<SenderTables>, 'run'>):
               .orderBy('due_at')
               .limit(most),
           )
-          // PostgreSQL asks this once more of a row that another has just changed, and so leaves out what that one has taken.
+          // PostgreSQL checks this again for a row that another process has just changed, and so leaves out what that one has claimed.
           .where('due_at', '<=', now)
           .returningAll()
           .execute(),
       ),
 
-    async retry(claimed, dueAt) {
-      await update(claimed, { due_at: dueAt, attempts: claimed.attempts });
-    },
-    async giveBack(claimed, now) {
-      await update(claimed, { due_at: now, attempts: claimed.attempts - 1 });
-    },
-    async end({ id }) {
+    /** Has it tried again then, unless the claim has run out and another process has it. */
+    retry: (claimed: ClaimedDelivery, dueAt: number): Promise<void> =>
+      update(claimed, { due_at: dueAt, attempts: claimed.attempts }),
+
+    /** Lets other processes claim it, as if this try had not been; likewise. */
+    giveBack: (claimed: ClaimedDelivery, now: number): Promise<void> =>
+      update(claimed, { due_at: now, attempts: claimed.attempts - 1 }),
+
+    /** Forgets it, whichever process has it by now: it was delivered, or never will be. */
+    async end({ id }: Pick<ClaimedDelivery, 'id'>): Promise<void> {
       await run((db) => db.deleteFrom('webhook_deliveries').where('id', '=', id).execute());
     },
   };
-}
-
-/** Has something told to a webhook, once the transaction has ended: what ended is then told, whoever is killed in between. */
-export async function addDelivery(
-  trx: Transaction<DeliveryTables>,
-  delivery: Omit<DeliveryRow, 'due_at' | 'attempts'>,
-): Promise<void> {
-  await trx
-    .insertInto('webhook_deliveries')
-    .values({ ...delivery, due_at: delivery.created_at, attempts: 0 })
-    .execute();
 }
 
 /** A tenant for whom something is due. */
@@ -129,32 +131,32 @@ interface TenantStanding {
   /** Deliveries of a tenant that are being tried. */
   running(tenant: string): number;
   /** Which of all tries its last was; 0 where it had none. */
-  lastTurn(tenant: string): number;
+  lastTry(tenant: string): number;
 }
 
 /**
- * Whose deliveries get the free places: who has fewest gets the next, among them who has had none for longest. So a tenant whose
- * receivers answer slowly, or never, holds up his own deliveries alone. Pure; `most` is of one tenant.
+ * Whose deliveries get the free slots: the tenant with the fewest gets the next, among equals the one that has waited longest. So a tenant
+ * whose receivers answer slowly, or never, holds up its own deliveries alone. Pure; `most` is of one tenant.
  */
 export function chooseTenants<T extends Due>(
   due: readonly T[],
   free: number,
   most: number,
-  { running, lastTurn }: TenantStanding,
-): { tenant: T; places: number }[] {
+  { running, lastTry }: TenantStanding,
+): { tenant: T; slots: number }[] {
   const candidates = due.map((tenant) => ({
     tenant,
-    places: 0,
+    slots: 0,
     held: running(tenant.tenant_id),
-    turn: lastTurn(tenant.tenant_id),
+    last: lastTry(tenant.tenant_id),
   }));
-  for (let place = 0; place < free; place += 1) {
+  for (let slot = 0; slot < free; slot += 1) {
     const [next] = candidates
-      .filter(({ tenant, places, held }) => places < tenant.waiting && held < most)
-      .sort((a, b) => a.held - b.held || a.turn - b.turn || a.tenant.oldest - b.tenant.oldest);
+      .filter(({ tenant, slots, held }) => slots < tenant.waiting && held < most)
+      .sort((a, b) => a.held - b.held || a.last - b.last || a.tenant.oldest - b.tenant.oldest);
     if (!next) break;
-    next.places += 1;
+    next.slots += 1;
     next.held += 1;
   }
-  return candidates.filter(({ places }) => places > 0);
+  return candidates.filter(({ slots }) => slots > 0);
 }

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
@@ -5,53 +6,43 @@ import type { Logger } from 'pino';
 import type { Closers } from '../../closers.js';
 import type { Config } from '../../config.js';
 import type { Access } from '../../database/database.js';
-import { type CheckedUrl, createPost, type Post } from '../../download/fetch.js';
+import { createPost, type Post } from '../../download/fetch.js';
 import { GatewayError } from '../../errors.js';
-import type { DerivedSecrets } from '../../signing/signing-secrets.js';
+import { webhookGraceMs } from '../../keys/tenant-changes.js';
+import { type DerivedSecrets, webhookSecretPrefix } from '../../signing/signing-secrets.js';
 import {
   type ClaimedDelivery,
   chooseTenants,
   createDeliveryStore,
-  type DueTenant,
+  type SecretVersion,
   type SenderTables,
 } from './delivery-store.js';
-import { type SecretVersion, secretsOf, sign } from './sign.js';
 
-/** A process's part in webhooks. */
-export interface Webhooks {
-  /**
-   * Judges a url that is to be told, without any I/O. Throws a `GatewayError`: `storage_unavailable`, naming HELPER_SIGNING_SECRET, where
-   * nothing could be signed; `invalid_input` on `field`; `source_refused`.
-   */
-  check(raw: string, field: string): CheckedUrl;
-  /** Says that something has just been added to what is to be delivered. */
-  wake(): void;
-}
-
-interface WebhooksOptions {
+interface WebhooksOptions extends Pick<WebhookSenderOptions, 'access' | 'secrets' | 'logger' | 'observe'> {
   config: Pick<Config, 'webhookOrigins' | 'sourceTimeoutMs'>;
-  access: Access<SenderTables>;
-  /** What webhooks are signed with: `SigningSecrets.webhooks`. */
-  secrets: DerivedSecrets;
-  logger: Logger;
   closers: Closers;
-  /** Told of each try. */
-  observe?: WebhookSenderOptions['observe'];
 }
 
-/** A file may be long in coming, an answer not: as long as a claim lasts, nobody else can take a dead process's delivery. */
+/** A file may be long in coming, an answer not: as long as a claim lasts, no other process can take a dead one's delivery. */
 const longestAnswerMs = 15_000;
 
-/** Opens it by the configuration, sending from now on; what is opened is left to `closers`. */
-export function openWebhooks({ config, closers, ...options }: WebhooksOptions): Webhooks {
+export type Webhooks = ReturnType<typeof openWebhooks>;
+
+/** Opens a process's part in webhooks by the configuration, sending from now on; what is opened is left to `closers`. */
+export function openWebhooks({ config, closers, ...options }: WebhooksOptions) {
   const timeoutMs = Math.min(config.sourceTimeoutMs, longestAnswerMs);
   const post = closers.own(createPost({ origins: config.webhookOrigins, timeoutMs }));
   const { wake } = closers.own(createWebhookSender({ ...options, post }));
   return {
-    check(raw, field) {
+    /**
+     * Checks a webhook's url without any I/O. Throws a `GatewayError`: `storage_unavailable`, naming HELPER_SIGNING_SECRET, where nothing
+     * could be signed; `invalid_input` on `field`; `source_refused`.
+     */
+    check(raw: string, field: string) {
       options.secrets.requireMaster();
       return post.check(raw, field);
     },
+    /** Something has just been added to what is to be delivered. */
     wake,
   };
 }
@@ -59,7 +50,7 @@ export function openWebhooks({ config, closers, ...options }: WebhooksOptions): 
 export interface WebhookSenderOptions extends Omit<Sending, 'now'> {
   access: Access<SenderTables>;
   logger: Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
-  /** Told of each try. */
+  /** Called after each try. */
   observe?: ((outcome: 'sent' | 'failed' | 'given_up') => void) | undefined;
   /** Milliseconds between two looks for what is due, default 2000. */
   pollMs?: number;
@@ -70,14 +61,6 @@ export interface WebhookSenderOptions extends Omit<Sending, 'now'> {
   random?: () => number;
 }
 
-/** Delivers what is due, in this process as in any number of others. */
-export interface WebhookSender {
-  /** Looks at once: something has just become due. */
-  wake(): void;
-  /** Takes nothing more, lets those under way end for a moment, and gives back the rest. */
-  close(): Promise<void>;
-}
-
 /** At once in one process. */
 const mostDeliveries = 16;
 const mostDeliveriesOfTenant = 2;
@@ -86,39 +69,40 @@ const claimMarginMs = 10_000;
 const tenantsRemembered = 10_000;
 
 /**
- * Tells webhooks, each at least once: a delivery is claimed for as long as a try may take, and forgotten when it was taken. A process
- * that is killed in between leaves it to another, which sends it with the same id. Without a master secret it does nothing, since
- * nothing goes out unsigned.
+ * Delivers what is due, in this process as in any number of others, each at least once: a delivery is claimed for as long as a try may
+ * last, and forgotten when it was accepted. A process that is killed in between leaves it to another, which sends it with the same id.
+ * Without a master secret it does nothing, since nothing goes out unsigned.
  */
-export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
+export function createWebhookSender(options: WebhookSenderOptions) {
   const { access, post, secrets, logger, observe, pollMs = 2000, closeMs = 2000 } = options;
   const { now = Date.now, random = Math.random } = options;
   const store = createDeliveryStore(access);
   const underWay = new Map<Promise<void>, string>();
-  const turns = new LRUCache<string, number>({ max: tenantsRemembered });
+  const lastTries = new LRUCache<string, number>({ max: tenantsRemembered });
   const stopping = new AbortController();
   setMaxListeners(mostDeliveries, stopping.signal);
-  let turn = 0;
+  let tries = 0;
   let looking: Promise<void> | undefined;
   let lookAgain = false;
   let failing = false;
   let closed = false;
 
-  const running = (tenant: string) => [...underWay.values()].filter((each) => each === tenant).length;
-  const standing = { running, lastTurn: (tenant: string) => turns.get(tenant) ?? 0 };
+  const standing = {
+    running: (tenant: string) => [...underWay.values()].filter((each) => each === tenant).length,
+    lastTry: (tenant: string) => lastTries.get(tenant) ?? 0,
+  };
 
-  /** Fills the free places. */
-  async function fill(): Promise<void> {
+  async function startDeliveries(): Promise<void> {
     const free = mostDeliveries - underWay.size;
     if (free <= 0) return;
     const due = await store.due(now());
-    for (const { tenant, places } of chooseTenants(due, free, mostDeliveriesOfTenant, standing)) {
+    for (const { tenant, slots } of chooseTenants(due, free, mostDeliveriesOfTenant, standing)) {
       if (closed) return;
-      turn += 1;
-      turns.set(tenant.tenant_id, turn);
+      tries += 1;
+      lastTries.set(tenant.tenant_id, tries);
       const at = now();
       const until = at + post.timeoutMs + claimMarginMs;
-      for (const claimed of await store.claim(tenant.tenant_id, { most: places, now: at, until })) {
+      for (const claimed of await store.claim(tenant.tenant_id, { most: slots, now: at, until })) {
         const delivery = deliver(claimed, tenant).finally(() => {
           underWay.delete(delivery);
           wake();
@@ -128,7 +112,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
     }
   }
 
-  async function deliver(claimed: ClaimedDelivery, version: DueTenant): Promise<void> {
+  async function deliver(claimed: ClaimedDelivery, version: SecretVersion): Promise<void> {
     let outcome: DeliveryOutcome | undefined;
     try {
       // A process that stood still meanwhile may find another at it before its own try is over.
@@ -140,35 +124,32 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
         outcome = { ended: undefined, reason: 'internal' };
       }
     }
-    await untilClaimEnds(claimed, outcome ? record(claimed, outcome) : () => store.giveBack(claimed, now()));
+    const write = outcome ? record(claimed, outcome) : () => store.giveBack(claimed, now());
+    // While the claim holds, through an outage of the database; after that the delivery is another's, and made again.
+    while (!(await succeeds(write)) && !closed && now() < claimed.due_at) {
+      await pause(pollMs, undefined, { ref: false });
+    }
   }
 
-  /** What is to be written down of a try. */
+  /** What is to be written of a try. */
   function record(claimed: ClaimedDelivery, outcome: DeliveryOutcome): () => Promise<void> {
     const { id: delivery, tenant_id: tenant, url, attempts, created_at: createdAt } = claimed;
     // Of the url its host alone: many have a secret in the rest.
-    const told = { delivery, tenant, host: new URL(url).host, tries: attempts };
+    const line = { delivery, tenant, host: new URL(url).host, tries: attempts };
     if (outcome.ended) {
       observe?.(outcome.ended === 'gone' ? 'given_up' : 'sent');
-      logger.debug({ ...told, status: outcome.status }, `webhook ${outcome.ended}`);
+      logger.debug({ ...line, status: outcome.status }, `webhook ${outcome.ended}`);
       return () => store.end(claimed);
     }
     const { reason, retryAfterMs } = outcome;
     const next = nextTry({ attempts, createdAt, now: now(), retryAfterMs, random: random() });
     observe?.(next === undefined ? 'given_up' : 'failed');
     if (next === undefined) {
-      logger.warn({ ...told, reason }, 'a webhook was not taken for a day, and is dropped');
+      logger.warn({ ...line, reason }, 'a webhook was not taken for a day, and is dropped');
       return () => store.end(claimed);
     }
-    logger.debug({ ...told, reason, next: new Date(next).toISOString() }, 'webhook not taken');
+    logger.debug({ ...line, reason, next: new Date(next).toISOString() }, 'webhook not taken');
     return () => store.retry(claimed, next);
-  }
-
-  /** Writes while the claim holds, through an outage of the database; after that the delivery is another's, and made again. */
-  async function untilClaimEnds({ due_at }: ClaimedDelivery, write: () => Promise<void>): Promise<void> {
-    while (!(await succeeds(write)) && !closed && now() < due_at) {
-      await pause(pollMs, undefined, { ref: false });
-    }
   }
 
   async function succeeds(work: () => Promise<void>): Promise<boolean> {
@@ -184,6 +165,7 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
     return true;
   }
 
+  /** Looks at once: something has just become due. */
   function wake(): void {
     lookAgain = true;
     if (closed || !secrets.available) return;
@@ -194,18 +176,18 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
     while (lookAgain && !closed) {
       lookAgain = false;
       // What failed is tried again by the timer, or when something else has come.
-      if (!(await succeeds(fill))) break;
+      if (!(await succeeds(startDeliveries))) break;
     }
     looking = undefined;
   }
 
-  const timer = setInterval(wake, pollMs);
-  timer.unref();
+  const timer = setInterval(wake, pollMs).unref();
   wake();
 
   return {
     wake,
-    async close() {
+    /** Claims nothing more, lets those under way end for a moment, and gives back the rest. */
+    async close(): Promise<void> {
       closed = true;
       clearInterval(timer);
       await looking;
@@ -228,10 +210,10 @@ interface Sending {
   now: () => number;
 }
 
-/** Who asks to be left alone, and for how long may follow. */
+/** With these a receiver may say for how long it is to be left alone. */
 const busyStatuses = [429, 503];
 
-/** Sends a delivery once, signed anew: what is old or signed by a secret that has gone a receiver refuses. Rejects with `signal`'s reason. */
+/** Sends a delivery once, signed anew: receivers refuse what is old, or signed by a secret that has gone. Rejects with `signal`'s reason. */
 async function tryDelivery(
   { post, secrets, now }: Sending,
   { id, tenant_id, url, payload }: ClaimedDelivery,
@@ -254,8 +236,8 @@ async function tryDelivery(
     const { status } = answer;
     if (status >= 200 && status < 300) return { ended: 'delivered', status };
     if (status === 410) return { ended: 'gone', status };
-    const asked = busyStatuses.includes(status) ? answer.headers['retry-after'] : undefined;
-    return { ended: undefined, reason: `status ${status}`, retryAfterMs: readRetryAfter(asked, now()) };
+    const wait = busyStatuses.includes(status) ? answer.headers['retry-after'] : undefined;
+    return { ended: undefined, reason: `status ${status}`, retryAfterMs: readRetryAfter(wait, now()) };
   } catch (error) {
     if (signal.aborted || !(error instanceof GatewayError)) throw error;
     const { code, cause, message } = error;
@@ -263,28 +245,41 @@ async function tryDelivery(
   }
 }
 
+/** `v1,…` of Standard Webhooks: HMAC-SHA256 over `id.timestamp.body`, with whole seconds, by the bytes that a `whsec_…` stands for. */
+export function sign(
+  { id, timestamp, body }: { id: string; timestamp: number; body: string },
+  secret: string,
+): string {
+  const key = Buffer.from(secret.slice(webhookSecretPrefix.length), 'base64');
+  return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+}
+
+/**
+ * All that a message is signed with: one for each master secret, and for a day after a rotation those of the version before, so that
+ * receivers change over when it suits them. Throws where there is no master secret.
+ */
+export function secretsOf(
+  secrets: DerivedSecrets,
+  tenant: string,
+  { webhook_version: version, webhook_rotated_at: rotatedAt }: SecretVersion,
+  now: number,
+): readonly string[] {
+  const current = secrets.all(tenant, version);
+  const inGrace = rotatedAt !== null && now - rotatedAt < webhookGraceMs;
+  return inGrace ? [...current, ...secrets.all(tenant, version - 1)] : current;
+}
+
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
 /** Between a try that failed and the next; the last goes on. */
-const retrySteps = [
-  5 * second,
-  30 * second,
-  2 * minute,
-  10 * minute,
-  30 * minute,
-  hour,
-  2 * hour,
-  3 * hour,
-] as const;
 const lastRetryStep = 3 * hour;
+const retrySteps = [5 * second, 30 * second, 2 * minute, 10 * minute, 30 * minute, hour, 2 * hour];
 /** How much longer a step may be, so that what failed together does not come back together. */
 const retryJitter = 0.25;
 /** How long a receiver that says so is left alone at most. */
 const mostRetryAfter = 6 * hour;
-
-/** How long a delivery is tried. */
 const triedForMs = 24 * hour;
 
 interface FailedTry {

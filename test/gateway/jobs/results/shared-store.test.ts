@@ -92,7 +92,7 @@ describe('jobs on hosts that do not see each other’s files', () =>
       const chores = createMaintenance({
         store,
         queue: { add: async () => undefined, remove: async () => undefined, recover: async () => undefined },
-        patience: createRetryPolicy({ logger }),
+        retryPolicy: createRetryPolicy({ logger }),
         logger,
         seesFiles(options) {
           looks += 1;

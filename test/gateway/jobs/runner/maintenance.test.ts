@@ -37,7 +37,7 @@ for (const { name, require, create } of queuePlaces) {
 
     function start(parts: Partial<Parameters<typeof createMaintenance>[0]> = {}): Maintenance {
       chores = createMaintenance({
-        ...{ store, queue, logger, patience: createRetryPolicy({ logger }) },
+        ...{ store, queue, logger, retryPolicy: createRetryPolicy({ logger }) },
         seesFiles: async () => true,
         onOpen: () => undefined,
         pollMs: 20,
@@ -59,7 +59,7 @@ for (const { name, require, create } of queuePlaces) {
       let release: () => void = () => undefined;
       const unqueued = () => new Promise<[]>((resolve) => (release = () => resolve([])));
       const looking = createMaintenance({
-        ...{ queue, logger, patience: createRetryPolicy({ logger }), seesFiles: async () => true },
+        ...{ queue, logger, retryPolicy: createRetryPolicy({ logger }), seesFiles: async () => true },
         store: { ...store, unqueued },
         onOpen: (tenants) => void opened.push(...tenants),
       });

@@ -31,7 +31,7 @@ describe('jobs/runner: the intake', () => {
         drop: (lease) => void held.delete(lease),
         close() {},
       },
-      patience: createRetryPolicy({ logger: { info() {}, warn() {} }, firstMs: 1 }),
+      retryPolicy: createRetryPolicy({ logger: { info() {}, warn() {} }, firstMs: 1 }),
       threads: 1,
       registry: { get: () => ({}) as never },
       inbound: { most: 1_000, bytes: 256e6 },

@@ -129,7 +129,7 @@ export function createRunnerWorld({
     arrivals: { hold: () => () => undefined },
     lackingMs,
     inbound: { most: 1_000, bytes: 256e6 },
-    patience: createRetryPolicy({ logger, firstMs: 1, longestMs: 5 }),
+    retryPolicy: createRetryPolicy({ logger, firstMs: 1, longestMs: 5 }),
     logger,
     tracing,
     observeItem,

@@ -22,12 +22,12 @@ describe('jobs/runner/item-results', () => {
   /** What a try fails with; it takes so long. */
   let fault: ((bytes: number) => Error | undefined) | undefined;
   let takesMs: number;
-  let patience: RetryPolicy;
+  let retryPolicy: RetryPolicy;
   let results: ItemResults;
 
   beforeEach(() => {
     [now, tries, held, reads, takesMs, fault] = [0, 0, 0, 0, 1_000, undefined];
-    patience = createRetryPolicy({ logger: { info() {}, warn() {} }, firstMs: 1, longestMs: 1 });
+    retryPolicy = createRetryPolicy({ logger: { info() {}, warn() {} }, firstMs: 1, longestMs: 1 });
     async function use(bytes: number): Promise<undefined> {
       tries += 1;
       now += takesMs;
@@ -43,7 +43,7 @@ describe('jobs/runner/item-results', () => {
           return { inputs: 0, results: held, aResult: 0 };
         },
       },
-      patience,
+      retryPolicy,
       mostBytes: 100,
       now: () => now,
     });
@@ -96,7 +96,7 @@ describe('jobs/runner/item-results', () => {
 
     it('ends no item when the process is stopped', async () => {
       fault = () => {
-        if (tries === 3) patience.stop();
+        if (tries === 3) retryPolicy.stop();
         return away();
       };
       expect(await rejection(results.put('a', large))).not.to.be.instanceOf(StoreGivenUp);

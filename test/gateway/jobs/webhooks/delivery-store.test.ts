@@ -1,9 +1,5 @@
 import { expect } from 'chai';
-import {
-  chooseTenants,
-  createDeliveryStore,
-  type DeliveryStore,
-} from '../../../../gateway/jobs/webhooks/delivery-store.js';
+import { chooseTenants, createDeliveryStore } from '../../../../gateway/jobs/webhooks/delivery-store.js';
 import { onEachDatabase } from '../../databases.js';
 import { type Deliveries, openDeliveries } from './sending.js';
 
@@ -12,7 +8,7 @@ const url = 'https://example.com/hook';
 describe('jobs/webhooks/delivery-store', () =>
   onEachDatabase((database) => {
     let deliveries: Deliveries;
-    let store: DeliveryStore;
+    let store: ReturnType<typeof createDeliveryStore>;
     let acme: string;
     let now: number;
     beforeEach(async () => {
@@ -103,9 +99,9 @@ describe('jobs/webhooks/delivery-store', () =>
 
 describe('jobs/webhooks/choose', () => {
   const due = (tenant_id: string, waiting: number, oldest = 0) => ({ tenant_id, waiting, oldest });
-  const idle = { running: () => 0, lastTurn: () => 0 };
+  const idle = { running: () => 0, lastTry: () => 0 };
   const chosen = (...given: Parameters<typeof chooseTenants>) =>
-    Object.fromEntries(chooseTenants(...given).map(({ tenant, places }) => [tenant.tenant_id, places]));
+    Object.fromEntries(chooseTenants(...given).map(({ tenant, slots }) => [tenant.tenant_id, slots]));
 
   it('gives each tenant one before anybody two, and nobody more than is allowed or due', () => {
     const tenants = [due('a', 1000), due('b', 1), due('c', 5)];
@@ -123,8 +119,8 @@ describe('jobs/webhooks/choose', () => {
 
   it('gives a place to who has had none for longest, then to what has waited longest', () => {
     const turns: Record<string, number> = { a: 7, b: 3 };
-    const lastTurn = (tenant: string) => turns[tenant] ?? 0;
-    expect(chosen([due('a', 9, 1), due('b', 9, 5)], 1, 2, { ...idle, lastTurn })).to.deep.equal({ b: 1 });
-    expect(chosen([due('c', 1, 5), due('d', 1, 4)], 1, 2, { ...idle, lastTurn })).to.deep.equal({ d: 1 });
+    const lastTry = (tenant: string) => turns[tenant] ?? 0;
+    expect(chosen([due('a', 9, 1), due('b', 9, 5)], 1, 2, { ...idle, lastTry })).to.deep.equal({ b: 1 });
+    expect(chosen([due('c', 1, 5), due('d', 1, 4)], 1, 2, { ...idle, lastTry })).to.deep.equal({ d: 1 });
   });
 });

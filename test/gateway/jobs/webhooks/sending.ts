@@ -2,11 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { pino } from 'pino';
 import { createPost, type Post } from '../../../../gateway/download/fetch.js';
 import { addDelivery, type SenderTables } from '../../../../gateway/jobs/webhooks/delivery-store.js';
-import {
-  createWebhookSender,
-  type WebhookSender,
-  type WebhookSenderOptions,
-} from '../../../../gateway/jobs/webhooks/sender.js';
+import { createWebhookSender, type WebhookSenderOptions } from '../../../../gateway/jobs/webhooks/sender.js';
 import { createKeyAdmin } from '../../../../gateway/keys/admin.js';
 import { createKeyStore } from '../../../../gateway/keys/store.js';
 import { until } from '../../../needs.js';
@@ -46,7 +42,7 @@ export async function openDeliveries(database: TestDatabase, now: () => number) 
 /** A receiver, a clock, and in each test senders on a database of its own; all looks of a sender but its first are asked for. */
 export function serveSending(database: () => TestDatabase) {
   const answers: Record<string, (response: ServerResponse) => void> = {};
-  const senders: WebhookSender[] = [];
+  const senders: ReturnType<typeof createWebhookSender>[] = [];
   const posts: Post[] = [];
   const logged: string[] = [];
   const clock = { now: 0 };
@@ -79,7 +75,7 @@ export function serveSending(database: () => TestDatabase) {
     add: (tenant: string, path: string, payload?: string) =>
       deliveries.add(tenant, server.origin + path, payload),
     /** Another process's sender. */
-    async open(options: Partial<WebhookSenderOptions> = {}): Promise<WebhookSender> {
+    async open(options: Partial<WebhookSenderOptions> = {}) {
       const opened = await database().connect();
       const post = createPost({ origins: [server.origin], timeoutMs: 30_000 });
       const sender = createWebhookSender({

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
-import { secretsOf, sign } from '../../../../gateway/jobs/webhooks/sign.js';
+import { secretsOf, sign } from '../../../../gateway/jobs/webhooks/sender.js';
 import { createSigningSecrets } from '../../../../gateway/signing/signing-secrets.js';
 import { readText, root } from '../../../readme.js';
 import { startChild } from '../../harness.js';
