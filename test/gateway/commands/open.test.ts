@@ -2,7 +2,6 @@ import { mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { expect } from 'chai';
-import { parseDuration } from '../../../gateway/commands/open.js';
 import { openAdmin } from '../../../gateway/commands/open-admin.js';
 import { connect, createPostgresDatabase, requirePostgres } from '../databases.js';
 import { runCommand } from '../harness.js';
@@ -118,25 +117,6 @@ describe('commands where PostgreSQL holds no gateway', () => {
       expect(await runHere(['tenants', 'list'], { DATABASE_URL: url.href })).to.include({ code: 0 });
     } finally {
       await database.drop();
-    }
-  });
-});
-
-describe('commands/duration', () => {
-  for (const [text, seconds] of [
-    ['now', 0],
-    ['0', 0],
-    ['30s', 30],
-    ['15m', 900],
-    ['24h', 86_400],
-    ['7d', 604_800],
-  ] as const) {
-    it(`reads ${text}`, () => expect(parseDuration(text)).to.equal(seconds));
-  }
-
-  it('refuses what has no unit or is no duration', () => {
-    for (const text of ['', '24', '-1h', '1.5h', '1w', 'soon', '1 h', '1h30m', '9999999999s']) {
-      expect(parseDuration(text)).to.equal(undefined);
     }
   });
 });

@@ -1,34 +1,20 @@
 import { expect } from 'chai';
 import type { OpenKeys } from '../../../gateway/commands/open.js';
-import { createKeyAdmin, type KeyAdmin } from '../../../gateway/keys/admin.js';
-import { createSigningSecrets } from '../../../gateway/signing/signing-secrets.js';
-import { createSqliteDatabase, type TestDatabase } from '../databases.js';
-import { signing } from '../signing/signing.js';
-import { run, runAt } from './terminal.js';
+import type { TestDatabase } from '../databases.js';
+import { createKeys, run, runAt } from './terminal.js';
 
-const services = ['text/remove-stopwords', 'media/add-border'];
 const day = 86_400;
 
 describe('commands/sign', () => {
   let database: TestDatabase;
-  let admin: KeyAdmin;
   let open: OpenKeys;
   let id: string;
   let secret: string | null;
 
   beforeEach(async () => {
-    database = await createSqliteDatabase();
-    open = async ({ signs = false } = {}) => {
-      const store = await database.open();
-      // As in life: only for a command that says so there is a master secret.
-      const own = signs ? signing : createSigningSecrets(undefined);
-      admin = createKeyAdmin({ store, signing: own, services: () => services });
-      return { admin, services, close: () => store.close() };
-    };
-    await run(open, 'tenants', 'create', 'acme');
-    const issued = JSON.parse((await run(open, 'keys', 'issue', 'acme', '--json')).stdout).data;
-    id = issued.id;
-    secret = issued.signing_secret;
+    ({ database, open } = await createKeys());
+    const { stdout } = await run(open, 'keys', 'issue', 'acme', '--json');
+    ({ id, signing_secret: secret } = JSON.parse(stdout).data);
   });
   afterEach(() => database.drop());
 
@@ -44,6 +30,11 @@ describe('commands/sign', () => {
     );
     expect(exitCode).to.equal(0);
     expect(stderr).to.include('media/add-border').and.include(id);
+    const json = await sign('/text/remove-stopwords?text=a', '--json');
+    expect(json.stderr).to.equal('');
+    const { data } = JSON.parse(json.stdout);
+    expect(data).to.have.keys('url', 'service', 'kid', 'exp', 'expires_at');
+    expect(data).to.include({ service: 'text/remove-stopwords', kid: id });
   });
 
   it('ends in seven days and with that day, so that urls repeat', async () => {
@@ -61,14 +52,6 @@ describe('commands/sign', () => {
     expect(await endOf('--expires', time, '--window', '1h')).to.equal(soon + 3570);
     expect((await endOf('--expires', '366d')) - now()).to.be.within(366 * day - 60, 366 * day + 1);
     expect((await endOf('--window', '30d')) % (30 * day)).to.equal(0);
-  });
-
-  it('gives one JSON document with --json', async () => {
-    const { stdout, stderr } = await sign('/text/remove-stopwords?text=a', '--json');
-    const { data } = JSON.parse(stdout);
-    expect(stderr).to.equal('');
-    expect(data).to.have.keys('url', 'service', 'kid', 'exp', 'expires_at');
-    expect(data).to.include({ service: 'text/remove-stopwords', kid: id });
   });
 
   it('says what is wrong in one line, and ends with 1', async () => {
@@ -91,15 +74,12 @@ describe('commands/sign', () => {
     }
   });
 
-  it('names what the key may call, and a key that ends before its url', async () => {
+  it('notes what the key may call, a key that ends before its url, and a dry run', async () => {
+    expect((await sign('/media/add-border?dryrun=1')).stderr).to.include('dry run');
     const given = ['acme', '--scope', 'text/*', '--expires', '1h', '--json'];
     id = JSON.parse((await run(open, 'keys', 'issue', ...given)).stdout).data.id;
     expect((await sign('/media/add-border')).stderr).to.include('it may call text/*');
     expect((await sign('/text/remove-stopwords')).stderr).to.include('The key expires at ');
-  });
-
-  it('says of a dry run what it is', async () => {
-    expect((await sign('/media/add-border?dryrun=1')).stderr).to.include('dry run');
   });
 
   it('is used wrongly without a key, or with a window that is none', async () => {
@@ -125,13 +105,10 @@ describe('commands/sign', () => {
     expect((await run(open, 'keys', 'signing-secret', id)).stdout).to.equal(stdout);
   });
 
-  it('keys issue shows it beside the key, which stays alone on stdout', async () => {
-    const { stdout, stderr } = await runAt(open, { isTTY: true }, 'keys', 'issue', 'acme');
-    expect(stdout).to.match(/^hg_\w+\n$/);
-    expect(stderr).to.match(/hgs_[\w-]{43}/);
-  });
-
-  it('keys issue shows none where a script takes the key: what it says stands in logs', async () => {
+  it('keys issue shows it on stderr, but only to a person: scripts write stderr to logs', async () => {
+    const shown = await runAt(open, { isTTY: true }, 'keys', 'issue', 'acme');
+    expect(shown.stdout).to.match(/^hg_\w+\n$/);
+    expect(shown.stderr).to.match(/hgs_[\w-]{43}/);
     const { stdout, stderr } = await run(open, 'keys', 'issue', 'acme');
     expect(stdout).to.match(/^hg_\w+\n$/);
     expect(stderr)

@@ -2,65 +2,53 @@ import { expect } from 'chai';
 import { Command } from 'commander';
 import { actorName, type OpenKeys } from '../../../gateway/commands/open.js';
 import { registerOperatorCommands } from '../../../gateway/commands/tenants.js';
-import { createKeyAdmin } from '../../../gateway/keys/admin.js';
-import { createSigningSecrets } from '../../../gateway/signing/signing-secrets.js';
-import { createSqliteDatabase, type TestDatabase } from '../databases.js';
+import type { TestDatabase } from '../databases.js';
 import { signing } from '../signing/signing.js';
-import { run } from './terminal.js';
+import { createKeys, run } from './terminal.js';
 
 describe('commands/tenants', () => {
   let database: TestDatabase;
   let open: OpenKeys;
   beforeEach(async () => {
-    database = await createSqliteDatabase();
-    open = async ({ signs = false } = {}) => {
-      const store = await database.open();
-      // As in life: only for a command that says so there is a master secret.
-      const own = signs ? signing : createSigningSecrets(undefined);
-      const admin = createKeyAdmin({ store, signing: own, services: () => [] });
-      return { admin, services: [], close: () => store.close() };
-    };
+    ({ database, open } = await createKeys());
   });
   afterEach(() => database.drop());
 
+  const tenants = (...args: string[]) => run(open, 'tenants', ...args);
+
   it('create says what to do next', async () => {
-    const ran = await run(open, 'tenants', 'create', 'acme');
-    expect(ran).to.deep.equal({
-      stdout: 'Created the tenant acme. Next, a key for it: npx helper-gateway keys issue acme\n',
+    expect(await tenants('create', 'globex')).to.deep.equal({
+      stdout: 'Created the tenant globex. Next, a key for it: npx helper-gateway keys issue globex\n',
       stderr: '',
       exitCode: 0,
     });
   });
 
-  it('list shows a table, or the way to the first one', async () => {
-    const empty = await run(open, 'tenants', 'list');
+  it('create ends with 1 for a name that exists or is invalid', async () => {
+    const error = 'Error: A tenant named "acme" exists already.\n';
+    expect(await tenants('create', 'acme')).to.include({ exitCode: 1, stderr: error });
+    const { exitCode, stdout } = await tenants('create', 'Ac me', '--json');
+    expect([exitCode, JSON.parse(stdout).error.code]).to.deep.equal([1, 'invalid_input']);
+    expect((await tenants('create', 'Ac me')).stderr).to.match(/^Error: <name> must be 1 to 63 of a-z/);
+  });
+
+  it('list shows a table, or how to create the first', async () => {
+    await tenants('create', 'zeta');
+    const lines = (await tenants('list')).stdout.split('\n');
+    expect(lines.map((line) => line.split(/\s+/)[0])).to.deep.equal(['NAME', 'acme', 'zeta', '']);
+    const listed = JSON.parse((await tenants('list', '--json')).stdout);
+    expect(listed.data.tenants[0]).to.include({ name: 'acme', weight: 1 });
+    const none: OpenKeys = async () => {
+      const opened = await open();
+      const listTenants = async () => ({ tenants: [], next: null });
+      return { ...opened, admin: { ...opened.admin, listTenants } };
+    };
+    const empty = await run(none, 'tenants', 'list');
     expect(empty.stdout).to.equal('');
     expect(empty.stderr).to.include('helper-gateway tenants create NAME');
-    for (const name of ['zeta', 'acme-and-sons']) await run(open, 'tenants', 'create', name);
-    const lines = (await run(open, 'tenants', 'list')).stdout.split('\n');
-    expect(lines.map((line) => line.split(/\s+/)[0])).to.deep.equal(['NAME', 'acme-and-sons', 'zeta', '']);
   });
 
-  it('gives JSON with --json', async () => {
-    const created = JSON.parse((await run(open, 'tenants', 'create', 'acme', '--json')).stdout);
-    expect(created.data.tenant).to.include({ name: 'acme', weight: 1 });
-    const listed = JSON.parse((await run(open, 'tenants', 'list', '--json')).stdout);
-    expect(listed).to.deep.equal({ ok: true, data: { tenants: [created.data.tenant] } });
-  });
-
-  it('ends with 1 for a name that is taken or none', async () => {
-    await run(open, 'tenants', 'create', 'acme');
-    const taken = await run(open, 'tenants', 'create', 'acme');
-    expect(taken).to.include({ exitCode: 1, stderr: 'Error: A tenant named "acme" exists already.\n' });
-    const none = await run(open, 'tenants', 'create', 'Ac me', '--json');
-    expect(none.exitCode).to.equal(1);
-    expect(JSON.parse(none.stdout).error).to.include({ code: 'invalid_input' });
-    const said = await run(open, 'tenants', 'create', 'Ac me');
-    expect(said.stderr).to.match(/^Error: <name> must be 1 to 63 of a-z/);
-  });
-
-  it('names who did it in the audit log', async () => {
-    await run(open, 'tenants', 'create', 'acme');
+  it('names the user in the audit log', async () => {
     const { admin, close } = await open();
     expect((await admin.audit()).entries[0]?.actor).to.match(/^cli:\S+$/);
     await close();
@@ -69,33 +57,30 @@ describe('commands/tenants', () => {
   describe('webhook-secret', () => {
     let id: string;
     beforeEach(async () => {
-      ({ id } = JSON.parse((await run(open, 'tenants', 'create', 'acme', '--json')).stdout).data.tenant);
+      id = JSON.parse((await tenants('list', '--json')).stdout).data.tenants[0].id;
     });
     const secret = (version: number) => signing.webhooks.current(id, version);
 
-    it('prints the secret alone', async () => {
-      const { stdout, stderr, exitCode } = await run(open, 'tenants', 'webhook-secret', 'acme');
+    it('prints the secret alone, or one JSON document', async () => {
+      const { stdout, stderr, exitCode } = await tenants('webhook-secret', 'acme');
       expect([stdout, exitCode]).to.deep.equal([`${secret(1)}\n`, 0]);
       expect(stderr).to.include('acme').and.not.include('whsec_');
+      const json = await tenants('webhook-secret', 'acme', '--json');
+      expect(json.stderr).to.equal('');
+      const data = { tenant: 'acme', webhook_secret: secret(1), previous_until: null };
+      expect(JSON.parse(json.stdout)).to.deep.equal({ ok: true, data });
     });
 
-    it('makes another with --rotate, and says until when the one before signs', async () => {
-      const { stdout, stderr } = await run(open, 'tenants', 'webhook-secret', 'acme', '--rotate');
+    it('makes another with --rotate, and says how long the old one still signs', async () => {
+      const { stdout, stderr } = await tenants('webhook-secret', 'acme', '--rotate');
       expect(stdout).to.equal(`${secret(2)}\n`);
       expect(stderr).to.match(/The one before signs as well until \d{4}-/);
-      expect((await run(open, 'tenants', 'webhook-secret', 'acme')).stdout).to.equal(stdout);
+      expect((await tenants('webhook-secret', 'acme')).stdout).to.equal(stdout);
     });
 
-    it('gives JSON with --json', async () => {
-      const { stdout, stderr } = await run(open, 'tenants', 'webhook-secret', 'acme', '--json');
-      expect(stderr).to.equal('');
-      const data = { tenant: 'acme', webhook_secret: secret(1), previous_until: null };
-      expect(JSON.parse(stdout)).to.deep.equal({ ok: true, data });
-    });
-
-    it('ends with 1 for no such tenant, and without a master secret', async () => {
-      const nobody = await run(open, 'tenants', 'webhook-secret', 'globex');
-      expect(nobody).to.include({ exitCode: 1, stderr: 'Error: There is no tenant named "globex".\n' });
+    it('ends with 1 for an unknown tenant, and without a master secret', async () => {
+      const error = 'Error: There is no tenant named "globex".\n';
+      expect(await tenants('webhook-secret', 'globex')).to.include({ exitCode: 1, stderr: error });
       const none: OpenKeys = () => open({ signs: false });
       const { stderr, exitCode } = await run(none, 'tenants', 'webhook-secret', 'acme');
       expect([exitCode, stderr.includes('HELPER_SIGNING_SECRET')]).to.deep.equal([1, true]);
@@ -104,7 +89,7 @@ describe('commands/tenants', () => {
 });
 
 describe('commands/operator', () => {
-  it('reset says for the audit log whose doing it was, and prints the password alone', async () => {
+  it('reset names the user for the audit log, and prints the password alone', async () => {
     const resets: unknown[][] = [];
     let [stdout, stderr, closed] = ['', '', 0];
     const program = new Command('helper-gateway');

@@ -1,10 +1,28 @@
 import { Command } from 'commander';
-
 import { registerKeyCommands } from '../../../gateway/commands/keys.js';
 import type { OpenKeys } from '../../../gateway/commands/open.js';
 import type { Terminal } from '../../../gateway/commands/output.js';
 import { registerSign } from '../../../gateway/commands/sign.js';
 import { registerTenantCommands } from '../../../gateway/commands/tenants.js';
+import { createKeyAdmin } from '../../../gateway/keys/admin.js';
+import { createSigningSecrets } from '../../../gateway/signing/signing-secrets.js';
+import { createSqliteDatabase, type TestDatabase } from '../databases.js';
+import { signing } from '../signing/signing.js';
+
+export const services = ['text/remove-stopwords', 'media/add-border'];
+
+/** A key database of its own, with the tenant `acme`. Only commands that sign get the master secret. */
+export async function createKeys(): Promise<{ database: TestDatabase; open: OpenKeys }> {
+  const database = await createSqliteDatabase();
+  const open: OpenKeys = async ({ signs = false } = {}) => {
+    const store = await database.open();
+    const secrets = signs ? signing : createSigningSecrets(undefined);
+    const admin = createKeyAdmin({ store, signing: secrets, services: () => services });
+    return { admin, services, close: () => store.close() };
+  };
+  await run(open, 'tenants', 'create', 'acme');
+  return { database, open };
+}
 
 export interface Ran {
   stdout: string;

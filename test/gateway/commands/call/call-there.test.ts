@@ -7,7 +7,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import { createInput } from '../../../../gateway/commands/call/jobs.js';
 import { hasServerOption } from '../../../../gateway/commands/call/words.js';
 import { operatorToken, startTestGateway, type TestGateway } from '../../harness.js';
 
-const examplePicture = fileURLToPath(new URL('../../../../../plugins/media/example.jpg', import.meta.url));
+const picture = fileURLToPath(new URL('../../../../../plugins/media/example.jpg', import.meta.url));
 
 /** Says what it was sent. */
 const noted = `export default {
@@ -74,6 +74,28 @@ describe('call --server', () => {
     return { code, bytes, stdout: bytes.toString(), stderr };
   }
 
+  /** Starts a server that is no gateway, or a faulty one, runs words against it and ends it. */
+  async function runAt(
+    listener: RequestListener,
+    words: string[],
+    options: Parameters<typeof run>[1] = {},
+  ): ReturnType<typeof run> {
+    const server = createServer(listener);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    try {
+      return await run(words, { ...options, server: `http://127.0.0.1:${port}` });
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
+  }
+  const linesOf = (stdout: string) =>
+    stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+
   it('is meant where --server is an option, and no value', () => {
     expect(hasServerOption(['text/x', '--server', 'http://h'])).to.equal(true);
     expect(hasServerOption(['--server=http://h'])).to.equal(true);
@@ -82,24 +104,17 @@ describe('call --server', () => {
   });
 
   it('answers as a call here does: data, bytes, errors, standard input', async () => {
-    expect(await run(['text/remove-stopwords', '--text', 'the cat'])).to.include({
-      code: 0,
-      stdout: '{"text":" cat"}\n',
-    });
-    expect((await run(['text/remove-stopwords', '--text', '-'], { stdin: 'the cat' })).stdout).to.equal(
-      '{"text":" cat"}\n',
-    );
-    expect(
-      JSON.parse((await run(['text/diff-two-strings', '--a', '', '--b', 'x', '--patch', '--json'])).stdout)
-        .data.diff,
-    ).to.match(/^--- /);
+    const stopwords = 'text/remove-stopwords';
+    const data = { code: 0, stdout: '{"text":" cat"}\n' };
+    expect(await run([stopwords, '--text', 'the cat'])).to.include(data);
+    expect(await run([stopwords, '--text', '-'], { stdin: 'the cat' })).to.include(data);
+    const diff = await run(['text/diff-two-strings', '--a', '', '--b', 'x', '--patch', '--json']);
+    expect(JSON.parse(diff.stdout).data.diff).to.match(/^--- /);
     const { code, stderr } = await run(['media/add-border', '--width', 'abc', '--widht', '3']);
     expect(code).to.equal(1);
     expect(stderr).to.include('width must be').and.to.include('widht is not a parameter');
     const out = join(folder, 'one.webp');
-    expect((await run(['media/add-border', '--format', 'webp', '--out', out, examplePicture])).code).to.equal(
-      0,
-    );
+    expect((await run(['media/add-border', '--format', 'webp', '--out', out, picture])).code).to.equal(0);
     expect(readFileSync(out).subarray(8, 12).toString()).to.equal('WEBP');
   });
 
@@ -119,41 +134,27 @@ describe('call --server', () => {
   });
 
   it('finds the helper behind options', async () => {
-    expect(JSON.parse((await run(['--n', '10', 'noted', '--loud'])).stdout)).to.deep.equal({
-      n: 10,
-      loud: true,
-    });
-    expect(JSON.parse((await run(['--loud', 'noted', '--n', '10'])).stdout)).to.deep.equal({
-      n: 10,
-      loud: true,
-    });
-    expect((await run(['--n', '10', 'notd'])).stderr).to.include(
-      'there is no helper "notd"; did you mean "noted"',
-    );
+    for (const words of [
+      ['--n', '10', 'noted', '--loud'],
+      ['--loud', 'noted', '--n', '10'],
+    ])
+      expect(JSON.parse((await run(words)).stdout)).to.deep.equal({ n: 10, loud: true });
+    const unknown = await run(['--n', '10', 'notd']);
+    expect(unknown.stderr).to.include('there is no helper "notd"; did you mean "noted"');
     for (const own of ['jobs', 'healthz']) expect((await run([own])).code).to.equal(2);
   });
 
   it('makes jobs of many files, each told and written by itself', async () => {
     const files = Array.from({ length: 5 }, (_, at) => {
       const file = join(folder, `p${at}.jpg`);
-      writeFileSync(file, at === 3 ? 'no picture' : readFileSync(examplePicture));
+      writeFileSync(file, at === 3 ? 'no picture' : readFileSync(picture));
       return file;
     });
     const into = join(folder, 'bordered');
-    const { code, stdout } = await run([
-      'media/add-border',
-      '--format',
-      'jpg',
-      ...files,
-      join(folder, 'none.jpg'),
-      '--out-dir',
-      into,
-    ]);
+    const all = [...files, join(folder, 'none.jpg')];
+    const { code, stdout } = await run(['media/add-border', '--format', 'jpg', ...all, '--out-dir', into]);
     expect(code).to.equal(1);
-    const lines = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+    const lines = linesOf(stdout);
     expect(lines).to.have.length(6);
     expect(lines.find(({ file }) => file === files[3]).error.code).to.equal('bad_image');
     expect(lines.find(({ file }) => file.endsWith('none.jpg')).error.details[0].problem).to.include(
@@ -162,42 +163,25 @@ describe('call --server', () => {
     expect(readdirSync(into).sort()).to.deep.equal(['p0.jpg', 'p1.jpg', 'p2.jpg', 'p4.jpg']);
   });
 
-  it('asks for nothing where a result would replace a source', async () => {
+  it('sends nothing where a result would replace a source', async () => {
     const at = mkdtempSync(join(folder, 'own-'));
     const files = [join(mkdtempSync(join(at, 'in-')), 'a.png'), join(at, 'a.jpg')];
-    for (const file of files) writeFileSync(file, readFileSync(examplePicture));
-    const refused = await run(['media/convert', ...files, '--format', 'jpg', '--out-dir', at], {
-      key: 'hg_none',
-    });
-    expect([refused.code, refused.stdout]).to.deep.equal([1, '']);
-    expect(refused.stderr).to.include(`the result of ${files[0]} would replace ${files[1]}`);
-    const one = await run(['media/convert', files[1] as string, '--out', files[1] as string], {
-      key: 'hg_none',
-    });
-    expect(one.stderr).to.include('out must be another file');
-    const several = await run(['media/convert', ...files, '--out', join(at, 'x.jpg')], { key: 'hg_none' });
-    expect(several.stderr).to.include('out is one file for 2 results');
+    for (const file of files) writeFileSync(file, readFileSync(picture));
+    const words = ['media/convert', ...files, '--format', 'jpg', '--out-dir', at];
+    const { code, stdout, stderr } = await run(words, { key: 'hg_none' });
+    expect([code, stdout]).to.deep.equal([1, '']);
+    expect(stderr).to.include(`the result of ${files[0]} would replace ${files[1]}`);
     const late = await run(['media/convert', ...files, '--format', 'same', '--out-dir', at]);
     expect(late.stdout.match(/"field":"out-dir"/g)).to.have.length(2);
-    for (const file of files) expect(readFileSync(file).equals(readFileSync(examplePicture))).to.equal(true);
-    expect(readdirSync(at)).to.have.length(2);
+    for (const file of files) expect(readFileSync(file).equals(readFileSync(picture))).to.equal(true);
   });
 
   it('sends a file that is for all once, with each job', async () => {
     const into = join(folder, 'marked');
     const files = ['m1.jpg', 'm2.jpg'].map((name) => join(folder, name));
-    for (const file of files) writeFileSync(file, readFileSync(examplePicture));
-    const { code, stderr } = await run([
-      'media/add-watermark',
-      '--mark',
-      examplePicture,
-      '--format',
-      'jpg',
-      ...files,
-      '--out-dir',
-      into,
-    ]);
-    expect([code, stderr]).to.deep.equal([0, '']);
+    for (const file of files) writeFileSync(file, readFileSync(picture));
+    const words = ['media/add-watermark', '--mark', picture, '--format', 'jpg', ...files, '--out-dir', into];
+    expect(await run(words)).to.include({ code: 0, stderr: '' });
     expect(readdirSync(into).sort()).to.deep.equal(['m1.jpg', 'm2.jpg']);
   });
 
@@ -205,46 +189,39 @@ describe('call --server', () => {
     const into = join(folder, 'not-too-large');
     const files = ['l0.jpg', 'l1.jpg', 'l2.jpg', 'l3.jpg', 'l4.jpg'].map((name) => join(folder, name));
     for (const [at, file] of files.entries()) {
-      writeFileSync(file, at === 3 ? Buffer.alloc(512 * 1024 + 1) : readFileSync(examplePicture));
+      writeFileSync(file, at === 3 ? Buffer.alloc(512 * 1024 + 1) : readFileSync(picture));
     }
     const { code, stdout, stderr } = await run(['media/add-border', ...files, '--out-dir', into]);
     expect([code, stderr]).to.deep.equal([1, '']);
-    const lines = stdout.trimEnd().split('\n');
-    const failed = lines.map((line) => JSON.parse(line)).filter(({ ok }) => !ok);
+    const failed = linesOf(stdout).filter(({ ok }) => !ok);
     expect(failed.map(({ file, error }) => [file, error.code])).to.deep.equal([[files[3], 'too_large']]);
     expect(readdirSync(into).sort()).to.deep.equal(['l0.png', 'l1.png', 'l2.png', 'l4.png']);
   });
 
-  it("sends less where a proxy takes no such body, by the proxy's own words", async () => {
-    let asked = 0;
-    const server = createServer((request, response) => {
+  it('halves a batch that a proxy refuses as too large', async () => {
+    let posts = 0;
+    const proxy: RequestListener = (request, response) => {
       if (request.url === '/openapi.json') return response.writeHead(404).end();
-      asked += 1;
+      posts += 1;
       return request.resume().on('end', () => response.writeHead(413).end('<html>413</html>'));
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    const { code, stdout } = await run(['a/b', examplePicture, examplePicture], {
-      server: `http://127.0.0.1:${port}`,
-    });
-    server.closeAllConnections();
-    server.close();
-    expect([code, asked, stdout.match(/"too_large"/g)?.length]).to.deep.equal([1, 3, 2]);
+    };
+    const { code, stdout } = await runAt(proxy, ['a/b', picture, picture]);
+    expect([code, posts, stdout.match(/"too_large"/g)?.length]).to.deep.equal([1, 3, 2]);
   });
 
   it('says once that what goes with each file is too large', async () => {
     const mark = join(folder, 'mark.jpg');
     writeFileSync(mark, Buffer.alloc(512 * 1024 + 1));
-    const files = [examplePicture, examplePicture];
+    const files = [picture, picture];
     const { code, stdout, stderr } = await run(['media/add-watermark', '--mark', mark, ...files]);
     expect([code, stdout]).to.deep.equal([1, '']);
     expect(stderr.match(/too_large/g)).to.have.length(1);
   });
 
-  it('cancels the job that was being made when it was given up, and follows no redirect with the key', async () => {
+  it('cancels at an interrupt the job that was being made, and follows no redirect with the key', async () => {
     const stopping = new AbortController();
     const seen: string[] = [];
-    const server = createServer((request, response) => {
+    const gateway: RequestListener = (request, response) => {
       seen.push(`${request.method} ${request.url}`);
       if (request.url === '/openapi.json') response.writeHead(404).end();
       else if (request.method === 'DELETE') response.writeHead(307, { location: '/elsewhere' }).end();
@@ -253,15 +230,9 @@ describe('call --server', () => {
           stopping.abort();
           setImmediate(() => response.end('{"ok":true,"data":{"id":"job_1"},"meta":{}}'));
         });
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    const { code, stdout, stderr } = await run(['a/b', examplePicture, examplePicture, '--out-dir', folder], {
-      server: `http://127.0.0.1:${port}`,
-      signal: stopping.signal,
-    });
-    server.closeAllConnections();
-    server.close();
+    };
+    const words = ['a/b', picture, picture, '--out-dir', folder];
+    const { code, stdout, stderr } = await runAt(gateway, words, { signal: stopping.signal });
     expect(seen).to.deep.equal(['GET /openapi.json', 'POST /jobs', 'DELETE /jobs/job_1']);
     expect([code, stdout, stderr]).to.deep.equal([130, '', '']);
   });
@@ -284,58 +255,51 @@ describe('call --server', () => {
       error: { code: 'invalid_input', message: evil, details: [{ field: evil, problem: evil }] },
       meta: {},
     };
+    const internal = { ...failed, error: { code: 'internal', message: evil } };
+    const json = 'application/json';
     const answers: Record<string, [status: number, type: string, body: string]> = {
-      data: [200, 'application/json', JSON.stringify({ ok: true, data: { [evil]: evil }, meta: {} })],
-      failed: [400, 'application/json', JSON.stringify(failed)],
-      internal: [
-        500,
-        'application/json',
-        JSON.stringify({ ...failed, error: { code: 'internal', message: evil } }),
-      ],
+      data: [200, json, JSON.stringify({ ok: true, data: { [evil]: evil }, meta: {} })],
+      failed: [400, json, JSON.stringify(failed)],
+      internal: [500, json, JSON.stringify(internal)],
       text: [200, 'text/plain', evil],
       bytes: [200, 'image/\u009bx', evil],
     };
     let wanted = 'data';
-    const server = createServer((request, response) => {
+    const gateway: RequestListener = (request, response) => {
       request.resume();
       const [status, type, body] =
         request.url === '/openapi.json'
           ? [200, 'application/json', JSON.stringify(document)]
           : (answers[wanted] ?? [500, '', '']);
       response.writeHead(status, { 'content-type': type }).end(body);
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const at = { server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, isTTY: true };
+    };
     const file = join(folder, `f${evil}.txt`);
     writeFileSync(file, 'x');
-    const ran = [
-      await run(['--help'], at),
-      await run(['x/y', '--help'], at),
-      await run([`x/${evil}z`], at),
-      await run([`x/${evil}z`, '--json'], at),
-      await run(['x/y', file], at),
-      await run(['x/y', '--out', join(folder, `o${evil}`)], at),
-    ];
-    for (wanted of Object.keys(answers)) {
-      ran.push(await run(['x/y'], at), await run(['x/y', '--json'], at));
-    }
-    server.closeAllConnections();
-    server.close();
+    const ran: Awaited<ReturnType<typeof run>>[] = [];
+    for (const words of [
+      ['--help'],
+      ['x/y', '--help'],
+      [`x/${evil}z`],
+      [`x/${evil}z`, '--json'],
+      ['x/y', file],
+      ['x/y', '--out', join(folder, `o${evil}`)],
+    ])
+      ran.push(await runAt(gateway, words, { isTTY: true }));
+    for (wanted of Object.keys(answers))
+      for (const words of [['x/y'], ['x/y', '--json']])
+        ran.push(await runAt(gateway, words, { isTTY: true }));
     for (const { stdout, stderr } of ran) {
       expect(stdout + stderr).to.match(/\S/);
       expect(stdout + stderr).to.not.match(/[^\P{Cc}\n]|[\u202a-\u202e]/u);
     }
-    // The same document all the same.
-    expect(ran.map(({ stdout }) => stdout).find((text) => text.startsWith('{\n'))).to.satisfy(
-      (text: string) => JSON.parse(text)[evil] === evil,
-    );
+    const shown = ran.map(({ stdout }) => stdout).find((text) => text.startsWith('{\n')) ?? '';
+    expect(JSON.parse(shown)[evil]).to.equal(evil);
   });
 
   it('tells once what holds for all, and ends with 1; with 2 where there is no such helper', async () => {
-    const many = await run(
-      ['media/add-border', examplePicture, examplePicture, '--out-dir', join(folder, 'none')],
-      { key: null },
-    );
+    const many = await run(['media/add-border', picture, picture, '--out-dir', join(folder, 'none')], {
+      key: null,
+    });
     expect(many.code).to.equal(1);
     expect(many.stderr.match(/key_missing/g)).to.have.length(1);
     expect(many.stderr).to.include('set HELPER_KEY, or give it as --key KEY');
@@ -361,7 +325,7 @@ describe('call --server', () => {
     await operate('/small', { monthly_quota: 1 }, 'PATCH');
     const at = { key: (await operate('/small/keys', {})).key };
     expect((await run(['text/remove-stopwords', '--text', 'a'], at)).code).to.equal(0);
-    const { code, stderr } = await run(['media/add-border', examplePicture, examplePicture], at);
+    const { code, stderr } = await run(['media/add-border', picture, picture], at);
     expect([code, stderr.match(/quota_exceeded/g)?.length]).to.deep.equal([1, 1]);
   });
 
