@@ -27,10 +27,10 @@ export interface DiscoveredPlugins {
 }
 
 /**
- * Finds the plugins below a folder: `<route>/index.{js,mjs,cjs,ts,mts}` or `<route>.{js,mjs,cjs,ts,mts}`. Whatever else lies in a
- * plugin's folder is its own; what begins with `_` or `.`, tests and node_modules belong to no plugin; other modules, such as JSX,
- * are refused. Links count as what they point to, but for those that lead to nothing or back to where they lie, which are skipped.
- * Faults are reported, not thrown, so that all are reported at once.
+ * Finds the plugins below a folder: `<route>/index.{js,mjs,cjs,ts,mts}` or `<route>.{js,mjs,cjs,ts,mts}`. Other files beside an
+ * `index` are that plugin's own; names with `_` or `.` in front, tests and node_modules are ignored; other modules, such as JSX, are
+ * refused. Links count as their targets; those that lead nowhere or back to a folder around them are skipped. Faults are returned,
+ * not thrown, so that all are reported at once.
  */
 export async function discoverPlugins(folder: string): Promise<DiscoveredPlugins> {
   const found: DiscoveredPlugins = { plugins: [], problems: [], skipped: [] };
@@ -59,7 +59,7 @@ export async function discoverPlugins(folder: string): Promise<DiscoveredPlugins
       const file = join(path, name);
       const kind = entry.isSymbolicLink() ? await readLink(file, inside) : kindOf(entry);
       if ('folder' in kind) listed.push({ name, folder: kind.folder });
-      // A socket that a plugin listens on, say, is nothing to report.
+      // Other special files, such as a plugin's socket, are not reported.
       else if (entry.isSymbolicLink() || modulesAmong([name]).length > 0) {
         skipped.push({ file, reason: kind.reason });
       }
@@ -86,13 +86,13 @@ export async function discoverPlugins(folder: string): Promise<DiscoveredPlugins
   return found;
 }
 
-/** To read a pipe or a socket would keep a start waiting. */
+/** Reading a pipe or a socket would block the start. */
 function kindOf(entry: Pick<Stats, 'isDirectory' | 'isFile'>): { folder: boolean } | { reason: string } {
   const folder = entry.isDirectory();
   return folder || entry.isFile() ? { folder } : { reason: 'is skipped: it is no regular file' };
 }
 
-/** What a link below the folders `inside` points to, or why it is skipped. */
+/** The kind of a link's target, or why the link is skipped. */
 async function readLink(
   path: string,
   inside: readonly string[],
@@ -109,12 +109,12 @@ async function readLink(
   }
 }
 
-/** What looks like a helper of its own, in the text of a module. */
+/** What the text of a helper contains. */
 const helperParts = [/\bexport\s+default\b|\bexport\s*\{|\bexports\b/, /\bsummary\b/, /\bhandler\b/];
-/** Modules below one index that are looked at. */
+/** Modules below one index that are checked. */
 const mostHidden = 200;
 
-/** Modules that look like helpers and are not served, because an `index` above them takes them for its own. */
+/** Modules that look like helpers but are not served, because they belong to an `index` above them. */
 export async function hiddenBy({ id, file }: FoundPlugin): Promise<PluginProblem[]> {
   if (!/^index\.\w+$/.test(basename(file))) return [];
   const names = await readdir(dirname(file), { recursive: true }).catch(() => []);
@@ -159,7 +159,7 @@ export async function findPlugins(folders: readonly string[]): Promise<FoundPlug
     const found = await discoverPlugins(folder);
     problems.push(...found.problems);
     skipped.push(...found.skipped);
-    // The package's own have nothing to hide.
+    // The package's own plugins hide nothing.
     if (folder !== builtinPlugins) skipped.push(...(await Promise.all(found.plugins.map(hiddenBy))).flat());
     for (const plugin of found.plugins) {
       const reason = reservedProblem(plugin.id);
@@ -170,7 +170,7 @@ export async function findPlugins(folders: readonly string[]): Promise<FoundPlug
   return { plugins, problems, skipped };
 }
 
-/** The same, with each route given to the first that wants it. */
+/** The same, with each route given to the first plugin that has it. */
 export async function findRoutes(folders: readonly string[]): Promise<FoundPlugins> {
   const { plugins, problems, skipped } = await findPlugins(folders);
   const routes = new Map<string, RoutedPlugin>();
@@ -182,7 +182,6 @@ export async function findRoutes(folders: readonly string[]): Promise<FoundPlugi
   return { plugins: [...routes.values()], problems, skipped };
 }
 
-/** What is told of a plugin whose route another one has. */
 export function routeTaken({ id, file }: FoundPlugin, taken: { file: string }): PluginProblem {
   return { file, reason: `the route /${id} is taken by ${taken.file}` };
 }
@@ -200,15 +199,15 @@ const loadableEnding = /\.(?:[cm]?js|m?ts)$/;
 const moduleEnding = /\.(?:[cm]?[jt]s|[jt]sx)$/i;
 const leftAlone = /^[._]|^node_modules$|\.test\.[^.]+$|\.d\.[cm]?ts$/;
 
-/** Whether a file or folder of this name is no plugin and holds none: `_shared`, `.git`, `x.test.js`, `x.d.ts`, node_modules. */
+/** Whether a file or folder of this name is ignored: `_shared`, `.git`, `x.test.js`, `x.d.ts`, node_modules. */
 export function isIgnored(name: string): boolean {
   return leftAlone.test(name);
 }
 
 /**
- * The modules among a folder's files. One that cannot be loaded is refused by name, for to be ignored without a word costs its
- * author an hour; but a source gives way to what was compiled of it (`x.ts` to `x.js`, `x.mts` to `x.mjs`), and what cannot be
- * loaded to what can. Of several that are left of one name none is meant more than the others: each is refused.
+ * The modules among a folder's files. One that cannot be loaded is refused by name, because silence would cost its author an hour.
+ * Sources are ignored beside their output (`x.ts` beside `x.js`, `x.mts` beside `x.mjs`), and what cannot be loaded beside what can.
+ * Several others of one name are all refused.
  */
 export function modulesAmong(files: readonly string[]): ModuleFile[] {
   const found = files.filter((file) => moduleEnding.test(file)).map((file) => ({ file, stem: stemOf(file) }));
@@ -224,7 +223,7 @@ export function modulesAmong(files: readonly string[]): ModuleFile[] {
   });
 }
 
-/** Whether what was compiled of a source is among these files. */
+/** Whether the output of this source is among these files. */
 function isSource(file: string, files: readonly string[]): boolean {
   return file.endsWith('ts') && files.includes(file.replace(/ts$/, 'js'));
 }
@@ -251,7 +250,7 @@ function remedyFor(ending: string, stem: string): string {
   return `compile it to ${stem}.js first`;
 }
 
-/** First parts of the paths that the gateway answers or rewrites itself, or will: no helper may grow into their place. */
+/** First parts of the gateway's own paths, now or later. */
 const reserved = new Set(['healthz', 'readyz', 'img', 'docs', 'openapi.json', 'mcp', 'jobs']);
 const segment = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 
@@ -269,9 +268,8 @@ export function reservedProblem(id: string): string | undefined {
 }
 
 /**
- * Whether a change of a file may change what a plugin does: it is the plugin's own, or is shared by what lies below the file's
- * folder. Whatever lies beside an `index` is that plugin's own; of a folder `_shared` its parent is the one that counts.
- * `plugins` are the files of all plugins: one of them is shared with nobody.
+ * Whether a changed file may change what a plugin does. Files beside an `index` belong to that plugin alone, as does a plugin's own
+ * file (`plugins` are those of all plugins). Any other file is shared by its folder; files in `_shared` by the folder around that.
  */
 export function isTouched(file: string, changed: string, plugins: Iterable<string>): boolean {
   if (owns(file, changed)) return true;
@@ -293,11 +291,11 @@ function sharedFolder(file: string): string {
 
 /** Whether a file lies below a folder, however either path is written. */
 export function isBelow(folder: string, file: string): boolean {
-  const way = relative(folder, file);
-  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`);
+  const path = relative(folder, file);
+  return path !== '' && path !== '..' && !path.startsWith(`..${sep}`);
 }
 
-/** Whether the real path of a folder is that of one it lies in, or of one around these. */
+/** Whether a folder's real path is one of the folders it lies in, or around one of them. */
 export function isLinkLoop(folder: string, inside: readonly string[]): boolean {
   return inside.some((each) => each === folder || isBelow(folder, each));
 }

@@ -19,8 +19,7 @@ export function levelName(level: unknown): LevelName {
 }
 
 /**
- * Writes what handlers log, on whatever thread, as lines of the gateway's own log. Whose they are is not theirs
- * to say.
+ * Writes the handlers' log lines, from any thread, to the gateway's own log. The call's fields cannot be overwritten by a handler.
  */
 export function createHelperLog(logger: Logger): (line: LogLine) => void {
   return function log({ service, request_id, text }) {
@@ -28,12 +27,12 @@ export function createHelperLog(logger: Logger): (line: LogLine) => void {
     const write = levelName(level);
     const line = { ...fields, service, request_id };
     if (msg === undefined) logger[write](line);
-    // As a value: it is formatted already.
+    // As a value, because it is formatted already.
     else logger[write](line, '%s', msg);
   };
 }
 
-/** What is no JSON must not end the main thread, on which it is read. */
+/** A line that is not JSON must not end the main thread. */
 function read(text: string): Record<string, unknown> {
   try {
     return JSON.parse(text);

@@ -8,16 +8,16 @@ import { writtenForm } from '../../schemas/declared-helper.js';
 
 const ownModules = ['helper-gateway/helper', 'helper-gateway/testing'];
 
-/** What to write instead, after the message of an error that a plugin's module failed with; empty where that is not known. */
+/** How to fix a plugin that failed to load with this error, to follow its message; empty where that is unknown. */
 export function loadHint(error: Error): string {
   for (const hint of [typeHint, packageHint, commonJsHint, jsonHint, nameHint, awaitHint]) {
-    const told = hint(error);
-    if (told !== undefined) return `; ${told}`;
+    const text = hint(error);
+    if (text !== undefined) return `; ${text}`;
   }
   return '';
 }
 
-/** A type that is imported as if it were a value vanishes from where it is exported, and not from where it is imported. */
+/** An exported type vanishes when types are blanked out, an import of it as a value does not. */
 function typeHint({ message, stack = '' }: Error): string | undefined {
   const [, name] = /does not provide an export named '([^']+)'/.exec(message) ?? [];
   return name !== undefined && isTypeScript(stack.split('\n')[0]?.replace(/:\d+$/, '') ?? '')
@@ -26,7 +26,7 @@ function typeHint({ message, stack = '' }: Error): string | undefined {
 }
 
 function packageHint({ message }: Error): string | undefined {
-  // On Node before 22.15 what CommonJS requires cannot be given another place.
+  // Before Node 22.15 no hook can redirect what CommonJS requires.
   if (/^Cannot find module 'helper-gateway\//.test(message)) {
     return 'require cannot find the gateway here: export a plain object (module.exports = { summary, input, handler }), or write an ES module';
   }
@@ -49,7 +49,7 @@ function jsonHint({ message }: Error): string | undefined {
     : undefined;
 }
 
-/** What the gateway gives and was not imported. */
+/** A name of the gateway's that was not imported. */
 function nameHint({ message }: Error): string | undefined {
   const [, name] =
     /^(defineHelper|invalidInput|fail|pictureOutput|pictureOutputRules) is not defined$/.exec(message) ?? [];
@@ -62,7 +62,7 @@ function awaitHint({ message }: Error): string | undefined {
     : undefined;
 }
 
-/** Whose time it was that was up, for the author of a helper, after what callers read; empty where it is not known how long it was. */
+/** Which time limit ended a call, for the helper's author, to follow the public message; empty where the time is unknown. */
 export function timeHint(cause: unknown): string {
   const { ms } = (cause ?? {}) as { ms?: unknown };
   if (typeof ms !== 'number') return '';
@@ -70,21 +70,21 @@ export function timeHint(cause: unknown): string {
   return ` It had worked for ${Math.round(ms)} ms; ${whose}, says how long it may.`;
 }
 
-/** Of a thread that is gone nothing tells why; there is one usual reason. */
+/** The usual reason why a thread ended. */
 export function exitHint({ causes = [] }: Pick<Thrown, 'causes'>): string {
   return causes.some(({ message }) => message.startsWith('worker exited with code'))
     ? '; a plugin must not call process.exit'
     : '';
 }
 
-/** Modules that are looked through at most: each costs a process. */
+/** Modules that are checked at most: each costs a process. */
 const mostModules = 20;
 
 const relativeImport = /\b(?:from|import)\s*\(?\s*['"](\.\.?\/[^'"\n]+\.(?:[cm]?js|m?ts))['"]/g;
 
 /**
- * Where a syntax error is that came of importing `file`: there, or in what it imports by a relative path. V8 tells the place only
- * to a process that dies of the error, so one is let die. Empty where no module is found that has this very fault.
+ * The place of a syntax error in `file` or in a module that it imports by a relative path. V8 reports the place only in a process that
+ * ends with the error, so one is started. Empty where no module has this error.
  */
 export function placeOfSyntaxError({ message }: SyntaxError, file: string): string {
   const modules = new Set([file]);
@@ -100,7 +100,7 @@ export function placeOfSyntaxError({ message }: SyntaxError, file: string): stri
   return '';
 }
 
-/** Undefined for what cannot be read: another fault, which is not the one that is looked for. */
+/** Undefined where the file cannot be read, which is another error. */
 function sourceOf(file: string): string | undefined {
   try {
     return isTypeScript(pathToFileURL(file).href) ? stripTypes(file) : readFileSync(file, 'utf8');
@@ -110,7 +110,7 @@ function sourceOf(file: string): string | undefined {
 }
 
 function faultyLine(file: string, source: string, message: string): string | undefined {
-  // Of JavaScript Node knows by the file whether it is an ES module.
+  // For JavaScript, Node decides by the file's path whether it is an ES module.
   const what = isTypeScript(pathToFileURL(file).href) ? ['--input-type=module', '-'] : [file];
   const options = { input: source, encoding: 'utf8', timeout: 5_000 } as const;
   const { stderr } = spawnSync(process.execPath, ['--check', ...what], options);

@@ -10,15 +10,15 @@ import { describeValue, visible } from '../../schemas/quote.js';
 import type { FoundPlugin } from './discover.js';
 import { loadHint, placeOfSyntaxError } from './hints.js';
 
-/** Between the limit of an import that waits and the end of a process that is blocked in one. */
+/** Milliseconds between the limit of an import that waits and the end of a process that is blocked in one. */
 const blockedGraceMs = 2_000;
 
 /** A plugin's module that could not be imported. `message` says why, for the operator. */
 class PluginImportError extends Error {}
 
 /**
- * Imports a plugin's declaration. A module that ends the process while it loads, or never finishes loading, is named
- * on stderr. What it lets escape later is told to `onLate`.
+ * Imports a plugin's declaration. A module that ends the process while it loads, or never finishes loading, is named on stderr.
+ * `onLate` gets errors that escape it later.
  */
 export async function importDeclaration(
   { id, file, shipped }: FoundPlugin & { shipped?: boolean },
@@ -28,7 +28,7 @@ export async function importDeclaration(
   try {
     const { timeoutMs = importTimeoutMs, onLate, isWatched = shipped === true } = options;
     const load = () => importPlugin({ service: id, url, shipped }, { timeoutMs, ...(onLate && { onLate }) });
-    // One that waits fails by itself before; one that computes without end is found by nothing else.
+    // An import that waits times out before; only this ends one that computes without end.
     const blocked = isWatched ? undefined : { limitMs: timeoutMs + blockedGraceMs, ends: true };
     const declaration: unknown = await reportExitDuring(importing(file), load, blocked);
     if (declaration === undefined) {
@@ -43,7 +43,7 @@ export async function importDeclaration(
   }
 }
 
-/** Watches plugins that are imported one after the other, each with `isWatched`, by one order for all of them. */
+/** Starts one watch for plugins that are imported one after another with `isWatched`. */
 export function watchImports(files: readonly string[]): WatchedSteps {
   const steps = isMainThread ? files.map((file) => visible(importing(file))) : [];
   return watchSteps(steps, { limitMs: importTimeoutMs + blockedGraceMs, ends: true });
@@ -53,13 +53,13 @@ function importing(file: string): string {
   return `loading the plugin ${file}`;
 }
 
-/** The message, with the place in the file where that can be told. */
+/** The error's message, with its place in the file where that is known. */
 function describe(error: unknown, file: string): string {
   if (!(error instanceof Error))
     return `it threw ${describeValue(error)}, and no Error, so nothing tells where`;
-  // Node names a module by where links lead to.
+  // Stacks have the targets of links.
   const folder = pathToFileURL(dirname(realpathSync(file))).href;
-  // The plugin's own frames: those of the loader and of the gateway help nobody.
+  // Only the plugin's own frames help its author.
   const frames = error.stack?.split('\n').filter((line) => line.includes(folder)) ?? [];
   const frame = frames.find((line) => /:\d+\)?$/.test(line.trim()));
   const place =
@@ -69,7 +69,7 @@ function describe(error: unknown, file: string): string {
   return [own, ...causesOf(readThrown(error))].join('\n');
 }
 
-/** A line for each error that is said to have caused this one, and for their causes. */
+/** A line for each cause, and for their causes. */
 function causesOf({ causes = [] }: Thrown): string[] {
   return causes.flatMap((cause) => [
     `caused by ${cause.name ?? 'a value'}: ${cause.message}`,
@@ -78,9 +78,9 @@ function causesOf({ causes = [] }: Thrown): string[] {
 }
 
 /**
- * Does what a plugin's code may end the process in, or leave without anything that keeps it running: either would end the start
- * without a word. Then `doing` is said on stderr, and the exit code is 1.
- * A worker's end is told by its parent. Work that is `blocked` for too long, by a loop that never ends, is named too.
+ * Runs a plugin's code, which may end the process or leave nothing that keeps it running. Both would end the start silently, so
+ * `doing` is printed to stderr then, and the exit code is 1; so is work that is `blocked` for too long by an endless loop. In a
+ * worker, the parent reports these.
  */
 export async function reportExitDuring<T>(
   doing: string,

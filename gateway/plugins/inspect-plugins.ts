@@ -20,21 +20,20 @@ export interface InspectorData {
   timeoutMs: number;
 }
 
-/** A thread that imports plugins to see what they declare, and is thrown away then. */
+/** A thread that imports plugins to read their declarations, and ends then. */
 export interface Inspector {
   worker: Worker;
-  /** Resolves when it can import; rejects where it ended before. */
+  /** Resolves when it can import; rejects if it ends before. */
   ready: Promise<unknown>;
 }
 
-/** A thread that blocks while it imports cannot say so; one that has failed looks for the line first. */
+/** Milliseconds beyond the import's own limit, for a thread that is blocked or looks for the line of an error. */
 const graceMs = 1_000;
-/** Milliseconds that a thread may go on when it has been looked at. */
+/** Milliseconds that a thread may go on after its imports. */
 const lingerMs = 1_000;
 
 /**
- * Imports plugins in a fresh thread that is thrown away, so that the newest version of each file is read and nothing of it stays:
- * the main thread would keep every version for good. One that ends its thread, or never finishes, costs the others nothing.
+ * Imports plugins in a separate thread. One that ends its thread, or never finishes, costs the others nothing.
  * `spare` is one that has imported nothing yet. Rejects where `signal` gives it up.
  */
 export async function inspectPlugins(
@@ -51,7 +50,7 @@ export async function inspectPlugins(
     for (const plugin of plugins) {
       signal.throwIfAborted();
       if (inspector === undefined || hasEnded(inspector)) inspector = openInspector(data);
-      // Its own start is no import's time.
+      // The start of the thread does not count as import time.
       await inspector.ready;
       inspections.set(plugin, await inspectIn(inspector.worker, plugin, data.timeoutMs + graceMs));
     }
@@ -63,7 +62,7 @@ export async function inspectPlugins(
   }
 }
 
-/** At the end what plugins print may still be on its way; what they keep open is not waited for long. */
+/** Gives plugins' output time to arrive, but does not wait long for what they keep open. */
 async function endInspector({ worker }: Inspector, atOnce: boolean): Promise<void> {
   if (atOnce) await worker.terminate();
   else {
@@ -72,7 +71,7 @@ async function endInspector({ worker }: Inspector, atOnce: boolean): Promise<voi
   }
 }
 
-/** The helper of a plugin that was looked at, without its functions. Throws an `Error` that says why it is none. */
+/** The helper of an inspected plugin, without its functions. Throws an `Error` with the reason why it is none. */
 export function declareInspected(found: RoutedPlugin, inspection: Inspection, ajv: Ajv): Helper {
   if (!inspection.ok) throw new Error(inspection.reason);
   return declareHelper({ ...found, url: inspection.url }, fromPortable(inspection.exported), ajv);
@@ -85,12 +84,12 @@ export function openInspector(workerData: InspectorData): Inspector {
     resourceLimits: { maxOldGenerationSizeMb: 512 },
   });
   const ready = new Promise((resolve, reject) => {
-    // Its first word; "online" it is before it has loaded its own modules.
+    // Its first message; "online" comes before its own modules are loaded.
     worker.once('message', resolve);
     worker.once('exit', () => reject(new Error('the thread that looks at plugins ended at its start')));
   });
   ready.catch(() => undefined);
-  // What a plugin left behind may end the thread while nobody listens, and would end the process then.
+  // An error after the last import would otherwise end the process.
   worker.on('error', () => undefined);
   return { worker, ready };
 }
@@ -131,7 +130,7 @@ export type DeclaredAt = Pick<Helper, 'id' | 'file' | 'url'> & { shipped: boolea
 /** Makes a helper of a plugin's declaration, without its functions. Throws an `Error` with every reason why it is none. */
 export function declareHelper(at: DeclaredAt, exported: unknown, ajv: Ajv): Helper {
   const { id, file, url, shipped } = at;
-  // The package's own are checked by its tests.
+  // Tests check the package's own.
   const declaration = shipped ? describeDeclaration(exported) : readDeclaration(exported, ajv);
   if (declaration.output && !shipped) compileOutput(ajv, declaration.output);
   const parameters = compileParameters(ajv, declaration, { checked: shipped });
@@ -144,9 +143,9 @@ function readDeclaration(exported: unknown, ajv: Ajv): DeclaredHelper {
   throw new Error([...reasons, ...moreFaults(ajv, exported, reasons)].join('\n'));
 }
 
-/** The faults of the schema that a faulty declaration has besides, of no place that `told` has named. */
-function moreFaults(ajv: Ajv, declaration: unknown, told: readonly string[]): string[] {
-  const places = new Set(told.map(placeOfFault));
+/** Faults of the schema in places that `reasons` do not name. */
+function moreFaults(ajv: Ajv, declaration: unknown, reasons: readonly string[]): string[] {
+  const places = new Set(reasons.map(placeOfFault));
   return inputFaults(ajv, asSchema(asSchema(declaration).input)).filter(
     (fault) => !places.has(placeOfFault(fault)),
   );

@@ -17,8 +17,8 @@ export interface LoadRegistryOptions {
   onLate?: (id: string, error: unknown) => void;
   env?: Environment | undefined;
   /**
-   * Plugins that do not come with the package are imported by a thread that is thrown away, where one that never ends can be ended
-   * after so many milliseconds. What is loaded so can be looked at, not called.
+   * Imports outside plugins in a separate thread, which can end an endless import after so many milliseconds. Their functions cannot
+   * be called then.
    */
   lookMs?: number | undefined;
   /** Called with each file that is left out without stopping the start. */
@@ -28,10 +28,9 @@ export interface LoadRegistryOptions {
 }
 
 /**
- * Loads every plugin below `folders` and compiles its schema. Throws a `PluginError` that names every faulty file:
- * a gateway that starts with half its helpers is found out by its customers. `onLate` is told of what a plugin's module
- * lets escape once it is loaded; stderr where that is missing. Of an `env` it is told what plugins miss there; without one they
- * are loaded to be looked at.
+ * Loads every plugin below `folders` and compiles its schema. Throws a `PluginError` that names every faulty file, so that no gateway
+ * starts with half of its helpers. `onLate` gets errors that escape a plugin's module after its import; without it they go to stderr.
+ * With an `env`, missing variables are faults too.
  */
 export async function loadRegistry(
   folders: string[],

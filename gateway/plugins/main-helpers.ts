@@ -13,20 +13,20 @@ import {
   secretsOf,
 } from './registry.js';
 
-/** What helpers keep on the main thread for their calls there. */
+/** Configuration and state of helpers whose calls run on the main thread. */
 export interface MainHelpers {
-  /** Of each helper always the same object. */
+  /** The same object for each call of a helper. */
   partsOf(helper: Helper): HelperParts;
   /**
-   * Runs a helper's `setup`, once, where calls of it run on this thread; its state is the parts' from then on. Throws a `PluginError`
-   * where that fails, or where the environment lacks what the helper cannot do without.
+   * Runs a helper's `setup` once, if calls of it run on this thread, and puts the state into its parts. Throws a `PluginError` where that
+   * fails or a required variable is missing.
    */
   prepare(helper: Helper): Promise<void>;
-  /** Tells what plugins have set up that the end has come. */
+  /** Aborts the signals that `setup` got. */
   close(): void;
 }
 
-/** After so long a start says what it waits for. */
+/** Milliseconds after which a start logs which setup it waits for. */
 const slowMs = 10_000;
 
 /** Whether the handler of a helper, or its short calls, run on the main thread. */
@@ -65,14 +65,14 @@ export function createMainHelpers({ env, onSlowSetup }: MainHelpersOptions): Mai
     const setup = runsOnMain(helper) ? functions?.setup : undefined;
     if (!setup) return;
     const own = partsOf(helper);
-    // It keeps the process running, too: what never settles is to be named, not to end the start without a word.
+    // The interval also keeps the process running, so that a setup that never settles is logged instead of ending the start.
     const waiting = setInterval(onSlowSetup, slowMs, service, url);
     const work = () => setup({ config: own.config, signal: closing.signal });
     try {
       own.state = await reportExitDuring(
         `setting up the plugin ${file}`,
         () => setUp(work, { service, shipped, redactor: own.redactor }),
-        // While it waits for something the interval says so.
+        // A setup that waits is logged by the interval.
         shipped ? undefined : { limitMs: slowMs + 1_000, ends: false },
       );
     } catch (error) {
@@ -96,15 +96,15 @@ export function createMainHelpers({ env, onSlowSetup }: MainHelpersOptions): Mai
   };
 }
 
-/** Tells of a helper whose plugin, at this url, is not set up yet. */
+/** Logs that a plugin, at this url, is not set up yet. */
 export type SlowSetupNotice = (service: string, url: string) => void;
 
-/** Says of a plugin, once, that a start waits for its `setup`: it has no deadline, and nothing else would tell. */
+/** Logs once for each plugin that a start waits for its `setup`, which has no deadline. */
 export function createSlowSetupNotice(logger: Pick<Logger, 'warn'>): SlowSetupNotice {
-  const told = new Set<string>();
-  return function tell(service, url) {
-    if (told.has(service)) return;
-    told.add(service);
+  const logged = new Set<string>();
+  return function notice(service, url) {
+    if (logged.has(service)) return;
+    logged.add(service);
     logger.warn({ service, file: fileURLToPath(url) }, 'still waiting for the setup of a plugin');
   };
 }

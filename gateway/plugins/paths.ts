@@ -6,21 +6,21 @@ export const { version } = createRequire(import.meta.url)('helper-gateway/packag
   version: string;
 };
 
-/** The folder of the helpers that the package brings. */
+/** The package's own helpers. */
 export const builtinPlugins = fileURLToPath(
   new URL('dist/bundle/plugins', import.meta.resolve('helper-gateway/package.json')),
 );
 
-/** Where an author's helpers are unless a folder is named, below the current folder. */
+/** The folder of an author's helpers, below the current folder, unless another is named. */
 export const usualFolder = 'helpers';
 
-/** URL of the module that plugins import as `helper-gateway/helper`, where a folder of `folders` needs it resolved. */
+/** The module that plugins import as `helper-gateway/helper`, if one of the folders needs it resolved. */
 export function helperUrl(folders: string[]): string | undefined {
   const outside = folders.some((folder) => folder !== builtinPlugins);
   return outside ? import.meta.resolve('helper-gateway/helper') : undefined;
 }
 
-/** Paths of a helper: its own, and `/img/…` for `/media/…`, as the specification writes it sometimes. */
+/** Paths of a helper: its own, and `/img/…` for `/media/…`, as in parts of the specification. */
 export function pathsOf(id: string): string[] {
   return id.startsWith('media/') ? [`/${id}`, `/img/${id.slice('media/'.length)}`] : [`/${id}`];
 }

@@ -3,15 +3,15 @@ import { isObject } from '../../schemas/json-schema.js';
 import { describeValue } from '../../schemas/quote.js';
 
 /**
- * A plugin's default export as it travels between threads: its functions, which cannot, by their names, and the rest as data.
- * Only those that a declaration may have: a function anywhere else is told when the rest is sent.
+ * A plugin's default export as it is sent between threads: the names of its functions, and the rest as data. Functions inside the data
+ * are refused.
  */
 export interface PortableDeclaration {
   data: unknown;
   functions: string[];
 }
 
-/** Takes an export apart in the thread that has imported it. Throws, with the place, where it holds more than data elsewhere. */
+/** Throws, with the place, where the export contains functions below its top level. */
 export function toPortable(exported: unknown): PortableDeclaration {
   if (!isObject(exported)) throw new Error(noDeclaration(exported));
   const entries = Object.entries(exported);
@@ -25,7 +25,7 @@ export function toPortable(exported: unknown): PortableDeclaration {
   };
 }
 
-/** The first value in data that no other thread can be given, as `config.key is a function`. */
+/** The first value that cannot be sent to another thread, as `config.key is a function`. */
 function placeOfCode(value: unknown, path: string, seen: Set<unknown>): string | undefined {
   if (typeof value === 'function' || typeof value === 'symbol') return `${path} is ${describeValue(value)}`;
   if (typeof value !== 'object' || value === null || seen.has(value)) return undefined;
@@ -37,7 +37,7 @@ function placeOfCode(value: unknown, path: string, seen: Set<unknown>): string |
   return undefined;
 }
 
-/** Puts it together where it is looked at; its functions are no one's to call there. */
+/** The export with its functions replaced by ones that throw. */
 export function fromPortable({ data, functions }: PortableDeclaration): unknown {
   if (functions.length === 0) return data;
   return { ...(data as object), ...Object.fromEntries(functions.map((name) => [name, notHere])) };
