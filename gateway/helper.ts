@@ -90,7 +90,7 @@ export const pictureOutput = {
 export const pictureOutputRules = { quality: { format: ['jpg', 'webp', 'avif', 'same'] } } as const;
 
 /**
- * An error for input that the schema cannot judge: thrown by a handler it becomes 400 `invalid_input` with this
+ * An error for input that the schema cannot check: thrown by a handler it becomes 400 `invalid_input` with this
  * field and problem. An object of the same shape, `{code: 'invalid_input', details: [{field, problem}]}`, is as good.
  */
 export function invalidInput(field: string, problem: string): Error {
@@ -110,7 +110,7 @@ export type FailCode = 'not_found' | 'conflict' | 'upstream_failed';
  * message, which is public. An object of the same shape, `{code, message, expose: true}`, is as good.
  */
 export function fail(code: FailCode, message: string): Error {
-  // Types tell authors of JavaScript nothing, and the call would be a fault that names only their message.
+  // JavaScript has no types that would find a wrong code, and the call would be a fault with this message alone.
   if (!failCodes.includes(code)) {
     throw new TypeError(`fail has no code ${JSON.stringify(code)}; write one of ${failCodes.join(', ')}`);
   }

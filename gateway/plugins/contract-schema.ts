@@ -8,7 +8,7 @@ type Subschema = Schema | boolean;
 
 type Named<S> = { readonly [name: string]: S };
 
-/** The bounds of a `measure`, in pixels, and what else it takes. */
+/** The bounds of a `measure`, in pixels, and the texts that it accepts. */
 interface MeasureSetting {
   readonly minimum: number;
   readonly maximum: number;
@@ -17,7 +17,7 @@ interface MeasureSetting {
 }
 
 /**
- * What may be written in a plugin's `input` and `output`: JSON Schema draft-07 as ajv's strict mode takes it, and the keywords
+ * What may be written in a plugin's `input` and `output`: JSON Schema draft-07 as ajv's strict mode accepts it, and the keywords
  * `color`, `choice`, `fraction`, `measure`, `drawable`, `encodable` and `onlyWith`. `format` is not among them: none is known.
  */
 export interface Schema {
@@ -45,7 +45,7 @@ export interface Schema {
   readonly contentMediaType?: string;
   /** On a string: any solid colour; becomes `#rrggbb`. With `{ auto: true }` the word `auto` too. */
   readonly color?: true | { readonly auto: true };
-  /** On a string: `{ png: [], jpg: ['jpeg'] }` takes a name or one of its aliases, in any case; becomes the name. */
+  /** On a string: `{ png: [], jpg: ['jpeg'] }` accepts a name or one of its aliases, in any case; becomes the name. */
   readonly choice?: Named<readonly string[]>;
   /** On `['number', 'string']`: 0 to 1, `"50%"`, or 2 to 100 as per cent; becomes a number from 0, or from `minimum`, to 1. */
   readonly fraction?: true;
@@ -105,7 +105,7 @@ export interface Schema {
   readonly $schema?: string;
 }
 
-/** Keywords that judge values of some types alone: beside a `type` they go with one of these. `number` is `integer` too. */
+/** Keywords for values of some types alone, which the `type` beside them must include. `number` means `integer` too. */
 export interface KeywordTypes {
   minLength: 'string';
   maxLength: 'string';
@@ -153,9 +153,9 @@ export interface InputSchema extends ObjectSchema {
 }
 
 /**
- * `S` where it is a schema without a mistake that types can tell; else what it should have been, so that the compiler points at the
- * keyword. A type parameter takes any property that its constraint does not name; a plain `Schema` refuses a misspelt one and
- * says what was meant.
+ * `S` where it is a schema without a mistake that types can find; otherwise what it should have been, so that the compiler points at the
+ * keyword. A type parameter accepts any property that its constraint does not name; a plain `Schema` refuses a misspelt one and
+ * suggests the right one.
  */
 export type Checked<S> = [Misspelt<S>] extends [never]
   ? [S] extends [Fitting<S, S> & Complete<S>]
@@ -245,7 +245,7 @@ type IsOfAnother<K, S> = K extends keyof KeywordTypes
 type Widest<Type> = Type extends 'integer' ? 'number' : Type;
 type FittingEach<Group, Root> = { [Name in keyof Group]: Fitting<Group[Name], Root> };
 
-/** What is required, or has conditions, is a property, and so is what these are about; unless an alternative declares it or nobody knows the names. */
+/** Names in `required` and `onlyWith` must be properties, unless an alternative declares them or the names are unknown. */
 type Complete<S> = RequiredProperties<S> & ConditionedProperties<S>;
 
 type ConditionedProperties<S> = S extends { onlyWith: infer Rules; properties: infer P }

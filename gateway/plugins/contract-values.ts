@@ -5,7 +5,7 @@ export type ValueOf<S> = Shape<S, S, 'got'>;
 export type InputOf<S> = Named<Shape<S, S, 'got'>>;
 
 /** The same in a dry run, in which `required` is lifted. */
-export type DryrunInputOf<S> = Named<Shape<S, S, 'rehearsed'>>;
+export type DryrunInputOf<S> = Named<Shape<S, S, 'dryrun'>>;
 
 /** What a caller sends: defaulted parameters may be missing, colours and choices come in any spelling. */
 export type SentInputOf<S> = Named<Shape<S, S, 'sent'>>;
@@ -14,11 +14,11 @@ export type SentInputOf<S> = Named<Shape<S, S, 'sent'>>;
 type Named<Input> = string extends keyof Input ? Record<never, never> : Input;
 
 /**
- * Whose view of a value it is: the handler's (`got`: defaults filled in, normal forms), that of a dry run, in which nothing has to
- * be there at the top (`rehearsed`), or that of whoever writes it (`sent`).
+ * Whose view of a value it is: the handler's (`got`: with defaults, in normal forms), the handler's in a dry run, where nothing is
+ * required at the top (`dryrun`), or the caller's (`sent`).
  */
-type View = 'got' | 'rehearsed' | 'sent';
-type Inside<V> = V extends 'rehearsed' ? 'got' : V;
+type View = 'got' | 'dryrun' | 'sent';
+type Inside<V> = V extends 'dryrun' ? 'got' : V;
 
 /**
  * The values that the schema `S` describes; `Root` is what its `$ref`s lead into. Properties are resolved when they are looked at,
@@ -140,7 +140,7 @@ type Declared<P, Root, V extends View, There> = {
 };
 
 type Present<S, P, V extends View> =
-  | (V extends 'rehearsed' ? never : Required<S>)
+  | (V extends 'dryrun' ? never : Required<S>)
   | (V extends 'sent' ? never : Defaulted<P>);
 type Required<S> = S extends { required: readonly (infer Name)[] }
   ? string extends Name
@@ -150,7 +150,7 @@ type Required<S> = S extends { required: readonly (infer Name)[] }
 type Defaulted<P> = { [K in keyof P]: P[K] extends { default: unknown } ? K : never }[keyof P];
 
 /** What is required here and declared elsewhere: in an alternative that says only `required`. */
-type Undeclared<S, P, V extends View> = V extends 'rehearsed'
+type Undeclared<S, P, V extends View> = V extends 'dryrun'
   ? unknown
   : [Exclude<Required<S>, keyof P>] extends [never]
     ? unknown

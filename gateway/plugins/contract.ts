@@ -2,10 +2,7 @@ import type { Image } from '../../pool/image/engine.js';
 import type { Checked, CheckedFields } from './contract-schema.js';
 import type { DryrunInputOf, InputOf, SentInputOf, Shape } from './contract-values.js';
 
-// A plugin's own project may know no types of Node, whose AbortSignal and URL are spoken of here.
-/// <reference types="node" preserve="true" />
-
-/** What every call tells a plugin's functions. The API key is not part of it. */
+/** The context of each of a plugin's functions. The API key is not part of it. */
 export interface HelperContext {
   /** The helper's id, e.g. `text/remove-stopwords`. */
   service: string;
@@ -31,7 +28,7 @@ export interface HelperLog {
 export interface FetchOptions {
   /** The `accept` that is asked with. */
   accept?: string;
-  /** Bytes at most, where that is less than the gateway takes. */
+  /** Bytes at most, where that is less than the gateway's own limit. */
   maxBytes?: number;
 }
 
@@ -43,7 +40,7 @@ export interface Fetched {
   bytes: Uint8Array;
 }
 
-/** What a dry run tells the plugin's `dryrun`, which runs on the main thread and brings no file. */
+/** The context of `dryrun`, which runs on the main thread and gets no file. */
 export interface DryrunContext<Config = object> extends HelperContext {
   /** Aborts when the client has gone or the time is up. */
   signal: AbortSignal;
@@ -51,7 +48,7 @@ export interface DryrunContext<Config = object> extends HelperContext {
   config: Config;
 }
 
-/** What a call tells its handler, whatever it declares. */
+/** The context of every handler, whatever the plugin declares. */
 export interface CallContext<Config = object, State = unknown> extends DryrunContext<Config> {
   /** What `setup` made in this thread. */
   state: State;
@@ -74,7 +71,7 @@ export interface SetupContext<Config = object> {
   signal: AbortSignal;
 }
 
-/** A value that a plugin takes from the environment. */
+/** A value from the environment. */
 export interface ConfigField {
   /** The variable, such as `TRANSLATE_API_KEY`; not one of the gateway's own, which begin with `HELPER_`. */
   readonly env: string;
@@ -110,10 +107,10 @@ export interface FileField {
   readonly notWith?: readonly string[];
   /** Parameters of `input` that mean nothing without the file. */
   readonly options?: readonly string[];
-  /** Media types that are taken, such as `application/pdf` or `text/*`; any where this is missing. */
+  /** Media types that are accepted, such as `application/pdf` or `text/*`; any where this is missing. */
   readonly types?: readonly `${string}/${string}`[];
   readonly required?: boolean;
-  /** Bytes at most, where that is less than the gateway takes. */
+  /** Bytes at most, where that is less than the gateway's own limit. */
   readonly maxBytes?: number;
   readonly description?: string;
 }
@@ -165,7 +162,7 @@ export interface Binary {
 export type DataOf<Output> = Shape<Output, Output, 'sent'>;
 
 /**
- * A JSON object becomes the envelope's `data`; a `Binary` is sent as it is. Anything else is a fault that the log tells of,
+ * A JSON object becomes the envelope's `data`; a `Binary` is sent as it is. Anything else is a fault, which is logged,
  * and so is what JSON would lose: functions, Maps, bytes, errors, promises and streams in the object.
  */
 export type HelperResult<Data = Record<string, unknown>> = Binary | Data;
@@ -202,15 +199,15 @@ export interface Declaration<Input, Output, Source, Files, Config, State, Result
   >[];
   /**
    * `pool` (default): in a worker thread. `inline`: on the main thread, for work that is known to stay under a millisecond;
-   * while it computes, nobody else is served.
+   * while it computes, no other call is served.
    */
   runs?: 'pool' | (TakesImage<Source, Files> extends true ? never : 'inline');
   /**
    * Whether this call of a pool helper is known to stay under a millisecond: it then runs on the main thread, which saves the way
-   * to a worker and back. Asked with the judged input; must itself cost next to nothing.
+   * to a worker and back. Called with the checked input; must itself cost next to nothing.
    */
   inline?: TakesFile<Source, Files> extends true ? never : (input: InputOf<Input>) => boolean;
-  /** Milliseconds that a call may take, up to `HELPER_TASK_TIMEOUT_MS`. */
+  /** Milliseconds for a call, up to `HELPER_TASK_TIMEOUT_MS`. */
   timeoutMs?: number;
   /**
    * `false`: the picture that this helper makes is no function of its input and the content of its files alone; it draws the time, say,
@@ -220,7 +217,7 @@ export interface Declaration<Input, Output, Source, Files, Config, State, Result
   cache?: boolean;
   /**
    * `true`: a call changes something elsewhere (it sends a message, books, deletes). Such a helper is called by POST alone, its
-   * answers are never cached, agents are not told that it only reads, and a job runs an item of it at most once, unless `idempotent`.
+   * answers are never cached, agents do not get the hint that it only reads, and a job runs an item of it at most once, unless `idempotent`.
    */
   effects?: boolean;
   /** Beside `effects`: the same call made twice has the effect of one, so that a job may run an item of it again. */
@@ -231,7 +228,7 @@ export interface Declaration<Input, Output, Source, Files, Config, State, Result
   files?: CheckedFields<Files, FileField>;
   /** Values from the environment by their names: they are `context.config`. */
   config?: CheckedFields<Config, ConfigField>;
-  /** Makes what calls share, once in each thread before it takes any: it is `context.state`. Write it above `handler`. */
+  /** Makes what calls share, once in each thread before its first call: `context.state`. Write it above `handler`. */
   setup?: (given: SetupContext<ConfigOf<Config>>) => State | Promise<State>;
   /** `run`: a dry run does what a real one does. A function: what a dry run answers as `data`. */
   dryrun?:
