@@ -14,24 +14,15 @@ export interface ChangeFeedOptions {
   onUp: () => void;
 }
 
-export interface ChangeFeed {
-  /** When the last poll that succeeded began: all that was committed before is known here. */
-  confirmedAt(): number;
-  /** Whether the last try to reach the database failed. */
-  isDown(): boolean;
-  /** Tells of a failure seen elsewhere; what asks next need not find out by waiting. */
-  reportFailure(error: unknown): void;
-  poll(): Promise<void>;
-  close(): void;
-}
+export type ChangeFeed = ReturnType<typeof createChangeFeed>;
 
-const mostChanges = 500;
+const maxChanges = 500;
 
 /**
  * Follows the audit log, which holds every change of every process, by one small query a second. It reads from the last
  * entry it knows, that one included: if it is no longer there, the database is not the one it was.
  */
-export function createChangeFeed(options: ChangeFeedOptions): ChangeFeed {
+export function createChangeFeed(options: ChangeFeedOptions) {
   const { store, monotonic, interval } = options;
   let position: Change | 'empty' | undefined;
   let confirmed = Number.NEGATIVE_INFINITY;
@@ -70,12 +61,12 @@ export function createChangeFeed(options: ChangeFeedOptions): ChangeFeed {
   async function advance(): Promise<void> {
     if (position === undefined) return reset();
     const known = position;
-    const changes = await store.changesFrom(known === 'empty' ? 0 : known.id, mostChanges);
+    const changes = await store.changesFrom(known === 'empty' ? 0 : known.id, maxChanges);
     if (known !== 'empty') {
       const first = changes.shift();
       if (first?.id !== known.id || first.at !== known.at) return reset();
     }
-    if (changes.length >= mostChanges - 1) return reset();
+    if (changes.length >= maxChanges - 1) return reset();
     const last = changes.at(-1);
     if (last === undefined) return;
     options.onChanges(changes);
@@ -97,11 +88,14 @@ export function createChangeFeed(options: ChangeFeedOptions): ChangeFeed {
 
   void poll();
   return {
+    /** When the last poll that succeeded began: all that was committed before is known here. */
     confirmedAt: () => confirmed,
+    /** Whether the last attempt to reach the database failed. */
     isDown: () => down,
+    /** Reports a failure seen elsewhere, so that later reads need not wait for their own. */
     reportFailure,
     poll,
-    close() {
+    close(): void {
       closed = true;
       clearTimeout(timer);
     },

@@ -8,46 +8,39 @@ export interface UsedKey extends Pick<Key, 'id' | 'created_at'> {
   usedAt?: number | undefined;
 }
 
-export interface LastUsed {
-  /** Notes that a key was used at `at` (wall clock, ms); costs no read and no write. */
-  note(key: UsedKey, at: number): void;
-  flush(): Promise<void>;
-  /** Writes what is left. */
-  close(): Promise<void>;
-}
-
 /**
- * Gathers when keys were used and writes it every `interval` (ms), keys of one age together: SQLite has those on the same
+ * Collects when keys were used and writes it every `interval` (ms), keys of one age together: SQLite has those on the same
  * pages, and keys in no order would each cost it a page, six times as much. What cannot be written waits for the next time. At
- * most `most` keys wait; past it, a key's next use will tell.
+ * most `max` keys wait; past that, a key's next use counts.
  */
-export function createLastUsed(store: Pick<KeyStore, 'touch'>, interval: number, most: number): LastUsed {
+export function createLastUsed(store: Pick<KeyStore, 'touch'>, interval: number, max: number) {
   let noted: UsedKey[] = [];
   let running: Promise<void> | undefined;
   const timer = setInterval(() => {
     if (!running) void flush();
   }, interval).unref();
 
+  /** Notes that a key was used at `at` (wall clock, ms); costs no read and no write. */
   function note(key: UsedKey, at: number): void {
     if (key.usedAt === undefined) {
-      if (noted.length >= most) return;
+      if (noted.length >= max) return;
       noted.push(key);
     }
     key.usedAt = at;
   }
 
   async function write(): Promise<void> {
-    const taken = noted;
+    const previous = noted;
     noted = [];
-    let left = await sortYielding(taken, byAge);
+    let left = await sortYielding(previous, byAge);
     while (left.length > 0) {
       const batch = left.slice(0, rowsPerTransaction);
       const uses = collectUses(batch);
       try {
         await store.touch(uses);
       } catch {
-        // The feed of changes already says that the database is away; these times are worth no second line in the log.
-        // One used again meanwhile waits already.
+        // The change feed already says that the database is down; these times are worth no second line in the log.
+        // A key used again meanwhile waits already.
         const back = batch.filter((key) => key.usedAt === undefined);
         for (const key of back) key.usedAt = uses.get(key.id);
         return putBack([...back, ...left.slice(rowsPerTransaction)]);
@@ -57,9 +50,9 @@ export function createLastUsed(store: Pick<KeyStore, 'touch'>, interval: number,
   }
 
   function putBack(left: UsedKey[]): void {
-    const room = most - noted.length;
-    for (const key of left.slice(room)) key.usedAt = undefined;
-    noted = noted.concat(left.slice(0, room));
+    const free = max - noted.length;
+    for (const key of left.slice(free)) key.usedAt = undefined;
+    noted = noted.concat(left.slice(0, free));
   }
 
   async function flush(): Promise<void> {
@@ -73,7 +66,8 @@ export function createLastUsed(store: Pick<KeyStore, 'touch'>, interval: number,
   return {
     note,
     flush,
-    async close() {
+    /** Writes what is left. */
+    async close(): Promise<void> {
       clearInterval(timer);
       await flush();
     },

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { createChangeFeed } from './change-feed.js';
-import { createKnownKeys, type KnownKey, type Touched } from './key-cache.js';
+import { createKeyFinder, type KnownKey, type Touched } from './key-cache.js';
 import { parseKey } from './key-format.js';
 import { createLastUsed } from './last-used.js';
 import { type Key, keyState, secretEnded, type Tenant } from './model.js';
@@ -21,11 +21,11 @@ interface KeyVerifierOptions {
   store: KeyStore;
   /** Keys kept in memory, as many again by their ids; any other costs a look-up. Default 100,000. */
   cacheSize?: number;
-  /** Wall clock, ms: judges expiry, and nothing else. */
+  /** Wall clock, ms: for expiry, and nothing else. */
   now?: () => number;
-  /** A clock that never jumps, ms: judges the age of what is cached. */
+  /** A clock that never jumps, ms: for the age of what is cached. */
   monotonic?: () => number;
-  /** Between two looks at other processes' changes, ms. */
+  /** Between two polls of other processes' changes, ms. */
   pollInterval?: number;
   /** Between two writes of when keys were last used, ms. */
   lastUsedInterval?: number;
@@ -34,67 +34,51 @@ interface KeyVerifierOptions {
   onUp?: () => void;
 }
 
-export interface KeyVerifier {
-  /** Judges what a caller sent as its key. Rejects with `keys_unavailable` where nobody can tell at the moment. */
-  verify(text: string): Promise<KeyStatus>;
-  /**
-   * Judges the key of this id, which signed a call; `isSigned` says whether it did by this version of its signing secret. Of one that
-   * did not nothing is told: it is unknown. The ends of its secrets are nothing to what it signed. Rejects likewise.
-   */
-  verifySigned(id: string, isSigned: (version: number) => boolean): Promise<KeyStatus>;
-  /** Judges the key of this id now, for work that was asked for with it before. Rejects likewise. */
-  verifyById(id: string): Promise<KeyStatus>;
-  /** Looks for other processes' changes now. */
-  refresh(): Promise<void>;
-  /** Whether the database answers. */
-  available(): boolean;
-  /** Writes what is left; the store stays open. */
-  close(): Promise<void>;
-}
+export type KeyVerifier = ReturnType<typeof createKeyVerifier>;
 
 /**
  * Verifies keys from a cache that follows every change: this process's own at once, others' by polling. Cached by the key's
- * hash, never by the key, and by its id where it signs.
+ * hash, never by the key, and by its id where it signs. Rejects with `keys_unavailable` where it cannot be known at the moment.
  */
-export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
-  const { store, now = Date.now, monotonic = () => performance.now(), cacheSize = 100_000 } = options;
+export function createKeyVerifier(options: KeyVerifierOptions) {
+  const { store, now = Date.now, monotonic = () => performance.now(), cacheSize: max = 100_000 } = options;
   // A fifth of what `last_used_at` may be behind is left for the writing.
-  const lastUsed = createLastUsed(store, options.lastUsedInterval ?? 4_000, cacheSize);
+  const lastUsed = createLastUsed(store, options.lastUsedInterval ?? 4_000, max);
   const feed = createChangeFeed({
     store,
     monotonic,
     interval: options.pollInterval ?? 1_000,
     onChanges: drop,
     onReset() {
-      for (const each of known) each.reset();
+      for (const finder of finders) finder.reset();
     },
     onDown: (error) => options.onDown?.(error),
     onUp: () => options.onUp?.(),
   });
   const stopListening = store.onChange(drop);
-  const byHash = createKnownKeys({
+  const byHash = createKeyFinder({
     read: (hashes) => store.find(hashes),
     nameOf: ({ secret }) => secret.hash,
-    most: cacheSize,
+    max,
     monotonic,
     feed,
   });
-  const byId = createKnownKeys({
+  const byId = createKeyFinder({
     read: (ids) => store.findKeys(ids),
     nameOf: ({ key }) => key.id,
-    most: cacheSize,
+    max,
     monotonic,
     feed,
   });
-  const known = [byHash, byId];
+  const finders = [byHash, byId];
 
-  function drop(all: Pick<Change, 'tenant_id' | 'key_id'>[]): void {
-    const touched = touchedBy(all);
-    if (touched.length > 0) for (const each of known) each.drop(touched);
+  function drop(changes: Pick<Change, 'tenant_id' | 'key_id'>[]): void {
+    const touched = touchedBy(changes);
+    if (touched.length > 0) for (const finder of finders) finder.drop(touched);
   }
 
-  /** Against the clock of this very call: a key runs out while it is cached. */
-  function judge(found: KnownKey | undefined): KeyStatus {
+  /** By the clock of this very call: a key can expire while it is cached. */
+  function statusOf(found: KnownKey | undefined): KeyStatus {
     if (!found) return { state: 'unknown' };
     const { secret, key, tenant } = found;
     const at = now();
@@ -112,26 +96,37 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
   }
 
   return {
-    async verify(text) {
+    /** Of the text that a caller sent as its key. */
+    async verify(text: string): Promise<KeyStatus> {
       const digest = parseKey(text);
       if (!digest) return { state: 'malformed' };
-      return judge(await byHash.find(digest.hash));
+      return statusOf(await byHash.find(digest.hash));
     },
-    async verifySigned(id, isSigned) {
+    /**
+     * Of the key of this id, which signed a call; `isSigned` says whether it did by this version of its signing secret. One that
+     * did not is unknown. The ends of the key's secrets do not matter here.
+     */
+    async verifySigned(id: string, isSigned: (version: number) => boolean): Promise<KeyStatus> {
       if (!isKeyId(id)) return { state: 'malformed' };
       const found = await byId.find(id);
       if (!found) return { state: 'unknown' };
       const { signing_version } = found.key;
-      if (isSigned(signing_version)) return judge(found);
-      // The secret was replaced a moment ago, by another process: only who was given the new one can sign by it.
+      if (isSigned(signing_version)) return statusOf(found);
+      // The secret was replaced a moment ago, by another process: only somebody who was given the new one can sign by it.
       if (!isSigned(signing_version + 1)) return { state: 'unknown' };
       const fresh = await byId.findAgain(id);
-      return fresh && isSigned(fresh.key.signing_version) ? judge(fresh) : { state: 'unknown' };
+      return fresh && isSigned(fresh.key.signing_version) ? statusOf(fresh) : { state: 'unknown' };
     },
-    verifyById: async (id) => (isKeyId(id) ? judge(await byId.find(id)) : { state: 'malformed' }),
+    /** Of the key of this id now, for work that was requested with it before. */
+    async verifyById(id: string): Promise<KeyStatus> {
+      return isKeyId(id) ? statusOf(await byId.find(id)) : { state: 'malformed' };
+    },
+    /** Polls other processes' changes now. */
     refresh: () => feed.poll(),
+    /** Whether the database answers. */
     available: () => !feed.isDown(),
-    async close() {
+    /** Writes what is left; the store stays open. */
+    async close(): Promise<void> {
       stopListening();
       feed.close();
       await lastUsed.close();
@@ -139,12 +134,12 @@ export function createKeyVerifier(options: KeyVerifierOptions): KeyVerifier {
   };
 }
 
-/** What of the cached keys these changes concern. */
+/** The cached keys that these changes concern. */
 function touchedBy(all: Pick<Change, 'tenant_id' | 'key_id'>[]): Touched[] {
-  // The log tells of people too: who signs in changes nothing here, and must not cost what is cached.
+  // The log is about people too: a sign-in changes nothing here, and must not drop what is cached.
   const changes = all.filter(({ tenant_id, key_id }) => tenant_id !== null || key_id !== null);
   const keys = new Set(changes.map((change) => change.key_id));
-  // A change that names no key is one of the tenant itself, and so of what every key of it may do.
+  // A change without a key is one of the tenant itself, and so of what every key of it may do.
   const whole = new Set(changes.filter((change) => change.key_id === null).map(({ tenant_id }) => tenant_id));
   return [...new Set(changes.flatMap(({ tenant_id }) => tenant_id ?? []))].map((tenant) => ({
     tenant,
@@ -152,7 +147,7 @@ function touchedBy(all: Pick<Change, 'tenant_id' | 'key_id'>[]): Touched[] {
   }));
 }
 
-/** Tells of a database of keys that stops answering, and of one that is back. */
+/** Logs once when the database of keys stops answering, and once when it is back. */
 export function logKeyOutage(logger: Logger): Required<Pick<KeyVerifierOptions, 'onDown' | 'onUp'>> {
   return {
     onDown: (error) =>
