@@ -1,4 +1,4 @@
-import { compileFields, type Fields } from '../../schemas/fields.js';
+import { compileFields } from '../../schemas/fields.js';
 import { createAdminVocabulary } from '../../schemas/vocabulary.js';
 import { knownScopes, type TenantLimits } from './model.js';
 import {
@@ -20,14 +20,14 @@ export interface IssueOptions {
 }
 
 export interface RotateOptions {
-  /** How long the old secret goes on working, in whole seconds; a day by default, 0 ends every older one at once. */
+  /** How long the old secret still works, in whole seconds; a day by default, 0 ends every older one at once. */
   grace_seconds?: number | undefined;
 }
 
-/** What is to change; what is left out stays, null goes back to the default. */
+/** Changes of a tenant's limits: what is left out stays, null restores the default. */
 export type LimitChanges = Partial<TenantLimits> & { weight?: number };
 
-/** What somebody gave for these, of which nothing is judged yet. */
+/** The same fields as a caller sent them, before they are checked. */
 export type Unchecked<T> = { [K in keyof T]?: unknown };
 
 /** One page of a list; `after` is the `next` of the page before. */
@@ -47,21 +47,6 @@ export interface AuditQuery {
 
 type WithLimit<T extends { limit?: number | undefined }> = T & { limit: number };
 
-/** Judges of all that the administration of keys takes. */
-export interface KeyInputs {
-  tenant: Fields<{ name: string }>;
-  key: Fields<IssueOptions>;
-  rotation: Fields<{ grace_seconds: number }>;
-  limits: Fields<LimitChanges>;
-  tenantPage: Fields<WithLimit<PageQuery>>;
-  keyPage: Fields<WithLimit<PageQuery>>;
-  audit: Fields<WithLimit<AuditQuery>>;
-  /** Of what takes nothing. */
-  nothing: Fields<object>;
-  /** What a scope can be at the moment. */
-  knownScopes: () => readonly string[];
-}
-
 interface KeyInputsOptions {
   /** The ids of all helpers. */
   services: () => readonly string[];
@@ -69,19 +54,23 @@ interface KeyInputsOptions {
   now: () => number;
 }
 
-/** Compiles the schemas, once. */
-export function createKeyInputs({ services, now }: KeyInputsOptions): KeyInputs {
+export type KeyInputs = ReturnType<typeof createKeyInputs>;
+
+/** The checks of all inputs of the administration. */
+export function createKeyInputs({ services, now }: KeyInputsOptions) {
   const scopes = () => knownScopes(services());
   const ajv = createAdminVocabulary({ knownScopes: scopes, now });
   return {
-    tenant: compileFields(ajv, tenantSchema),
-    key: compileFields(ajv, keySchema),
-    rotation: compileFields(ajv, rotationSchema),
-    limits: compileFields(ajv, limitsSchema),
-    tenantPage: compileFields(ajv, tenantPageSchema),
-    keyPage: compileFields(ajv, keyPageSchema),
-    audit: compileFields(ajv, auditSchema),
-    nothing: compileFields(ajv, { properties: {} }),
+    tenant: compileFields<{ name: string }>(ajv, tenantSchema),
+    key: compileFields<IssueOptions>(ajv, keySchema),
+    rotation: compileFields<{ grace_seconds: number }>(ajv, rotationSchema),
+    limits: compileFields<LimitChanges>(ajv, limitsSchema),
+    tenantPage: compileFields<WithLimit<PageQuery>>(ajv, tenantPageSchema),
+    keyPage: compileFields<WithLimit<PageQuery>>(ajv, keyPageSchema),
+    audit: compileFields<WithLimit<AuditQuery>>(ajv, auditSchema),
+    /** For an operation without input. */
+    nothing: compileFields<object>(ajv, { properties: {} }),
+    /** What a scope can be at the moment. */
     knownScopes: scopes,
   };
 }

@@ -43,16 +43,6 @@ interface RotatedKey {
   previous_expires_at: string;
 }
 
-export interface KeyChanges {
-  issueKey(tenant: string, options: IssueOptions, actor: string): Promise<IssuedKey>;
-  /** Adds a secret; those in an earlier grace keep their own ends. An expired or revoked key is `invalid_input`. */
-  rotateKey(id: string, options: RotateOptions, actor: string): Promise<RotatedKey>;
-  /** Ends every secret but the current one. */
-  endGrace(id: string, actor: string): Promise<KeyView>;
-  /** For good; a second time changes nothing. */
-  revokeKey(id: string, actor: string): Promise<KeyView>;
-}
-
 /** Of a new key's signing secret. */
 const firstSigningVersion = 1;
 
@@ -61,9 +51,9 @@ export function createKeyChanges(
   inputs: Pick<KeyInputs, 'key' | 'rotation'>,
   signing: SigningSecrets,
   now: () => number,
-): KeyChanges {
+) {
   return {
-    async issueKey(tenant, options, actor) {
+    async issueKey(tenant: string, options: IssueOptions, actor: string): Promise<IssuedKey> {
       const given = requireValid(inputs.key.check(options));
       const label = given.label ?? null;
       const scopes = given.scopes ? [...new Set(given.scopes)] : null;
@@ -77,7 +67,8 @@ export function createKeyChanges(
       return { id, key: secret, tenant, label, scopes, expires_at: isoOrNull(expires_at), signing_secret };
     },
 
-    async rotateKey(id, options, actor) {
+    /** Adds a secret; those in an earlier grace keep their own ends. An expired or revoked key is `invalid_input`. */
+    async rotateKey(id: string, options: RotateOptions, actor: string): Promise<RotatedKey> {
       const { grace_seconds: grace } = requireValid(inputs.rotation.check(options));
       const secret = createKey();
       const end = await store.change(async (tx) => {
@@ -94,7 +85,8 @@ export function createKeyChanges(
       return { id, key: secret, previous_expires_at: iso(end) };
     },
 
-    async endGrace(id, actor) {
+    /** Ends every secret but the current one. */
+    async endGrace(id: string, actor: string): Promise<KeyView> {
       const key = await store.change(async (tx) => {
         const key = await findKey(tx, id);
         const at = now();
@@ -108,7 +100,8 @@ export function createKeyChanges(
       return viewKey(key, now());
     },
 
-    async revokeKey(id, actor) {
+    /** For good; a second time changes nothing. */
+    async revokeKey(id: string, actor: string): Promise<KeyView> {
       const key = await store.change(async (tx) => {
         const key = await findKey(tx, id);
         if (key.revoked_at !== null) return key;
@@ -177,7 +170,7 @@ export async function findKey(reads: Pick<KeyTransaction, 'key'>, id: string): P
   });
 }
 
-/** What to say of a secret in an id's place, which is not to be repeated. */
+/** The message for a secret in place of an id, which does not repeat it. */
 function secretHint(id: string): string | undefined {
   if (parseKey(id)) return 'This is a key itself; use its id, which begins with key_.';
   if (!id.startsWith(signingSecretPrefix)) return undefined;
@@ -205,7 +198,7 @@ export interface FirstKey {
   tenant: string;
   /** The key's public id. */
   id: string;
-  /** The key itself: to be printed now, it is kept nowhere. */
+  /** The key itself: to be printed now, it is stored nowhere. */
   key: string;
 }
 
@@ -232,54 +225,50 @@ interface SigningSecret {
   signing_secret: string;
 }
 
-/** What rejects where the gateway has no master secret is `storage_unavailable`, and names HELPER_SIGNING_SECRET. */
-export interface SigningChanges {
-  /** Shows what signs urls for a key, which is noted. An expired or revoked key is `invalid_input`. */
-  signingSecret(id: string, actor: string): Promise<SigningSecret>;
-  /** Gives it another; what was signed before opens nothing any more. The key itself stays. */
-  rotateSigning(id: string, actor: string): Promise<SigningSecret>;
-  /**
-   * Signs a url of a helper (whole, or from its path on) for a key until `exp`, whole seconds since 1970, at most 366 days on. Nothing is noted, for whoever
-   * has the secret signs without the gateway. A url that cannot be signed is `invalid_input`, and so is a key that is dead or may not
-   * call `service`.
-   */
-  signUrl(id: string, call: { url: string; service: string; exp: number }): Promise<string>;
-}
+/** Where the gateway has no master secret, these reject with `storage_unavailable`, which names HELPER_SIGNING_SECRET. */
+export function createSigningChanges(store: KeyStore, signing: SigningSecrets, now: () => number) {
+  /** Changes a key that works; returns the version of its signing secret that holds then. */
+  async function withSecret(
+    id: string,
+    change: (tx: KeyTransaction, key: Key, at: number) => Promise<number>,
+  ): Promise<SigningSecret> {
+    signing.requireMaster();
+    const version = await store.change(async (tx) => {
+      const key = await findKey(tx, id);
+      const at = now();
+      requireLiveKey(key, at);
+      return change(tx, key, at);
+    });
+    return { id, signing_secret: signing.current(id, version) };
+  }
 
-export function createSigningChanges(
-  store: KeyStore,
-  signing: SigningSecrets,
-  now: () => number,
-): SigningChanges {
   return {
-    async signingSecret(id, actor) {
-      signing.requireMaster();
-      const version = await store.change(async (tx) => {
-        const key = await findKey(tx, id);
-        const at = now();
-        requireLiveKey(key, at);
+    /** Shows what signs urls for a key, which is noted. An expired or revoked key is `invalid_input`. */
+    signingSecret: (id: string, actor: string): Promise<SigningSecret> =>
+      withSecret(id, async (tx, key, at) => {
         await tx.audit({ at, actor, action: 'key.signing_secret', ...auditSubject(key), detail: {} });
         return key.signing_version;
-      });
-      return { id, signing_secret: signing.current(id, version) };
-    },
+      }),
 
-    async rotateSigning(id, actor) {
-      signing.requireMaster();
-      const version = await store.change(async (tx) => {
-        const key = await findKey(tx, id);
-        const at = now();
-        requireLiveKey(key, at);
+    /** Replaces it; urls that were signed before open nothing any more. The key itself stays. */
+    rotateSigning: (id: string, actor: string): Promise<SigningSecret> =>
+      withSecret(id, async (tx, key, at) => {
         const signing_version = key.signing_version + 1;
         await tx.setSigningVersion(id, signing_version);
         const detail = { signing_version };
         await tx.audit({ at, actor, action: 'key.rotate_signing', ...auditSubject(key), detail });
         return signing_version;
-      });
-      return { id, signing_secret: signing.current(id, version) };
-    },
+      }),
 
-    async signUrl(id, { url, service, exp }) {
+    /**
+     * Signs a url of a helper (whole, or from its path on) for a key until `exp`, whole seconds since 1970, at most 366 days
+     * ahead. It is not noted, since a program with the secret signs without the gateway. A url that cannot be signed is
+     * `invalid_input`, and so is a key that is dead or may not call `service`.
+     */
+    async signUrl(
+      id: string,
+      { url, service, exp }: { url: string; service: string; exp: number },
+    ): Promise<string> {
       signing.requireMaster();
       const key = await findKey(store, id);
       requireLiveKey(key, now());

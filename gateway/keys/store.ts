@@ -22,14 +22,8 @@ export interface Change {
   key_id: string | null;
 }
 
-interface TenantPage {
-  /** The last name of the page before. */
-  after?: string | undefined;
-  limit: number;
-}
-
-interface KeyPage {
-  /** The last id of the page before. */
+interface ListPage {
+  /** The last name or id of the page before. */
   after?: string | undefined;
   limit: number;
 }
@@ -42,90 +36,51 @@ interface AuditPage {
   limit: number;
 }
 
-/** What may be done inside `KeyStore.change`. */
-export interface KeyTransaction {
-  hasTenants(): Promise<boolean>;
-  tenant(name: string): Promise<Tenant | undefined>;
-  key(id: string): Promise<KeyWithSecrets | undefined>;
-  addTenant(tenant: Tenant): Promise<void>;
-  setLimits(tenant: Pick<Tenant, 'id' | 'limits' | 'weight'>): Promise<void>;
-  setWebhookVersion(tenant: Pick<Tenant, 'id' | 'webhook_version' | 'webhook_rotated_at'>): Promise<void>;
-  addKey(key: Key): Promise<void>;
-  revokeKey(id: string, at: number): Promise<void>;
-  setSigningVersion(id: string, version: number): Promise<void>;
-  addSecret(secret: Secret): Promise<void>;
-  endSecret(secret: Pick<Secret, 'id' | 'expires_at' | 'ended_at'>): Promise<void>;
-  audit(entry: Omit<AuditEntry, 'id'>): Promise<void>;
-}
-
-/** What may be read of tenants, keys and their audit log. */
-interface KeyReads {
-  /** By name. */
-  tenants(page: TenantPage): Promise<Tenant[]>;
-  tenant(name: string): Promise<Tenant | undefined>;
-  /** Oldest first. */
-  keys(tenant_id: string, page: KeyPage): Promise<KeyWithSecrets[]>;
-  key(id: string): Promise<KeyWithSecrets | undefined>;
-  /** What belongs to these hashes, in one read. */
-  find(hashes: string[]): Promise<FoundSecret[]>;
-  /** The keys with these ids, in one read. */
-  findKeys(ids: string[]): Promise<FoundKey[]>;
-  /** Newest first. */
-  audit(page: AuditPage): Promise<AuditEntry[]>;
-  lastChange(): Promise<Change | undefined>;
-  /** Changes from this id on, that one included, oldest first. */
-  changesFrom(id: number, limit: number): Promise<Change[]>;
-}
-
-/**
- * Tenants, keys and their audit log. Where the database does not answer, every method rejects with a `StoreError`, whose cause
- * says why.
- */
-export interface KeyStore extends KeyReads {
-  /**
-   * Runs `work` as one transaction, one at a time over all processes: all of it is durable once this resolves, or
-   * nothing of it happened. `work` may run again after a conflict, so it must do nothing but use `tx`.
-   */
-  change<T>(work: (tx: KeyTransaction) => Promise<T>): Promise<T>;
-  /** Tells of this process's own changes, once committed; returns the way to stop it. */
-  onChange(listener: (changes: Omit<Change, 'id'>[]) => void): () => void;
-  /**
-   * Writes when keys were last used (ms, by key id), in the order given and in many transactions where they are many; never moves
-   * a time back.
-   */
-  touch(lastUsed: ReadonlyMap<string, number>): Promise<void>;
-}
+type NewAuditEntry = Omit<AuditEntry, 'id'>;
 
 type ChangeListener = (changes: Omit<Change, 'id'>[]) => void;
 
-/** The key store in the gateway's database. */
-export function createKeyStore(access: Access<KeyTables>): KeyStore {
+export type KeyStore = ReturnType<typeof createKeyStore>;
+
+/**
+ * Tenants, keys and their audit log, in the gateway's database. Where that does not answer, every method rejects with a
+ * `StoreError`, whose cause says why.
+ */
+export function createKeyStore(access: Access<KeyTables>) {
   const listeners = new Set<ChangeListener>();
   const { kind, change } = access;
   return {
-    ...createSqlReads(access),
-    async change(work) {
+    ...createReads(access),
+    /**
+     * Runs `work` as one transaction, one at a time over all processes: all of it is durable once this resolves, or
+     * nothing of it happened. `work` may run again after a conflict, so it must do nothing but use `tx`.
+     */
+    async change<T>(work: (tx: KeyTransaction) => Promise<T>): Promise<T> {
       const { result, log } = await change(async (tx) => {
         const append = await openAuditLog(tx, kind);
-        const log: Omit<AuditEntry, 'id'>[] = [];
-        const result = await work(
-          createSqlTransaction(tx, async (entry) => {
-            await append(entry);
-            log.push(entry);
-          }),
-        );
-        return { result, log };
+        const log: NewAuditEntry[] = [];
+        async function audit(entry: NewAuditEntry): Promise<void> {
+          await append(entry);
+          log.push(entry);
+        }
+        return { result: await work(createTransaction(tx, audit)), log };
       });
       for (const listener of listeners) listener(log);
       return result;
     },
-    onChange(listener) {
+    /** Reports this process's own changes, once committed; returns a function that ends this. */
+    onChange(listener: ChangeListener): () => void {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    async touch(lastUsed) {
-      for (const part of slices([...lastUsed], rowsPerTransaction))
+    /**
+     * Writes when keys were last used (ms, by key id), in the order given and in many transactions where they are many; never moves
+     * a time back.
+     */
+    async touch(lastUsed: ReadonlyMap<string, number>): Promise<void> {
+      for (const part of slices([...lastUsed], rowsPerTransaction)) {
         await change((tx) => writeLastUsed(tx, kind, part));
+      }
     },
   };
 }
@@ -142,21 +97,18 @@ async function writeLastUsed(
 }
 
 /** Adds an entry; it is there if the transaction is committed, and not otherwise. */
-type AppendAudit = (entry: Omit<AuditEntry, 'id'>) => Promise<void>;
+type AppendAudit = (entry: NewAuditEntry) => Promise<void>;
 
 /** Any number that nothing else locks; ASCII for `hgkeys`. */
 const changeLock = 0x68676b657973;
 
 /**
- * Opens the audit log for the rest of a transaction, of whichever room: to be called first in it. PostgreSQL hands out serial
+ * Opens the audit log for the rest of a transaction, of whichever module: to be called first in it. PostgreSQL hands out serial
  * numbers before the commit, so a reader who asks for "all after 7" could see 9, and miss 8 for ever when it is committed
- * later. One change at a time keeps the numbers in the order of the commits; and as all take this lock before they touch a
+ * later. One change at a time keeps the numbers in the order of the commits; and as all acquire this lock before they touch a
  * row, no two of them can wait for each other. SQLite has one writer anyway.
  */
-export async function openAuditLog(
-  trx: QueryExecutorProvider,
-  kind: 'sqlite' | 'postgres',
-): Promise<AppendAudit> {
+export async function openAuditLog(trx: QueryExecutorProvider, kind: DatabaseKind): Promise<AppendAudit> {
   if (kind === 'postgres') await sql`select pg_advisory_xact_lock(${changeLock}::bigint)`.execute(trx);
   return async function appendAudit(entry) {
     const { at, actor, action, tenant_id, key_id, detail } = auditRow(entry);
@@ -168,74 +120,69 @@ export async function openAuditLog(
   };
 }
 
-/** The writes of one transaction. */
-function createSqlTransaction(db: Kysely<KeyTables>, audit: AppendAudit): KeyTransaction {
+/** What may be done inside `KeyStore.change`. */
+export type KeyTransaction = ReturnType<typeof createTransaction>;
+
+function createTransaction(db: Kysely<KeyTables>, audit: AppendAudit) {
   return {
-    async hasTenants() {
+    async hasTenants(): Promise<boolean> {
       return (await db.selectFrom('tenants').select('id').limit(1).executeTakeFirst()) !== undefined;
     },
-    async tenant(name) {
-      const row = await db.selectFrom('tenants').selectAll().where('name', '=', name).executeTakeFirst();
-      return row && tenantOf(row);
-    },
-    key: (id) => readKey(db, id),
-    async addTenant(tenant) {
+    tenant: (name: string) => readTenant(db, name),
+    key: (id: string) => readKey(db, id),
+    async addTenant(tenant: Tenant): Promise<void> {
       await db.insertInto('tenants').values(tenantRow(tenant)).execute();
     },
-    async setLimits({ id, limits, weight }) {
-      await db
-        .updateTable('tenants')
-        .set({ ...limits, weight })
-        .where('id', '=', id)
-        .execute();
+    async setLimits({ id, limits, weight }: Pick<Tenant, 'id' | 'limits' | 'weight'>): Promise<void> {
+      const values = { ...limits, weight };
+      await db.updateTable('tenants').set(values).where('id', '=', id).execute();
     },
-    async setWebhookVersion({ id, webhook_version, webhook_rotated_at }) {
-      await db
-        .updateTable('tenants')
-        .set({ webhook_version, webhook_rotated_at })
-        .where('id', '=', id)
-        .execute();
+    async setWebhookVersion({
+      id,
+      ...version
+    }: Pick<Tenant, 'id' | 'webhook_version' | 'webhook_rotated_at'>): Promise<void> {
+      await db.updateTable('tenants').set(version).where('id', '=', id).execute();
     },
-    async addKey(key) {
+    async addKey(key: Key): Promise<void> {
       await db.insertInto('keys').values(keyRow(key)).execute();
     },
-    async revokeKey(id, revoked_at) {
+    async revokeKey(id: string, revoked_at: number): Promise<void> {
       await db.updateTable('keys').set({ revoked_at }).where('id', '=', id).execute();
     },
-    async setSigningVersion(id, signing_version) {
+    async setSigningVersion(id: string, signing_version: number): Promise<void> {
       await db.updateTable('keys').set({ signing_version }).where('id', '=', id).execute();
     },
-    async addSecret(secret) {
+    async addSecret(secret: Secret): Promise<void> {
       await db.insertInto('secrets').values(secret).execute();
     },
-    async endSecret({ id, expires_at, ended_at }) {
+    async endSecret({ id, expires_at, ended_at }: Pick<Secret, 'id' | 'expires_at' | 'ended_at'>) {
       await db.updateTable('secrets').set({ expires_at, ended_at }).where('id', '=', id).execute();
     },
     audit,
   };
 }
 
-/** The reading half of the key store. */
-function createSqlReads({ run }: Access<KeyTables>): KeyReads {
+/** What may be read of tenants, keys and their audit log. */
+function createReads({ run }: Access<KeyTables>) {
   return {
-    async tenants({ after, limit }) {
+    /** By name. */
+    async tenants({ after, limit }: ListPage): Promise<Tenant[]> {
       const rows = await run((db) => {
         const query = db.selectFrom('tenants').selectAll().orderBy('name').limit(limit);
         return (after === undefined ? query : query.where('name', '>', after)).execute();
       });
       return rows.map(tenantOf);
     },
-    async tenant(name) {
-      const row = await run((db) =>
-        db.selectFrom('tenants').selectAll().where('name', '=', name).executeTakeFirst(),
-      );
-      return row && tenantOf(row);
-    },
-    keys: (tenant_id, page) => run((db) => readKeys(db, tenant_id, page)),
-    key: (id) => run((db) => readKey(db, id)),
-    find: (hashes) => run((db) => findSecrets(db, hashes)),
-    findKeys: (ids) => run((db) => findKeys(db, ids)),
-    async audit({ tenant_id, key_id, before, limit }) {
+    tenant: (name: string) => run((db) => readTenant(db, name)),
+    /** Oldest first. */
+    keys: (tenant_id: string, page: ListPage) => run((db) => readKeys(db, tenant_id, page)),
+    key: (id: string) => run((db) => readKey(db, id)),
+    /** What belongs to these hashes, in one read. */
+    find: (hashes: string[]) => run((db) => findSecrets(db, hashes)),
+    /** The keys with these ids, in one read. */
+    findKeys: (ids: string[]) => run((db) => findKeys(db, ids)),
+    /** Newest first. */
+    async audit({ tenant_id, key_id, before, limit }: AuditPage): Promise<AuditEntry[]> {
       const rows = await run((db) => {
         let query = db.selectFrom('audit').selectAll().orderBy('id', 'desc').limit(limit);
         if (tenant_id !== undefined) query = query.where('tenant_id', '=', tenant_id);
@@ -245,16 +192,23 @@ function createSqlReads({ run }: Access<KeyTables>): KeyReads {
       });
       return rows.map(auditOf);
     },
-    lastChange: () => run((db) => selectChanges(db).orderBy('id', 'desc').limit(1).executeTakeFirst()),
-    changesFrom: (id, limit) =>
+    lastChange: (): Promise<Change | undefined> =>
+      run((db) => selectChanges(db).orderBy('id', 'desc').limit(1).executeTakeFirst()),
+    /** Changes from this id on, that one included, oldest first. */
+    changesFrom: (id: number, limit: number): Promise<Change[]> =>
       run((db) => selectChanges(db).where('id', '>=', id).orderBy('id').limit(limit).execute()),
   };
+}
+
+async function readTenant(db: Kysely<KeyTables>, name: string): Promise<Tenant | undefined> {
+  const row = await db.selectFrom('tenants').selectAll().where('name', '=', name).executeTakeFirst();
+  return row && tenantOf(row);
 }
 
 async function readKeys(
   db: Kysely<KeyTables>,
   tenant_id: string,
-  { after, limit }: KeyPage,
+  { after, limit }: ListPage,
 ): Promise<KeyWithSecrets[]> {
   let query = db.selectFrom('keys').selectAll().where('tenant_id', '=', tenant_id);
   if (after !== undefined) {
@@ -289,12 +243,12 @@ async function withSecrets(db: Kysely<KeyTables>, rows: Selectable<KeyRow>[]): P
 }
 
 /**
- * Looks secrets up by the SHA-256 of what was sent. That an index compares hashes byte by byte gives nothing away: who
+ * Looks secrets up by the SHA-256 of what was sent. That an index compares hashes byte by byte reveals nothing: somebody who
  * could learn how much of a hash agreed still could not choose a key whose hash agrees further.
  */
 async function findSecrets(db: Kysely<KeyTables>, hashes: string[]): Promise<FoundSecret[]> {
   if (hashes.length === 0) return [];
-  const rows = await keysWithTenants(db)
+  const rows = await selectKeysWithTenants(db)
     .innerJoin('secrets', 'secrets.key_id', 'keys.id')
     .where('secrets.hash', 'in', hashes)
     .select([
@@ -307,27 +261,19 @@ async function findSecrets(db: Kysely<KeyTables>, hashes: string[]): Promise<Fou
       'secrets.ended_at',
     ])
     .execute();
-  return rows.map((row) => ({
-    ...foundKey(row),
-    secret: {
-      id: row.secret_id,
-      key_id: row.key_id,
-      hash: row.hash,
-      prefix: row.prefix,
-      suffix: row.suffix,
-      created_at: row.secret_created_at,
-      expires_at: row.secret_expires_at,
-      ended_at: row.ended_at,
-    },
-  }));
+  return rows.map((row) => {
+    const { hash, prefix, suffix, ended_at, key_id } = row;
+    const times = { created_at: row.secret_created_at, expires_at: row.secret_expires_at, ended_at };
+    return { ...foundKey(row), secret: { id: row.secret_id, key_id, hash, prefix, suffix, ...times } };
+  });
 }
 
 async function findKeys(db: Kysely<KeyTables>, ids: string[]): Promise<FoundKey[]> {
   if (ids.length === 0) return [];
-  return (await keysWithTenants(db).where('keys.id', 'in', ids).execute()).map(foundKey);
+  return (await selectKeysWithTenants(db).where('keys.id', 'in', ids).execute()).map(foundKey);
 }
 
-function keysWithTenants(db: Kysely<KeyTables>) {
+function selectKeysWithTenants(db: Kysely<KeyTables>) {
   return db
     .selectFrom('keys')
     .innerJoin('tenants', 'tenants.id', 'keys.tenant_id')
@@ -344,21 +290,13 @@ function keysWithTenants(db: Kysely<KeyTables>) {
     ]);
 }
 
-type KeyWithTenant = Awaited<ReturnType<ReturnType<typeof keysWithTenants>['execute']>>[number];
+type KeyWithTenant = Awaited<ReturnType<ReturnType<typeof selectKeysWithTenants>['execute']>>[number];
 
 function foundKey(row: KeyWithTenant): FoundKey {
+  const { label, scopes, revoked_at, last_used_at, signing_version } = row;
+  const times = { created_at: row.key_created_at, expires_at: row.key_expires_at, revoked_at, last_used_at };
   return {
     tenant: tenantOf(row),
-    key: keyOf({
-      id: row.key_id,
-      tenant_id: row.id,
-      label: row.label,
-      scopes: row.scopes,
-      expires_at: row.key_expires_at,
-      created_at: row.key_created_at,
-      revoked_at: row.revoked_at,
-      last_used_at: row.last_used_at,
-      signing_version: row.signing_version,
-    }),
+    key: keyOf({ id: row.key_id, tenant_id: row.id, label, scopes, ...times, signing_version }),
   };
 }

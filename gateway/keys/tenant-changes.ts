@@ -7,12 +7,7 @@ import { isoOrNull, type Tenant, type TenantLimits, type TenantView, viewTenant 
 import { isTenantName } from './schemas.js';
 import type { KeyStore, KeyTransaction } from './store.js';
 
-export interface TenantChanges {
-  createTenant(name: string, actor: string): Promise<TenantView>;
-  setLimits(tenant: string, changes: Unchecked<LimitChanges>, actor: string): Promise<TenantView>;
-}
-
-/** Of a tenant that nobody has weighed. */
+/** Of a tenant whose weight was never set. */
 export const defaultWeight = 1;
 /** Of the secret of its webhooks. */
 const firstWebhookVersion = 1;
@@ -22,9 +17,9 @@ export function createTenantChanges(
   store: KeyStore,
   inputs: Pick<KeyInputs, 'tenant' | 'limits'>,
   now: () => number,
-): TenantChanges {
+) {
   return {
-    async createTenant(wanted, actor) {
+    async createTenant(wanted: string, actor: string): Promise<TenantView> {
       const { name } = requireValid(inputs.tenant.check({ name: wanted }));
       const tenant = await store.change(async (tx) => {
         if (await tx.tenant(name)) {
@@ -34,7 +29,7 @@ export function createTenantChanges(
       });
       return viewTenant(tenant);
     },
-    async setLimits(name, changes, actor) {
+    async setLimits(name: string, changes: Unchecked<LimitChanges>, actor: string): Promise<TenantView> {
       const given = requireValid(inputs.limits.check(changes));
       const tenant = await store.change(async (tx) => {
         const found = await findTenant(tx, name);
@@ -85,7 +80,7 @@ export async function findTenant(reads: Pick<KeyTransaction, 'tenant'>, name: st
   throw new GatewayError('not_found', { message: `There is no tenant named ${quote(name)}.` });
 }
 
-/** How long webhooks are signed with the secret before as well, so that receivers can change over. */
+/** How long webhooks are signed with the previous secret as well, so that receivers can change over. */
 export const webhookGraceMs = 86_400_000;
 
 interface WebhookSecret {
@@ -99,26 +94,14 @@ interface WebhookSecret {
 type SecretTenantView = TenantView &
   ({ webhook_secret: string } | { webhook_secret: null; webhook_hint: string });
 
-/** What rejects where the gateway has no master secret is `storage_unavailable`, and names HELPER_SIGNING_SECRET. */
-export interface WebhookChanges {
-  /**
-   * For the operator's programs, which read a tenant often: nothing is noted. An entry a look would fill a log that is never cleared,
-   * and there would be no looking where the database cannot be written.
-   */
-  tenantWithSecret(name: string): Promise<SecretTenantView>;
-  /** Shows what a tenant's webhooks are signed with, which is noted. */
-  webhookSecret(name: string, actor: string): Promise<WebhookSecret>;
-  /** Gives it another. For a day both sign; a second change within it ends the grace of the one before. */
-  rotateWebhookSecret(name: string, actor: string): Promise<WebhookSecret>;
-}
-
-export function createWebhookChanges(
-  store: KeyStore,
-  secrets: DerivedSecrets,
-  now: () => number,
-): WebhookChanges {
+/** Where the gateway has no master secret, these reject with `storage_unavailable`, which names HELPER_SIGNING_SECRET. */
+export function createWebhookChanges(store: KeyStore, secrets: DerivedSecrets, now: () => number) {
   return {
-    async tenantWithSecret(name) {
+    /**
+     * For the operator's programs, which read a tenant often: it is not noted. An entry for each would fill a log that is never
+     * cleared, and nothing could be read while the database cannot be written.
+     */
+    async tenantWithSecret(name: string): Promise<SecretTenantView> {
       const tenant = await findTenant(store, name);
       const view = viewTenant(tenant);
       return secrets.available
@@ -126,7 +109,8 @@ export function createWebhookChanges(
         : { ...view, webhook_secret: null, webhook_hint: webhookHint };
     },
 
-    async webhookSecret(name, actor) {
+    /** Shows what a tenant's webhooks are signed with, which is noted. */
+    async webhookSecret(name: string, actor: string): Promise<WebhookSecret> {
       secrets.requireMaster();
       return store.change(async (tx) => {
         const tenant = await findTenant(tx, name);
@@ -143,7 +127,8 @@ export function createWebhookChanges(
       });
     },
 
-    async rotateWebhookSecret(name, actor) {
+    /** Replaces it. For a day both sign; a second change within it ends the grace of the one before. */
+    async rotateWebhookSecret(name: string, actor: string): Promise<WebhookSecret> {
       secrets.requireMaster();
       return store.change(async (tx) => {
         const { id, webhook_version: before } = await findTenant(tx, name);
