@@ -1,6 +1,6 @@
 import { type Generated, type Kysely, type Selectable, sql } from 'kysely';
 import type { DatabaseKind } from '../database/database.js';
-import type { AuditAction, AuditEntry, Key, Secret, Tenant } from './model.js';
+import type { AuditAction, AuditEntry, Key, Secret, Tenant, TenantLimits } from './model.js';
 
 /**
  * The tables, the same on both databases. Times are integers (ms since 1970): exact and ordered alike in SQLite and
@@ -13,31 +13,17 @@ export type KeyTables = {
   audit: AuditRow;
 };
 
-export interface TenantRow {
-  id: string;
-  name: string;
-  created_at: number;
-  rate: number | null;
-  burst: number | null;
-  monthly_quota: number | null;
-  in_flight: number | null;
-  weight: number;
-  webhook_version: Generated<number>;
-  webhook_rotated_at: number | null;
-}
+export type TenantRow = Omit<Tenant, 'limits' | 'webhook_version'> &
+  TenantLimits & { webhook_version: Generated<number> };
 
 /** Its scopes are a list in JSON. */
 export type KeyRow = Omit<Key, 'scopes'> & { scopes: string | null };
 
-interface AuditRow {
+type AuditRow = Omit<AuditEntry, 'id' | 'action' | 'detail'> & {
   id: Generated<number>;
-  at: number;
-  actor: string;
   action: string;
-  tenant_id: string | null;
-  key_id: string | null;
   detail: string;
-}
+};
 
 export function tenantOf(row: Selectable<TenantRow>): Tenant {
   const { id, name, created_at, weight, rate, burst, monthly_quota, in_flight } = row;
@@ -66,91 +52,52 @@ export function auditRow(entry: Omit<AuditEntry, 'id'>): Omit<AuditRow, 'id'> {
   return { ...entry, detail: JSON.stringify(entry.detail) };
 }
 
-/** Makes the tables of tenants, keys, secrets and the audit log. */
+/** Creates the tables of tenants, keys, secrets and the audit log. */
 export async function createKeyTables(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
   // Names and ids are sorted by their bytes on both, whatever locale a PostgreSQL database was made with.
-  const text = kind === 'postgres' ? sql`text collate "C"` : 'text';
-  await db.schema
-    .createTable('tenants')
-    .addColumn('id', text, (column) => column.primaryKey())
-    .addColumn('name', text, (column) => column.notNull().unique())
-    .addColumn('created_at', 'bigint', (column) => column.notNull())
-    .addColumn('rate', 'double precision')
-    .addColumn('burst', 'bigint')
-    .addColumn('monthly_quota', 'bigint')
-    .addColumn('in_flight', 'bigint')
-    .addColumn('weight', 'bigint', (column) => column.notNull())
-    .execute();
-  await db.schema
-    .createTable('keys')
-    .addColumn('id', text, (column) => column.primaryKey())
-    .addColumn('tenant_id', text, (column) => column.notNull().references('tenants.id'))
-    .addColumn('label', 'text')
-    .addColumn('scopes', 'text')
-    .addColumn('expires_at', 'bigint')
-    .addColumn('created_at', 'bigint', (column) => column.notNull())
-    .addColumn('revoked_at', 'bigint')
-    .addColumn('last_used_at', 'bigint')
-    .execute();
-  await db.schema
-    .createIndex('keys_of_tenant')
-    .on('keys')
-    .columns(['tenant_id', 'created_at', 'id'])
-    .execute();
-  await db.schema
-    .createTable('secrets')
-    .addColumn('id', text, (column) => column.primaryKey())
-    .addColumn('key_id', text, (column) => column.notNull().references('keys.id'))
-    .addColumn('hash', text, (column) => column.notNull().unique())
-    .addColumn('prefix', 'text', (column) => column.notNull())
-    .addColumn('suffix', 'text', (column) => column.notNull())
-    .addColumn('created_at', 'bigint', (column) => column.notNull())
-    .addColumn('expires_at', 'bigint')
-    .addColumn('ended_at', 'bigint')
-    .execute();
-  await db.schema.createIndex('secrets_of_key').on('secrets').column('key_id').execute();
-  await createAuditTable(db, kind);
+  const text = kind === 'postgres' ? 'text collate "C"' : 'text';
+  const serial = kind === 'postgres' ? 'bigserial primary key' : 'integer primary key autoincrement';
+  const statements = [
+    `create table tenants (
+      id ${text} primary key, name ${text} not null unique, created_at bigint not null,
+      rate double precision, burst bigint, monthly_quota bigint, in_flight bigint, weight bigint not null)`,
+    `create table keys (
+      id ${text} primary key, tenant_id ${text} not null references tenants (id), label text, scopes text,
+      expires_at bigint, created_at bigint not null, revoked_at bigint, last_used_at bigint)`,
+    'create index keys_of_tenant on keys (tenant_id, created_at, id)',
+    `create table secrets (
+      id ${text} primary key, key_id ${text} not null references keys (id), hash ${text} not null unique,
+      prefix text not null, suffix text not null, created_at bigint not null, expires_at bigint, ended_at bigint)`,
+    'create index secrets_of_key on secrets (key_id)',
+    // No foreign keys: what was done stays on record whatever becomes of the rest.
+    `create table audit (
+      id ${serial}, at bigint not null, actor text not null, action text not null,
+      tenant_id text, key_id text, detail text not null)`,
+    'create index audit_of_tenant on audit (tenant_id, id)',
+    'create index audit_of_key on audit (key_id, id)',
+    ...(kind === 'postgres' ? postgresGuard : sqliteGuard),
+  ];
+  await runAll(db, statements);
 }
 
-/** Gives each key the version of its signing secret; what an older gateway adds meanwhile has the first. */
+/** Gives each key the version of its signing secret; keys that an older gateway adds meanwhile have the first. */
 export async function addSigningVersion(db: Kysely<unknown>): Promise<void> {
-  await db.schema
-    .alterTable('keys')
-    .addColumn('signing_version', 'integer', (column) => column.notNull().defaultTo(1))
-    .execute();
+  await runAll(db, ['alter table keys add column signing_version integer default 1 not null']);
 }
 
 /** Gives each tenant the version of its webhook secret, and when the one before was replaced. */
 export async function addWebhookVersion(db: Kysely<unknown>): Promise<void> {
-  await db.schema
-    .alterTable('tenants')
-    .addColumn('webhook_version', 'integer', (column) => column.notNull().defaultTo(1))
-    .execute();
-  await db.schema.alterTable('tenants').addColumn('webhook_rotated_at', 'bigint').execute();
+  await runAll(db, [
+    'alter table tenants add column webhook_version integer default 1 not null',
+    'alter table tenants add column webhook_rotated_at bigint',
+  ]);
 }
 
-async function createAuditTable(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
-  // No foreign keys: what was done stays on record whatever becomes of the rest.
-  await db.schema
-    .createTable('audit')
-    .addColumn('id', kind === 'postgres' ? 'bigserial' : 'integer', (column) => {
-      return kind === 'postgres' ? column.primaryKey() : column.primaryKey().autoIncrement();
-    })
-    .addColumn('at', 'bigint', (column) => column.notNull())
-    .addColumn('actor', 'text', (column) => column.notNull())
-    .addColumn('action', 'text', (column) => column.notNull())
-    .addColumn('tenant_id', 'text')
-    .addColumn('key_id', 'text')
-    .addColumn('detail', 'text', (column) => column.notNull())
-    .execute();
-  await db.schema.createIndex('audit_of_tenant').on('audit').columns(['tenant_id', 'id']).execute();
-  await db.schema.createIndex('audit_of_key').on('audit').columns(['key_id', 'id']).execute();
-  for (const statement of kind === 'postgres' ? postgresGuard : sqliteGuard) {
-    await sql.raw(statement).execute(db);
-  }
+async function runAll(db: Kysely<unknown>, statements: readonly string[]): Promise<void> {
+  for (const statement of statements) await sql.raw(statement).execute(db);
 }
 
-// Whoever gets at the tables with the gateway's own rights still cannot quietly rewrite what was done.
+// Even with the gateway's own rights on the tables, nobody can quietly rewrite what was done.
 const sqliteGuard = ['update', 'delete'].map(
   (change) => `create trigger audit_no_${change} before ${change} on audit
     begin select raise(abort, 'the audit log is only added to'); end`,

@@ -5,26 +5,22 @@ import { LRUCache } from 'lru-cache';
 import { GatewayError } from '../errors.js';
 import { makeFolder } from '../file-system.js';
 
-/** What signs urls by this configuration; the file of the master secret is made where it is needed and missing. */
+export const signingSecretPrefix = 'hgs_';
+export const webhookSecretPrefix = 'whsec_';
+
+export type SigningSecrets = ReturnType<typeof createSigningSecrets>;
+
+/** The secrets by this configuration; the file of the master secret is made where it is needed and missing. */
 export async function openSigning(options: MasterOptions): Promise<SigningSecrets> {
   return createSigningSecrets(await openMasters(options));
 }
 
 /**
- * What follows from the gateway's master secrets, so that the database alone forges nothing. Itself the secrets that urls are signed
- * with, by a key's id and its version: `hgs_` and 43 characters.
+ * All secrets that are derived from the gateway's master secrets, so that the database alone forges nothing: those that urls are
+ * signed with, by a key's id and its version (`hgs_` and 43 characters), and `webhooks`, by a tenant's id and its version
+ * (`whsec_` and base64, as Standard Webhooks has it). The first master signs, and all verify; undefined where there is none.
  */
-export interface SigningSecrets extends DerivedSecrets {
-  /** What webhooks are signed with, by a tenant's id and its version: `whsec_` and base64, as Standard Webhooks has it. */
-  readonly webhooks: DerivedSecrets;
-}
-
-/** What tells them from keys. */
-export const signingSecretPrefix = 'hgs_';
-export const webhookSecretPrefix = 'whsec_';
-
-/** Of `masters` the first signs urls, and all verify them; undefined where this gateway has none. */
-export function createSigningSecrets(masters: readonly string[] | undefined): SigningSecrets {
+export function createSigningSecrets(masters: readonly string[] | undefined) {
   return {
     ...createDerivedSecrets(masters, {
       purpose: 'signing',
@@ -39,20 +35,8 @@ export function createSigningSecrets(masters: readonly string[] | undefined): Si
   };
 }
 
-/** Secrets of one kind that follow from the gateway's master secrets, one for each owner and its version. */
-export interface DerivedSecrets {
-  /** Whether there is a master secret to derive them from. */
-  readonly available: boolean;
-  /** Throws a `GatewayError` that names HELPER_SIGNING_SECRET where there is none. */
-  requireMaster(): void;
-  /** The one to sign with. Throws as `requireMaster` does. */
-  current(ownerId: string, version: number): string;
-  /** One for each master secret, that of the first at the head; throws likewise. */
-  all(ownerId: string, version: number): readonly string[];
-}
-
 interface DerivedKind {
-  /** Tells this kind from all others, in the derivation. */
+  /** Makes this kind differ from all others, in the derivation. */
   purpose: string;
   /** The secret as people see it. */
   write: (bytes: Buffer) => string;
@@ -62,14 +46,16 @@ interface DerivedKind {
 
 const maxCached = 10_000;
 
+export type DerivedSecrets = ReturnType<typeof createDerivedSecrets>;
+
 /**
- * Derives secrets from master secrets, which no database holds: HKDF-SHA256 (RFC 5869) with the purpose, the version and the owner's
- * id as info. `masters` is undefined where this gateway has none.
+ * Derives secrets of one kind from master secrets, which no database holds, one for each owner and its version: HKDF-SHA256
+ * (RFC 5869) with the purpose, the version and the owner's id as info.
  */
 function createDerivedSecrets(
   masters: readonly string[] | undefined,
   { purpose, write, without }: DerivedKind,
-): DerivedSecrets {
+) {
   const derived = new LRUCache<string, readonly string[]>({ max: maxCached });
 
   function requireMaster(): readonly string[] {
@@ -89,14 +75,17 @@ function createDerivedSecrets(
   }
 
   return {
+    /** Whether there is a master secret to derive them from. */
     available: masters !== undefined,
-    requireMaster,
+    /** Throws a `GatewayError` that names HELPER_SIGNING_SECRET where there is none. */
+    requireMaster: (): void => void requireMaster(),
+    /** One for each master secret, that of the first at the head; throws likewise. */
     all,
-    current: (ownerId, version) => all(ownerId, version)[0] as string,
+    /** The one to sign with; throws likewise. */
+    current: (ownerId: string, version: number): string => all(ownerId, version)[0] as string,
   };
 }
 
-/** What says where the master secrets of signed urls are. */
 interface MasterOptions {
   signingSecret?: readonly string[];
   databaseUrl?: string;
@@ -110,7 +99,7 @@ const remedy = 'HELPER_SIGNING_SECRET can take its place.';
 const masterPattern = /^[\x21-\x7e]{32,1024}$/;
 
 /**
- * The master secrets: those of `HELPER_SIGNING_SECRET`, else the one in the data folder, which is made when it is first asked for.
+ * The master secrets: those of `HELPER_SIGNING_SECRET`, else the one in the data folder, which is made when it is first needed.
  * Undefined with PostgreSQL, where each gateway would make another. Throws an `Error` that names a file that cannot be used.
  */
 export async function openMasters({

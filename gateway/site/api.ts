@@ -4,7 +4,7 @@ import { limitsSchema } from '../keys/schemas.js';
 import { createUsageInput } from '../usage/report.js';
 import type { Site } from './site.js';
 
-/** A call of the JSON API whose query and body have been judged. */
+/** A call of the JSON API whose query and body are valid. */
 interface ApiCall<Query, Body> {
   site: Site;
   params: Record<string, string>;
@@ -34,59 +34,47 @@ const nextSchema = {
   description: 'Of the next page; null on the last.',
 };
 
-/** Holds the judges and the work of one operation together. */
+/** Keeps the types of one operation together; `at` is its method and path. */
 function defineRoute<Query extends object = object, Body extends object = object>(
-  each: ApiRoute<Query, Body>,
+  at: `${ApiRoute['method']} ${string}`,
+  name: string,
+  operation: Omit<ApiRoute<Query, Body>, 'method' | 'path' | 'name'>,
 ): ApiRoute {
-  return each;
+  const [method, path] = at.split(' ') as [ApiRoute['method'], string];
+  return { method, path, name, ...operation };
 }
 
-/** The JSON API: what the operator's pages can do, for programs. Each goes by the operator token alone. */
+/** The JSON API: what the operator's pages can do, for programs. Each needs the operator token. */
 export function apiRoutes(inputs: KeyInputs): ApiRoute[] {
   return [...tenantRoutes(inputs), ...keyRoutes(inputs), ...reportRoutes(inputs)];
 }
 
 function tenantRoutes(inputs: KeyInputs): ApiRoute[] {
   return [
-    defineRoute({
-      method: 'POST',
-      path: '/api/tenants',
-      name: 'createTenant',
+    defineRoute('POST /api/tenants', 'createTenant', {
       summary: 'Creates a tenant.',
       body: inputs.tenant,
       data: ref('Tenant'),
       run: ({ site, body }) => site.admin.createTenant(body.name, apiActor),
     }),
-    defineRoute({
-      method: 'GET',
-      path: '/api/tenants',
-      name: 'listTenants',
+    defineRoute('GET /api/tenants', 'listTenants', {
       summary: 'Lists tenants by name.',
       query: inputs.tenantPage,
       data: shape({ tenants: listOf(ref('Tenant')), next: nextSchema }),
       run: ({ site, query }) => site.admin.listTenants(query),
     }),
-    defineRoute({
-      method: 'GET',
-      path: '/api/tenants/:name',
-      name: 'getTenant',
+    defineRoute('GET /api/tenants/:name', 'getTenant', {
       summary: 'Shows a tenant, and what its webhooks are signed with.',
       data: ref('SecretTenant'),
       run: ({ site, params }) => site.admin.tenantWithSecret(params.name ?? ''),
     }),
-    defineRoute({
-      method: 'PATCH',
-      path: '/api/tenants/:name',
-      name: 'setLimits',
+    defineRoute('PATCH /api/tenants/:name', 'setLimits', {
       summary: "Changes a tenant's limits and weight; what is left out stays.",
       body: inputs.limits,
       data: ref('Tenant'),
       run: ({ site, params, body }) => site.admin.setLimits(params.name ?? '', body, apiActor),
     }),
-    defineRoute({
-      method: 'POST',
-      path: '/api/tenants/:name/rotate-webhook-secret',
-      name: 'rotateWebhookSecret',
+    defineRoute('POST /api/tenants/:name/rotate-webhook-secret', 'rotateWebhookSecret', {
       summary:
         'Gives a tenant another webhook secret; for a day webhooks are signed with the one before as well.',
       body: inputs.nothing,
@@ -98,72 +86,48 @@ function tenantRoutes(inputs: KeyInputs): ApiRoute[] {
 
 function keyRoutes(inputs: KeyInputs): ApiRoute[] {
   return [
-    defineRoute({
-      method: 'POST',
-      path: '/api/tenants/:name/keys',
-      name: 'issueKey',
+    defineRoute('POST /api/tenants/:name/keys', 'issueKey', {
       summary: 'Issues a key; it is in this answer and nowhere else.',
       body: inputs.key,
       data: ref('IssuedKey'),
       run: ({ site, params, body }) => site.admin.issueKey(params.name ?? '', body, apiActor),
     }),
-    defineRoute({
-      method: 'GET',
-      path: '/api/tenants/:name/keys',
-      name: 'listKeys',
+    defineRoute('GET /api/tenants/:name/keys', 'listKeys', {
       summary: "Lists a tenant's keys, oldest first, without their secrets.",
       query: inputs.keyPage,
       data: shape({ keys: listOf(ref('Key')), next: nextSchema }),
       run: ({ site, params, query }) => site.admin.listKeys(params.name ?? '', query),
     }),
-    defineRoute({
-      method: 'GET',
-      path: '/api/keys/:id',
-      name: 'getKey',
+    defineRoute('GET /api/keys/:id', 'getKey', {
       summary: 'Shows a key without its secrets.',
       data: ref('Key'),
       run: ({ site, params }) => site.admin.key(params.id ?? ''),
     }),
-    defineRoute({
-      method: 'POST',
-      path: '/api/keys/:id/rotate',
-      name: 'rotateKey',
+    defineRoute('POST /api/keys/:id/rotate', 'rotateKey', {
       summary: 'Makes a new secret for a key; the old one lives on for the grace.',
       body: inputs.rotation,
       data: ref('RotatedKey'),
       run: ({ site, params, body }) => site.admin.rotateKey(params.id ?? '', body, apiActor),
     }),
-    defineRoute({
-      method: 'POST',
-      path: '/api/keys/:id/end-grace',
-      name: 'endGrace',
+    defineRoute('POST /api/keys/:id/end-grace', 'endGrace', {
       summary: 'Ends every secret of a key but the current one.',
       body: inputs.nothing,
       data: ref('Key'),
       run: ({ site, params }) => site.admin.endGrace(params.id ?? '', apiActor),
     }),
-    defineRoute({
-      method: 'POST',
-      path: '/api/keys/:id/signing-secret',
-      name: 'showSigningSecret',
+    defineRoute('POST /api/keys/:id/signing-secret', 'showSigningSecret', {
       summary: 'Shows what signs urls for a key, which the audit log notes.',
       body: inputs.nothing,
       data: ref('SigningSecret'),
       run: ({ site, params }) => site.admin.signingSecret(params.id ?? '', apiActor),
     }),
-    defineRoute({
-      method: 'POST',
-      path: '/api/keys/:id/rotate-signing',
-      name: 'rotateSigning',
+    defineRoute('POST /api/keys/:id/rotate-signing', 'rotateSigning', {
       summary: 'Gives a key another signing secret; urls that were signed before open nothing any more.',
       body: inputs.nothing,
       data: ref('SigningSecret'),
       run: ({ site, params }) => site.admin.rotateSigning(params.id ?? '', apiActor),
     }),
-    defineRoute({
-      method: 'DELETE',
-      path: '/api/keys/:id',
-      name: 'revokeKey',
+    defineRoute('DELETE /api/keys/:id', 'revokeKey', {
       summary: 'Revokes a key for good.',
       data: ref('Key'),
       run: ({ site, params }) => site.admin.revokeKey(params.id ?? '', apiActor),
@@ -173,10 +137,7 @@ function keyRoutes(inputs: KeyInputs): ApiRoute[] {
 
 function reportRoutes(inputs: KeyInputs): ApiRoute[] {
   return [
-    defineRoute({
-      method: 'GET',
-      path: '/api/tenants/:name/usage',
-      name: 'readUsage',
+    defineRoute('GET /api/tenants/:name/usage', 'readUsage', {
       summary: "A tenant's usage by day, key and helper, newest day first; at most 5 seconds behind.",
       query: createUsageInput(),
       data: shape({ usage: listOf(ref('UsageRow')), next: nextSchema }),
@@ -186,10 +147,7 @@ function reportRoutes(inputs: KeyInputs): ApiRoute[] {
         return { usage: rows, next };
       },
     }),
-    defineRoute({
-      method: 'GET',
-      path: '/api/audit',
-      name: 'readAudit',
+    defineRoute('GET /api/audit', 'readAudit', {
       summary: 'Who did what to which key or tenant, newest first.',
       query: inputs.audit,
       data: shape({ entries: listOf(ref('AuditEntry')), next: nextSchema }),
@@ -197,8 +155,6 @@ function reportRoutes(inputs: KeyInputs): ApiRoute[] {
     }),
   ];
 }
-
-/** What the JSON API answers with, as JSON Schema (2020-12, as OpenAPI 3.1 has it). */
 
 const { weight: weightSchema } = limitsSchema.properties;
 
@@ -237,6 +193,7 @@ const tenantProperties = {
   weight: { type: 'integer', minimum: weightSchema.minimum, maximum: weightSchema.maximum },
 } as const;
 
+/** What the JSON API answers with, as JSON Schema (2020-12, as OpenAPI 3.1 has it). */
 export const shapes = {
   Tenant: shape(tenantProperties),
   SecretTenant: shape(

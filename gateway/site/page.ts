@@ -70,64 +70,51 @@ export interface PageRoute {
  */
 export type Access = 'anyone' | 'user' | 'operator' | 'tenant';
 
-/** Checks the visitor of a route. What it makes sure of is in the call's type, so that no page checks it again. */
-interface Guard<Call extends PageCall, Path extends string = string> {
-  access: Access;
-  enter(call: PageCall): Promise<Call>;
-  /** For the type alone: the paths that have the parts that the guard reads. */
-  path?: Path;
-}
+type Run<Call> = (call: Call) => Promise<Answer>;
 
 type TenantPath = `/tenants/:tenant${string}`;
 
-export const forAnyone: Guard<PageCall> = { access: 'anyone', enter: async (call) => call };
-
-export const forUser: Guard<UserCall> = { access: 'user', enter: async (call) => requireSignedIn(call) };
-
-export const forOperator: Guard<UserCall> = {
-  access: 'operator',
-  enter: async (call) => requireOperator(call),
-};
-
-export const forTenant: Guard<TenantCall, TenantPath> = {
-  access: 'tenant',
-  enter: async (call) => findTenant(requireSignedIn(call)),
-};
-
-/** A page of one tenant that is not for its members. */
-export const forTenantOperator: Guard<TenantCall, TenantPath> = {
-  access: 'operator',
-  enter: async (call) => findTenant(requireOperator(call)),
-};
-
-type Run<Call> = (call: Call) => Promise<Answer>;
+/** Makes routes, by who may have them. What the check makes sure of is in the call's type, so that no page checks it again. */
+function routesOf(method: PageRoute['method'], once: boolean) {
+  const route = { method, once };
+  return {
+    anyone(path: string, run: Run<PageCall>): PageRoute {
+      return { ...route, path, access: 'anyone', enter: async (call) => call, run };
+    },
+    user(path: string, run: Run<UserCall>): PageRoute {
+      return { ...route, path, access: 'user', enter: async (call) => requireSignedIn(call), run };
+    },
+    operator(path: string, run: Run<UserCall>): PageRoute {
+      return { ...route, path, access: 'operator', enter: async (call) => requireOperator(call), run };
+    },
+    tenant(path: TenantPath, run: Run<TenantCall>): PageRoute {
+      return {
+        ...route,
+        path,
+        access: 'tenant',
+        enter: async (call) => findTenant(requireSignedIn(call)),
+        run,
+      };
+    },
+    /** A page of one tenant that is not for its members. */
+    tenantOperator(path: TenantPath, run: Run<TenantCall>): PageRoute {
+      return {
+        ...route,
+        path,
+        access: 'operator',
+        enter: async (call) => findTenant(requireOperator(call)),
+        run,
+      };
+    },
+  };
+}
 
 /** A page. */
-export function getRoute<Call extends PageCall, Path extends string>(
-  { access, enter }: Guard<Call, Path>,
-  path: NoInfer<Path>,
-  run: Run<Call>,
-): PageRoute {
-  return { method: 'GET', path, access, once: false, enter, run };
-}
-
+export const get = routesOf('GET', false);
 /** What a form does. */
-export function postRoute<Call extends PageCall, Path extends string>(
-  { access, enter }: Guard<Call, Path>,
-  path: NoInfer<Path>,
-  run: Run<Call>,
-): PageRoute {
-  return { method: 'POST', path, access, once: false, enter, run };
-}
-
+export const post = routesOf('POST', false);
 /** What a form does whose answer shows a secret. */
-export function postOnceRoute<Call extends PageCall, Path extends string>(
-  guard: Guard<Call, Path>,
-  path: NoInfer<Path>,
-  run: Run<Call>,
-): PageRoute {
-  return { ...postRoute(guard, path, run), once: true };
-}
+export const postOnce = routesOf('POST', true);
 
 function requireSignedIn(call: PageCall): UserCall {
   const { visitor } = call;

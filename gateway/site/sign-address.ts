@@ -40,14 +40,13 @@ export interface SignedAddress {
   /** What was signed, written in one way: path and query, of characters that are safe between quotes in any language. */
   address: string;
   service: Service;
-  /** Whether it shows a picture, as far as can be told before it is called: a dry run answers with data. */
+  /** Whether it shows a picture, as far as is known before it is called: a dry run answers with data. */
   picture: boolean;
   /** When it expires, ms since 1970. */
   expires: number;
 }
 
 const hourMs = 3_600_000;
-const dryrunName = 'dryrun';
 
 /**
  * Signs what a form asks for: `url` is an address or a path with its parameters, `expires` one of `expiries`, `until` the day where
@@ -74,20 +73,15 @@ export async function signAddress(
     atApi: await signAt(apiUrl),
     address: values.size === 0 ? path : `${path}?${canonicalQuery(values)}`,
     service,
-    picture: service.picture && !isTrueText(values.get(dryrunName)),
+    picture: service.picture && !['true', '1'].includes(values.get('dryrun') ?? ''),
     expires,
   };
 }
 
-/** As a query says it. */
-function isTrueText(text: string | undefined): boolean {
-  return text === 'true' || text === '1';
-}
-
-/** What it gives; what it throws of a field goes to the others. */
-function collectProblems<T>(judge: () => T, problems: FieldProblem[]): T | undefined {
+/** The value that `read` returns; problems of a field that it throws are added to the others. */
+function collectProblems<T>(read: () => T, problems: FieldProblem[]): T | undefined {
   try {
-    return judge();
+    return read();
   } catch (error) {
     if (!(error instanceof GatewayError) || !error.details) throw error;
     problems.push(...error.details);
@@ -109,7 +103,7 @@ function findService({ path }: UnsignedUrl, services: readonly Service[]): Servi
   return service;
 }
 
-/** In ms. Days are counted from the next full hour, so that within an hour the same address gives the same url: caches know it again. */
+/** In ms. Days are counted from the next full hour: within an hour the same address gives the same url, which caches have. */
 function readExpiry(choice: string, until: string, now: number): number {
   if (!expiries.some(([value]) => value === choice))
     throw fieldError('expires', 'must be one of the choices');
@@ -133,7 +127,7 @@ function fieldError(field: string, problem: string): GatewayError {
   return inputError([{ field, problem }]);
 }
 
-/** Addresses that mean "every address of this machine", and none to whoever is elsewhere. */
+/** Addresses that mean "every address of this machine", and none elsewhere. */
 const unspecifiedHosts = ['0.0.0.0', '::'];
 
 /**

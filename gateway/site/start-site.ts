@@ -19,7 +19,7 @@ import { createSiteApp } from './app.js';
 import type { HealthFact, SiteOptions } from './site.js';
 import { createSiteDatabase } from './tables.js';
 
-interface SiteStart extends HealthSources {
+interface SiteStart {
   config: Config;
   logger: Logger;
   closers: Closers;
@@ -27,14 +27,16 @@ interface SiteStart extends HealthSources {
   front: Front;
   database: Database;
   store: KeyStore;
-  /** What signs urls. */
   signing: SigningSecrets;
   usage: UsageMeter;
   jobs: Jobs;
-  /** What bounds the answers of both ports. */
+  /** Bounds the answers of both ports. */
   departures: OutboundBudget;
   metrics: Metrics;
   registry: Registry;
+  pool: Pick<Pool, 'stats'>;
+  engine: WorkerReport;
+  keysAvailable: () => boolean;
   /** Where the API listens. */
   apiUrl: string;
 }
@@ -42,7 +44,7 @@ interface SiteStart extends HealthSources {
 /** A key-management site that serves. */
 export interface StartedSite {
   url: string;
-  /** The first operator's sign-in, where this start created it: to be shown now, it is kept nowhere. */
+  /** The first operator's sign-in, where this start created it: to be shown now, it is stored nowhere. */
   firstOperator: Credentials | undefined;
 }
 
@@ -90,39 +92,18 @@ function oidcOf({ oidcIssuer, oidcClientId, oidcClientSecret, oidcName }: Config
   return { issuer: oidcIssuer, clientId: oidcClientId, clientSecret: oidcClientSecret, name: oidcName };
 }
 
-/** What health is read from. */
-interface HealthSources {
-  config: Pick<Config, 'redisUrl' | 'poolThreads'>;
-  database: Pick<Database, 'kind'>;
-  pool: Pick<Pool, 'stats'>;
-  engine: WorkerReport;
-  keysAvailable: () => boolean;
-}
-
 /** How the gateway is at this moment, for the overview. */
-function healthFacts({ engine, pool, database, keysAvailable, config }: HealthSources): HealthFact[] {
+function healthFacts({ engine, pool, database, keysAvailable, config }: SiteStart): HealthFact[] {
   const { running, places, threads } = pool.stats();
   const name = database.kind === 'sqlite' ? 'SQLite' : 'PostgreSQL';
+  const available = keysAvailable();
+  const limits = config.redisUrl ? 'shared through Redis' : 'counted by this gateway';
+  const workers = `${running} of ${threads} running, ${Math.max(0, places - running)} waiting`;
+  const fact = (name: string, value: string, state: HealthFact['state']) => ({ name, value, state });
   return [
-    {
-      name: 'Image engine',
-      value: engine.engine,
-      state: engine.fallbackReason === undefined ? 'good' : 'warn',
-    },
-    {
-      name: 'Key database',
-      value: keysAvailable() ? `${name}, answering` : `${name}, not answering`,
-      state: keysAvailable() ? 'good' : 'bad',
-    },
-    {
-      name: 'Limits',
-      value: config.redisUrl ? 'shared through Redis' : 'counted by this gateway',
-      state: 'good',
-    },
-    {
-      name: 'Workers',
-      value: `${running} of ${threads} running, ${Math.max(0, places - running)} waiting`,
-      state: threads < config.poolThreads ? 'warn' : 'good',
-    },
+    fact('Image engine', engine.engine, engine.fallbackReason === undefined ? 'good' : 'warn'),
+    fact('Key database', `${name}, ${available ? '' : 'not '}answering`, available ? 'good' : 'bad'),
+    fact('Limits', limits, 'good'),
+    fact('Workers', workers, threads < config.poolThreads ? 'warn' : 'good'),
   ];
 }

@@ -9,7 +9,7 @@ export type SiteTables = {
   connect_invitations: InvitationRow;
   connect_settings: { name: string; value: string };
   connect_once: { id: string; at: number };
-  /** better-auth wants it; nothing is kept in it. */
+  /** better-auth requires it; nothing is stored in it. */
   connect_verifications: { id: string };
   connect_users: UserRow;
   connect_accounts: AccountRow;
@@ -33,7 +33,7 @@ export interface InvitationRow {
   used_at: number | null;
 }
 
-/** What better-auth keeps in a column for a moment or a truth: text and 0/1 in SQLite, PostgreSQL's own types there. */
+/** What better-auth stores for a moment or a truth: text and 0/1 in SQLite, PostgreSQL's own types there. */
 type Moment = string | Date;
 type Truth = number | boolean;
 
@@ -65,9 +65,9 @@ interface SessionRow {
   expiresAt: Moment;
 }
 
-/** The site's way to its tables. */
+/** The site's access to its tables. */
 export interface SiteDatabase extends Access<SiteTables> {
-  /** For better-auth alone, which brings its own statements. */
+  /** For better-auth alone, which has its own statements. */
   readonly handle: Kysely<SiteTables>;
 }
 
@@ -76,110 +76,41 @@ export function createSiteDatabase(database: Database): SiteDatabase {
 }
 
 /**
- * The tables of the key-management site: its own, and those that better-auth asks for, as part of the one set of
- * migrations and not made by better-auth at some start of its own. A test holds them against what better-auth wants.
+ * The tables of the key-management site: its own, and those of better-auth, as part of the one set of migrations and not made
+ * by better-auth itself at a start. A test compares them with what better-auth requires.
  */
 export async function createSiteTables(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
-  await createUserTables(db, kind);
-  await createOwnTables(db);
-}
-
-async function createUserTables(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
   // What better-auth's Kysely adapter reads and writes on each database.
-  const moment = kind === 'postgres' ? 'timestamptz' : sql`date`;
+  const moment = kind === 'postgres' ? 'timestamptz' : 'date';
   const truth = kind === 'postgres' ? 'boolean' : 'integer';
-  await db.schema
-    .createTable('connect_users')
-    .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('name', 'text', (column) => column.notNull())
-    .addColumn('email', 'text', (column) => column.notNull().unique())
-    .addColumn('emailVerified', truth, (column) => column.notNull())
-    .addColumn('image', 'text')
-    .addColumn('createdAt', moment, (column) => column.notNull())
-    .addColumn('updatedAt', moment, (column) => column.notNull())
-    .execute();
-  await db.schema
-    .createTable('connect_sessions')
-    .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('expiresAt', moment, (column) => column.notNull())
-    .addColumn('token', 'text', (column) => column.notNull().unique())
-    .addColumn('createdAt', moment, (column) => column.notNull())
-    .addColumn('updatedAt', moment, (column) => column.notNull())
-    .addColumn('ipAddress', 'text')
-    .addColumn('userAgent', 'text')
-    .addColumn('userId', 'text', (c) => c.notNull().references('connect_users.id').onDelete('cascade'))
-    .execute();
-  await db.schema.createIndex('connect_sessions_of_user').on('connect_sessions').column('userId').execute();
-  await db.schema
-    .createTable('connect_accounts')
-    .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('accountId', 'text', (column) => column.notNull())
-    .addColumn('providerId', 'text', (column) => column.notNull())
-    .addColumn('userId', 'text', (c) => c.notNull().references('connect_users.id').onDelete('cascade'))
-    .addColumn('accessToken', 'text')
-    .addColumn('refreshToken', 'text')
-    .addColumn('idToken', 'text')
-    .addColumn('accessTokenExpiresAt', moment)
-    .addColumn('refreshTokenExpiresAt', moment)
-    .addColumn('scope', 'text')
-    .addColumn('password', 'text')
-    .addColumn('createdAt', moment, (column) => column.notNull())
-    .addColumn('updatedAt', moment, (column) => column.notNull())
-    .execute();
-  await db.schema.createIndex('connect_accounts_of_user').on('connect_accounts').column('userId').execute();
-  await db.schema
-    .createTable('connect_verifications')
-    .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('identifier', 'text', (column) => column.notNull())
-    .addColumn('value', 'text', (column) => column.notNull())
-    .addColumn('expiresAt', moment, (column) => column.notNull())
-    .addColumn('createdAt', moment, (column) => column.notNull())
-    .addColumn('updatedAt', moment, (column) => column.notNull())
-    .execute();
-  await db.schema
-    .createIndex('connect_verifications_identifier')
-    .on('connect_verifications')
-    .column('identifier')
-    .execute();
-}
-
-async function createOwnTables(db: Kysely<unknown>): Promise<void> {
-  await db.schema
-    .createTable('connect_operators')
-    .addColumn('user_id', 'text', (c) => c.primaryKey().references('connect_users.id').onDelete('cascade'))
-    .addColumn('created_at', 'bigint', (column) => column.notNull())
-    .execute();
-  await db.schema
-    .createTable('connect_members')
-    .addColumn('tenant_id', 'text', (column) => column.notNull())
-    .addColumn('user_id', 'text', (c) => c.notNull().references('connect_users.id').onDelete('cascade'))
-    .addColumn('created_at', 'bigint', (column) => column.notNull())
-    .addPrimaryKeyConstraint('connect_members_pk', ['user_id', 'tenant_id'])
-    .execute();
-  await db.schema
-    .createIndex('connect_members_of_tenant')
-    .on('connect_members')
-    .column('tenant_id')
-    .execute();
-  await db.schema
-    .createTable('connect_invitations')
-    .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('token_hash', 'text', (column) => column.notNull().unique())
-    .addColumn('tenant_id', 'text')
-    .addColumn('note', 'text', (column) => column.notNull())
-    .addColumn('created_by', 'text', (column) => column.notNull())
-    .addColumn('created_at', 'bigint', (column) => column.notNull())
-    .addColumn('expires_at', 'bigint', (column) => column.notNull())
-    .addColumn('used_at', 'bigint')
-    .execute();
-  await db.schema
-    .createTable('connect_settings')
-    .addColumn('name', 'text', (column) => column.primaryKey())
-    .addColumn('value', 'text', (column) => column.notNull())
-    .execute();
-  await db.schema
-    .createTable('connect_once')
-    .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('at', 'bigint', (column) => column.notNull())
-    .execute();
+  const times = `"createdAt" ${moment} not null, "updatedAt" ${moment} not null`;
+  const ofUser = 'references connect_users (id) on delete cascade';
+  const statements = [
+    `create table connect_users (
+      id text primary key, name text not null, email text not null unique, "emailVerified" ${truth} not null, image text,
+      ${times})`,
+    `create table connect_sessions (
+      id text primary key, "expiresAt" ${moment} not null, token text not null unique, ${times},
+      "ipAddress" text, "userAgent" text, "userId" text not null ${ofUser})`,
+    'create index connect_sessions_of_user on connect_sessions ("userId")',
+    `create table connect_accounts (
+      id text primary key, "accountId" text not null, "providerId" text not null, "userId" text not null ${ofUser},
+      "accessToken" text, "refreshToken" text, "idToken" text,
+      "accessTokenExpiresAt" ${moment}, "refreshTokenExpiresAt" ${moment}, scope text, password text, ${times})`,
+    'create index connect_accounts_of_user on connect_accounts ("userId")',
+    `create table connect_verifications (
+      id text primary key, identifier text not null, value text not null, "expiresAt" ${moment} not null, ${times})`,
+    'create index connect_verifications_identifier on connect_verifications (identifier)',
+    `create table connect_operators (user_id text primary key ${ofUser}, created_at bigint not null)`,
+    `create table connect_members (
+      tenant_id text not null, user_id text not null ${ofUser}, created_at bigint not null,
+      constraint connect_members_pk primary key (user_id, tenant_id))`,
+    'create index connect_members_of_tenant on connect_members (tenant_id)',
+    `create table connect_invitations (
+      id text primary key, token_hash text not null unique, tenant_id text, note text not null, created_by text not null,
+      created_at bigint not null, expires_at bigint not null, used_at bigint)`,
+    'create table connect_settings (name text primary key, value text not null)',
+    'create table connect_once (id text primary key, at bigint not null)',
+  ];
+  for (const statement of statements) await sql.raw(statement).execute(db);
 }

@@ -4,14 +4,12 @@ import type { Offer } from '../accounts/people.js';
 import {
   emptyForm,
   type FormState,
-  forAnyone,
   formState,
-  forUser,
-  getRoute,
+  get,
   type PageAnswer,
   type PageCall,
   type PageRoute,
-  postRoute,
+  post,
   type Redirect,
   type UserCall,
 } from '../page.js';
@@ -22,10 +20,10 @@ const joinPath = '/join/:token';
 
 /** The visitor's own account, and the page of an invitation, which makes one. */
 export const accountPages: PageRoute[] = [
-  getRoute(forUser, '/account', async (call) => accountPage(call, emptyForm)),
-  postRoute(forUser, '/account/password', changePassword),
-  getRoute(forAnyone, joinPath, async (call) => joinPage(call, await findOffer(call), emptyForm)),
-  postRoute(forAnyone, joinPath, join),
+  get.user('/account', async (call) => accountPage(call, emptyForm)),
+  post.user('/account/password', changePassword),
+  get.anyone(joinPath, async (call) => joinPage(call, await findOffer(call), emptyForm)),
+  post.anyone(joinPath, join),
 ];
 
 async function changePassword(call: UserCall) {

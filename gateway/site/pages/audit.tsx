@@ -1,12 +1,5 @@
 import type { AuditView } from '../../keys/model.js';
-import {
-  forOperator,
-  forTenantOperator,
-  getRoute,
-  type PageCall,
-  type PageRoute,
-  readList,
-} from '../page.js';
+import { get, type PageCall, type PageRoute, readList } from '../page.js';
 import { TenantFrame } from './document.js';
 import { Empty, Moment, NextPage, Table } from './elements.js';
 
@@ -36,7 +29,7 @@ const actionTexts: Record<AuditView['action'], string> = {
 
 /** The audit log: of all tenants, and of one. */
 export const auditPages: PageRoute[] = [
-  getRoute(forOperator, '/audit', async (call) => {
+  get.operator('/audit', async (call) => {
     const { entries, next } = await readAudit(call);
     const ids = new Set(entries.flatMap(({ tenant_id }) => tenant_id ?? []));
     const names = await call.site.people.tenantNames([...ids]);
@@ -51,7 +44,7 @@ export const auditPages: PageRoute[] = [
       ),
     };
   }),
-  getRoute(forTenantOperator, '/tenants/:tenant/audit', async (call) => {
+  get.tenantOperator('/tenants/:tenant/audit', async (call) => {
     const { name } = call.tenant;
     const { entries, next } = await readAudit(call, name);
     return {

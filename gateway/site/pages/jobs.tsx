@@ -1,14 +1,6 @@
 import type { ItemView, JobView } from '../../jobs/jobs.js';
 import type { ItemState } from '../../jobs/model.js';
-import {
-  forTenant,
-  getRoute,
-  type PageAnswer,
-  type PageRoute,
-  postRoute,
-  type Redirect,
-  type TenantCall,
-} from '../page.js';
+import { get, type PageAnswer, type PageRoute, post, type Redirect, type TenantCall } from '../page.js';
 import { TenantFrame } from './document.js';
 import { Empty, Facts, Form, formatBytes, formatCount, Moment, NextPage, Table } from './elements.js';
 
@@ -17,9 +9,9 @@ const itemsShown = 100;
 
 /** A tenant's jobs, and one job: its progress, its items, and a form to cancel it. */
 export const jobsPages: PageRoute[] = [
-  getRoute(forTenant, '/tenants/:tenant/jobs', jobsPage),
-  getRoute(forTenant, '/tenants/:tenant/jobs/:job', jobPage),
-  postRoute(forTenant, '/tenants/:tenant/jobs/:job/cancel', cancelJob),
+  get.tenant('/tenants/:tenant/jobs', jobsPage),
+  get.tenant('/tenants/:tenant/jobs/:job', jobPage),
+  post.tenant('/tenants/:tenant/jobs/:job/cancel', cancelJob),
 ];
 
 async function jobsPage({ site, query, tenant: { id, name } }: TenantCall): Promise<PageAnswer> {

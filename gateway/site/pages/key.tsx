@@ -5,12 +5,11 @@ import {
   emptyForm,
   type FormState,
   formState,
-  forTenant,
-  getRoute,
+  get,
   type PageAnswer,
   type PageRoute,
-  postOnceRoute,
-  postRoute,
+  post,
+  postOnce,
   type TenantCall,
 } from '../page.js';
 import { TenantFrame } from './document.js';
@@ -27,17 +26,15 @@ const graces = [
 
 /** One key: its facts, its rotation and its revocation. */
 export const keyPages: PageRoute[] = [
-  getRoute(forTenant, keyPath, (call) =>
-    keyPage(call, emptyForm, doneMessages[call.query.get('done') ?? '']),
-  ),
-  postOnceRoute(forTenant, `${keyPath}/rotate`, rotateKey),
-  postRoute(forTenant, `${keyPath}/end-grace`, async (call) => {
+  get.tenant(keyPath, (call) => keyPage(call, emptyForm, doneMessages[call.query.get('done') ?? ''])),
+  postOnce.tenant(`${keyPath}/rotate`, rotateKey),
+  post.tenant(`${keyPath}/end-grace`, async (call) => {
     const key = await findKey(call);
     await call.site.admin.endGrace(key.id, actorOf(call.visitor.user));
     return { redirect: `${keyHref(call, key)}?done=grace` };
   }),
-  getRoute(forTenant, `${keyPath}/revoke`, confirmRevokePage),
-  postRoute(forTenant, `${keyPath}/revoke`, async (call) => {
+  get.tenant(`${keyPath}/revoke`, confirmRevokePage),
+  post.tenant(`${keyPath}/revoke`, async (call) => {
     const key = await findKey(call);
     await call.site.admin.revokeKey(key.id, actorOf(call.visitor.user));
     return { redirect: `${keyHref(call, key)}?done=revoked` };

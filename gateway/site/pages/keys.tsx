@@ -7,13 +7,11 @@ import {
   emptyForm,
   type FormState,
   formState,
-  forOperator,
-  forTenant,
-  getRoute,
+  get,
   type PageAnswer,
   type PageCall,
   type PageRoute,
-  postOnceRoute,
+  postOnce,
   readList,
   type TenantCall,
 } from '../page.js';
@@ -39,13 +37,13 @@ const keysPerTenant = 100;
 
 /** The keys of a tenant with the form for another, and those of all tenants. */
 export const keysPages: PageRoute[] = [
-  getRoute(forTenant, '/tenants/:tenant', (call) => tenantKeysPage(call, emptyForm)),
+  get.tenant('/tenants/:tenant', (call) => tenantKeysPage(call, emptyForm)),
   // A reload of the page that shows a new key leads here, once the browser has forgotten the form.
-  getRoute(forTenant, '/tenants/:tenant/keys', async ({ tenant }) => ({
+  get.tenant('/tenants/:tenant/keys', async ({ tenant }) => ({
     redirect: `/tenants/${tenant.name}`,
   })),
-  postOnceRoute(forTenant, '/tenants/:tenant/keys', issueKey),
-  getRoute(forOperator, '/keys', allKeysPage),
+  postOnce.tenant('/tenants/:tenant/keys', issueKey),
+  get.operator('/keys', allKeysPage),
 ];
 
 async function issueKey(call: TenantCall): Promise<PageAnswer> {

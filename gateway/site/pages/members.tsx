@@ -5,13 +5,11 @@ import {
   emptyForm,
   type FormState,
   formState,
-  forOperator,
-  forTenantOperator,
-  getRoute,
+  get,
   type PageAnswer,
   type PageRoute,
-  postOnceRoute,
-  postRoute,
+  post,
+  postOnce,
   type TenantCall,
   type UserCall,
 } from '../page.js';
@@ -23,18 +21,18 @@ const operatorsPath = '/operators';
 
 /** The members of a tenant, and the operators: two groups of people with the same pages. */
 export const memberPages: PageRoute[] = [
-  getRoute(forTenantOperator, membersPath, (call) => groupPage(ofTenant(call), emptyForm)),
-  postOnceRoute(forTenantOperator, `${membersPath}/invitations`, (call) => invite(ofTenant(call))),
-  postRoute(forTenantOperator, `${membersPath}/invitations/:invitation/cancel`, (call) =>
+  get.tenantOperator(membersPath, (call) => groupPage(ofTenant(call), emptyForm)),
+  postOnce.tenantOperator(`${membersPath}/invitations`, (call) => invite(ofTenant(call))),
+  post.tenantOperator(`${membersPath}/invitations/:invitation/cancel`, (call) =>
     cancelInvitation(ofTenant(call)),
   ),
-  postRoute(forTenantOperator, `${membersPath}/:user/remove`, (call) => removePerson(ofTenant(call))),
-  getRoute(forOperator, operatorsPath, (call) => groupPage(ofOperators(call), emptyForm)),
-  postOnceRoute(forOperator, `${operatorsPath}/invitations`, (call) => invite(ofOperators(call))),
-  postRoute(forOperator, `${operatorsPath}/invitations/:invitation/cancel`, (call) =>
+  post.tenantOperator(`${membersPath}/:user/remove`, (call) => removePerson(ofTenant(call))),
+  get.operator(operatorsPath, (call) => groupPage(ofOperators(call), emptyForm)),
+  postOnce.operator(`${operatorsPath}/invitations`, (call) => invite(ofOperators(call))),
+  post.operator(`${operatorsPath}/invitations/:invitation/cancel`, (call) =>
     cancelInvitation(ofOperators(call)),
   ),
-  postRoute(forOperator, `${operatorsPath}/:user/remove`, (call) => removePerson(ofOperators(call))),
+  post.operator(`${operatorsPath}/:user/remove`, (call) => removePerson(ofOperators(call))),
 ];
 
 /** A call of a page of one of the groups. */

@@ -5,13 +5,11 @@ import { networkOf } from '../accounts/throttle.js';
 import {
   emptyForm,
   type FormState,
-  forAnyone,
-  forUser,
-  getRoute,
+  get,
   type PageAnswer,
   type PageCall,
   type PageRoute,
-  postRoute,
+  post,
   type Redirect,
   type UserCall,
 } from '../page.js';
@@ -23,8 +21,8 @@ import { Field, Form, Notice } from './elements.js';
  * accounts: those come from invitations.
  */
 export const signInPages: PageRoute[] = [
-  getRoute(forAnyone, '/', async ({ visitor }) => ({ redirect: visitor ? homeOf(visitor) : '/sign-in' })),
-  getRoute(forAnyone, '/sign-in', async ({ site, visitor, query }) => {
+  get.anyone('/', async ({ visitor }) => ({ redirect: visitor ? homeOf(visitor) : '/sign-in' })),
+  get.anyone('/sign-in', async ({ site, visitor, query }) => {
     const next = localPath(query.get('next'));
     if (visitor) return { redirect: next ?? '/' };
     const name = site.oidc?.name;
@@ -32,13 +30,13 @@ export const signInPages: PageRoute[] = [
     const problem = `Signing in with ${name} did not work. Sign in with your password, then connect ${name} under Account.`;
     return signInPage(emptyForm, { next, name, ...(failed && { problem }) });
   }),
-  postRoute(forAnyone, '/sign-in', signIn),
-  postRoute(forAnyone, '/sign-out', async ({ site, cookie }) => {
+  post.anyone('/sign-in', signIn),
+  post.anyone('/sign-out', async ({ site, cookie }) => {
     return { redirect: '/sign-in', ...(await site.signIn.signOut(cookie)) };
   }),
-  getRoute(forAnyone, '/sign-in/oidc', visitProvider),
-  postRoute(forUser, '/account/oidc', connectAccount),
-  getRoute(forAnyone, '/auth/callback/oidc', returnFromProvider),
+  get.anyone('/sign-in/oidc', visitProvider),
+  post.user('/account/oidc', connectAccount),
+  get.anyone('/auth/callback/oidc', returnFromProvider),
 ];
 
 async function signIn({ site, form, cookie, address, visitor }: PageCall) {

@@ -5,12 +5,11 @@ import {
   emptyForm,
   type FormState,
   formState,
-  forTenant,
-  getRoute,
+  get,
   type PageAnswer,
   type PageRoute,
-  postOnceRoute,
-  postRoute,
+  post,
+  postOnce,
   type Redirect,
   type TenantCall,
 } from '../page.js';
@@ -22,15 +21,15 @@ import { findKeyRow, keyHref, keyPath } from './keys.js';
 
 /** Signs addresses with a key, and shows and replaces its signing secret. */
 export const signedUrlPages: PageRoute[] = [
-  getRoute(forTenant, `${keyPath}/sign`, withLiveKey(signPage)),
-  postRoute(forTenant, `${keyPath}/sign`, withLiveKey(signSubmitted)),
+  get.tenant(`${keyPath}/sign`, withLiveKey(signPage)),
+  post.tenant(`${keyPath}/sign`, withLiveKey(signSubmitted)),
   // A reload of the page that shows the secret leads here.
-  getRoute(forTenant, `${keyPath}/signing-secret`, async (call) => ({
+  get.tenant(`${keyPath}/signing-secret`, async (call) => ({
     redirect: keyHref(call, await findKeyRow(call)),
   })),
-  postRoute(forTenant, `${keyPath}/signing-secret`, withLiveKey(showSecret)),
-  getRoute(forTenant, `${keyPath}/rotate-signing`, withLiveKey(confirmRotatePage)),
-  postOnceRoute(forTenant, `${keyPath}/rotate-signing`, withLiveKey(rotateSecret)),
+  post.tenant(`${keyPath}/signing-secret`, withLiveKey(showSecret)),
+  get.tenant(`${keyPath}/rotate-signing`, withLiveKey(confirmRotatePage)),
+  postOnce.tenant(`${keyPath}/rotate-signing`, withLiveKey(rotateSecret)),
 ];
 
 /** A dead key, and a gateway without a master secret, sign nothing: they lead to the page of the key, which says so. */

@@ -7,13 +7,11 @@ import {
   emptyForm,
   type FormState,
   formState,
-  forOperator,
-  forTenantOperator,
-  getRoute,
+  get,
   type PageAnswer,
   type PageCall,
   type PageRoute,
-  postRoute,
+  post,
   readList,
   type TenantCall,
 } from '../page.js';
@@ -25,8 +23,8 @@ const limitsPath = '/tenants/:tenant/limits';
 
 /** All tenants, and the limits of one. */
 export const tenantsPages: PageRoute[] = [
-  getRoute(forOperator, '/tenants', (call) => tenantsPage(call, emptyForm)),
-  postRoute(forOperator, '/tenants', async (call) => {
+  get.operator('/tenants', (call) => tenantsPage(call, emptyForm)),
+  post.operator('/tenants', async (call) => {
     const name = (call.form.get('name') ?? '').trim();
     try {
       await call.site.admin.createTenant(name, actorOf(call.visitor.user));
@@ -36,8 +34,8 @@ export const tenantsPages: PageRoute[] = [
       return { ...(await tenantsPage(call, state)), status: 400 };
     }
   }),
-  getRoute(forTenantOperator, limitsPath, async (call) => limitsPage(call, emptyForm)),
-  postRoute(forTenantOperator, limitsPath, async (call) => {
+  get.tenantOperator(limitsPath, async (call) => limitsPage(call, emptyForm)),
+  post.tenantOperator(limitsPath, async (call) => {
     const { name } = call.tenant;
     try {
       await call.site.admin.setLimits(name, readLimits(call), actorOf(call.visitor.user));

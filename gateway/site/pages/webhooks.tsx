@@ -1,11 +1,10 @@
 import { actorOf } from '../accounts/account.js';
 import {
-  forTenant,
-  getRoute,
+  get,
   type PageAnswer,
   type PageRoute,
-  postOnceRoute,
-  postRoute,
+  post,
+  postOnce,
   type Redirect,
   type TenantCall,
 } from '../page.js';
@@ -16,12 +15,12 @@ const webhooksPath = '/tenants/:tenant/webhooks';
 
 /** What a tenant's webhooks are signed with: shown each time it is asked for, and replaced. */
 export const webhookPages: PageRoute[] = [
-  getRoute(forTenant, webhooksPath, webhooksPage),
+  get.tenant(webhooksPath, webhooksPage),
   // A reload of the page that shows the secret leads here.
-  getRoute(forTenant, `${webhooksPath}/secret`, async (call) => ({ redirect: webhooksHref(call) })),
-  postRoute(forTenant, `${webhooksPath}/secret`, (call) => withMaster(call, () => showSecret(call))),
-  getRoute(forTenant, `${webhooksPath}/rotate`, (call) => withMaster(call, () => confirmRotatePage(call))),
-  postOnceRoute(forTenant, `${webhooksPath}/rotate`, (call) => withMaster(call, () => rotateSecret(call))),
+  get.tenant(`${webhooksPath}/secret`, async (call) => ({ redirect: webhooksHref(call) })),
+  post.tenant(`${webhooksPath}/secret`, (call) => withMaster(call, () => showSecret(call))),
+  get.tenant(`${webhooksPath}/rotate`, (call) => withMaster(call, () => confirmRotatePage(call))),
+  postOnce.tenant(`${webhooksPath}/rotate`, (call) => withMaster(call, () => rotateSecret(call))),
 ];
 
 const webhooksHref = ({ tenant: { name } }: TenantCall) => `/tenants/${name}/webhooks`;
