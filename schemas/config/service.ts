@@ -37,19 +37,18 @@ export const apiVariables = section('The API', {
     name: 'HELPER_DOCS',
     form: choice('on', 'off'),
     default: 'on',
-    description:
-      'Whether anybody who reaches the API may read about its helpers, at /, /docs and /openapi.json.',
+    description: 'Whether /, /docs and /openapi.json describe the helpers to anybody who reaches the API.',
   },
   drainMs: {
     name: 'HELPER_DRAIN_MS',
     form: milliseconds({ min: 0, max: 600_000 }),
     default: '2000',
-    description: 'How long calls are served on after SIGTERM, so that a balancer notices.',
+    description: 'How long calls are still served after SIGTERM, so that a balancer notices.',
   },
   clientKey: {
     name: 'HELPER_KEY',
     form: issuedKey,
-    description: 'The API key that `call --server` calls with, where --key names none.',
+    description: 'The API key of `call --server` without --key.',
   },
 });
 
@@ -70,12 +69,12 @@ export const siteVariables = section('The key-management site', {
     name: 'HELPER_API_URL',
     form: siteAddress,
     description:
-      'The API’s address as customers see it: for the site’s curl lines, and the name that agents may call it by; where it listens if unset.',
+      'The API’s address as customers see it, for the site’s curl lines and agents; where it listens if unset.',
   },
   connectUrl: {
     name: 'HELPER_CONNECT_URL',
     form: siteAddress,
-    description: 'The site’s address as people’s browsers see it; where it listens if unset.',
+    description: 'The site’s address as browsers see it; where it listens if unset.',
   },
   connectProxies: {
     name: 'HELPER_CONNECT_PROXIES',
@@ -91,13 +90,12 @@ export const siteVariables = section('The key-management site', {
   oidcIssuer: {
     name: 'HELPER_OIDC_ISSUER',
     form: address('http', 'https'),
-    description:
-      'Identity provider (OpenID Connect) for signing in to the site; with its client id and secret.',
+    description: 'Identity provider (OpenID Connect) for signing in to the site.',
   },
   oidcClientId: {
     name: 'HELPER_OIDC_CLIENT_ID',
     form: anyText,
-    description: 'What the identity provider knows the site by.',
+    description: 'The site’s client id with the identity provider.',
   },
   oidcClientSecret: {
     name: 'HELPER_OIDC_CLIENT_SECRET',
@@ -133,13 +131,13 @@ export const databaseVariables = section('Database and Redis', {
     name: 'HELPER_KEY_CACHE',
     form: integer({ min: 100, max: 1_000_000 }),
     default: '100000',
-    description: 'Keys kept in memory; a call with any other waits for the database.',
+    description: 'Keys cached in memory; a call with any other waits for the database.',
   },
   usageDays: {
     name: 'HELPER_USAGE_DAYS',
     form: integer({ min: 1, max: 36_500 }),
     default: '400',
-    description: 'Days that usage figures are kept.',
+    description: 'Days that usage figures are stored.',
   },
 });
 
@@ -148,19 +146,19 @@ export const pageVariables = section('Pictures on web pages', {
     name: 'HELPER_SIGNING_SECRET',
     form: tokens,
     description:
-      'Master secrets of signed urls and webhooks, separated by commas: the first signs, all verify. A file in the data folder if unset; needed for signing with DATABASE_URL.',
+      'Master secrets of signed urls and webhooks: the first signs, all verify. A file in the data folder if unset; required for signing with DATABASE_URL.',
   },
   cacheBytes: {
     name: 'HELPER_CACHE_BYTES',
     form: bytes({ min: 0, max: 1024 ** 4, such: '67108864, 64MB or 1GB; 0 keeps nothing' }),
     default: '64MB',
-    description: 'Memory for answers and downloads that may be used again, shared fairly by tenants.',
+    description: 'Memory for cached answers and downloads, shared fairly by tenants.',
   },
   cacheTtlSeconds: {
     name: 'HELPER_CACHE_TTL',
     form: seconds({ min: 0, max: 31_536_000 }),
     default: '1h',
-    description: 'How long browsers and CDNs may keep the answer of a signed url, at most.',
+    description: 'How long browsers and CDNs may cache the answer of a signed url, at most.',
   },
 });
 
@@ -170,7 +168,7 @@ export const operationVariables = section('Processes and traces', {
     form: integer({ min: 1, max: 64 }),
     default: '1',
     description:
-      'Processes that `serve` on the same ports. Each has its own threads, queue and memory: what is set for these counts for one of them; the limits of a tenant hold for all together.',
+      'Processes that `serve` on the same ports. Settings of threads, queue and memory are for each of them; the limits of a tenant are for all together.',
   },
   otlpUrl: {
     name: 'HELPER_OTLP_URL',

@@ -34,7 +34,7 @@ export const poolVariables = section('Plugins and the pool', {
     form: integer({ min: 1, max: mostThreads }),
     default: { shown: 'cores', value: (env) => threadsFor(Number(env.HELPER_PROCESSES) || 1) },
     description:
-      'Worker threads of a process. If unset, as many as there are cores, divided by HELPER_PROCESSES: at least one each.',
+      'Worker threads of a process. If unset, the number of cores divided by HELPER_PROCESSES, at least one.',
   },
   poolQueue: {
     name: 'HELPER_POOL_QUEUE',
@@ -93,7 +93,7 @@ export const inputVariables = section('Pictures and text', {
     name: 'HELPER_SOURCE_TIMEOUT_MS',
     form: milliseconds({ min: 1, max: 3_600_000 }),
     default: '10000',
-    description: 'Total time of a download; of a try to tell a webhook too, 15 s at most.',
+    description: 'Total time of a download, and of an attempt to call a webhook (15 s at most).',
   },
   fonts: {
     name: 'HELPER_FONTS',
@@ -109,66 +109,66 @@ export const jobVariables = section('Jobs and workers', {
     form: choice('on', 'off'),
     default: 'on',
     description:
-      'Whether `serve` works on the items of jobs itself, when no call wants a thread; `off` leaves them to `work`.',
+      'Whether `serve` works on job items when no call needs a thread; `off` leaves them to `work`.',
   },
   jobTtlSeconds: {
     name: 'HELPER_JOB_TTL',
     form: seconds({ min: 1, max: 31_536_000 }),
     default: '24h',
-    description: 'How long a job and its results are kept after its end.',
+    description: 'How long a job and its results are stored after its end.',
   },
   maxJobBytes: {
     name: 'HELPER_MAX_JOB_BYTES',
     form: bytes({ max: 1024 ** 3, such: '67108864, 64MB or 1GB' }),
     default: '64MB',
-    description: 'Largest body that makes a job, all its files together.',
+    description: 'Largest body of a new job, all its files together.',
   },
   maxOpenJobBytes: {
     name: 'HELPER_MAX_OPEN_JOB_BYTES',
     form: bytes({ max: 1024 ** 5, such: '1GB or 200GB' }),
     default: '10GB',
     description:
-      "What a tenant's jobs may hold that have not ended, files and inputs together (64 KB a job and 1 KB an item at least); past it a further job is `tenant_busy`.",
+      "Files and inputs of a tenant's unfinished jobs (at least 64 KB a job and 1 KB an item); past it a new job is `tenant_busy`.",
   },
   maxResultBytes: {
     name: 'HELPER_MAX_RESULT_BYTES',
     form: bytes({ max: 1024 ** 5, such: '1GB or 200GB' }),
     default: '10GB',
     description:
-      "What the results of a tenant's jobs may hold, those kept included; past it a further job is `tenant_busy`, and items under way fail with `too_large`.",
+      "Stored results of a tenant's jobs; past it a new job is `tenant_busy`, and items under way fail with `too_large`.",
   },
   webhookOrigins: {
     name: 'HELPER_WEBHOOK_ORIGINS',
     form: origins,
     default: '',
     description:
-      'Origins that webhooks may be sent to although they are not public. Any tenant may have one sent there: HELPER_SOURCE_ORIGINS, for downloads, does not count.',
+      'Origins that webhooks of any tenant may be sent to although they are not public. HELPER_SOURCE_ORIGINS is for downloads alone.',
   },
   resultsUrl: {
     name: 'HELPER_RESULTS_URL',
     form: address('s3'),
     description:
-      'Where the files and results of jobs are kept, such as s3://bucket/prefix?endpoint=https://minio.example:9000&region=eu-central-1; the data folder if unset. Several hosts need it, or one data folder for all.',
+      'Store of the files and results of jobs, such as s3://bucket/prefix?endpoint=https://minio.example:9000&region=eu-central-1; the data folder if unset. Several hosts need it, or a shared data folder.',
   },
   awsAccessKeyId: {
     name: 'AWS_ACCESS_KEY_ID',
     form: plainText,
-    description: 'Access key of the S3 store; needed with HELPER_RESULTS_URL.',
+    description: 'Access key of the S3 store; required with HELPER_RESULTS_URL.',
   },
   awsSecretAccessKey: {
     name: 'AWS_SECRET_ACCESS_KEY',
     form: plainText,
-    description: 'Secret of the access key; needed with HELPER_RESULTS_URL.',
+    description: 'Secret of the access key; required with HELPER_RESULTS_URL.',
   },
   awsSessionToken: {
     name: 'AWS_SESSION_TOKEN',
     form: plainText,
-    description: 'Session token of an access key that is lent for a time.',
+    description: 'Session token of a temporary access key.',
   },
   awsRegion: {
     name: 'AWS_REGION',
     form: plainText,
-    description: 'Region of the bucket. `?region=` in HELPER_RESULTS_URL goes before it.',
+    description: 'Region of the bucket; `?region=` in HELPER_RESULTS_URL overrides it.',
   },
   awsDefaultRegion: {
     name: 'AWS_DEFAULT_REGION',
@@ -178,8 +178,7 @@ export const jobVariables = section('Jobs and workers', {
   awsEndpointUrlS3: {
     name: 'AWS_ENDPOINT_URL_S3',
     form: address('http', 'https'),
-    description:
-      'Where an S3 store other than that of AWS answers. `?endpoint=` in HELPER_RESULTS_URL goes before it.',
+    description: 'Address of an S3 store other than AWS; `?endpoint=` in HELPER_RESULTS_URL overrides it.',
   },
   awsEndpointUrl: {
     name: 'AWS_ENDPOINT_URL',
@@ -189,30 +188,30 @@ export const jobVariables = section('Jobs and workers', {
   workPort: {
     name: 'HELPER_WORK_PORT',
     form: integer({ min: 0, max: 65_535 }),
-    description: 'Port on HOST where `work` answers /healthz, /readyz and /metrics; none if unset.',
+    description: 'Port on HOST for `work`’s /healthz, /readyz and /metrics; none if unset.',
   },
 });
 
 const held = bytes({ max: 1024 ** 4, such: '268435456, 256MB or 1GB' });
 
-export const flowVariables = section('What arrives and what leaves', {
+export const flowVariables = section('Inbound and outbound budgets', {
   arriving: {
     name: 'HELPER_ARRIVING',
     form: integer({ min: 2, max: 100_000 }),
     default: '2000',
-    description: 'Bodies and downloads on their way at a time; a tenant may have half of them.',
+    description: 'Bodies and downloads in transfer at a time; half of them for one tenant.',
   },
   inputBytes: {
     name: 'HELPER_INPUT_BYTES',
     form: held,
     default: '256MB',
-    description: 'Memory for bodies and downloads, on their way and waiting; a tenant may hold half.',
+    description: 'Memory for bodies and downloads, in transfer and waiting; half of it for one tenant.',
   },
   outputBytes: {
     name: 'HELPER_OUTPUT_BYTES',
     form: held,
     default: '256MB',
-    description: 'Memory for answers that clients have not taken yet; a tenant may hold half.',
+    description: 'Memory for answers that clients have not read yet; half of it for one tenant.',
   },
 });
 

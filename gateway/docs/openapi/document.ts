@@ -99,7 +99,7 @@ function groupOf(id: string): string {
   return id.split('/', 1)[0] ?? id;
 }
 
-/** What a call may say of who it is by, as the document's components. */
+/** How a call may be authenticated, as the document's components. */
 const securitySchemes = {
   bearer: { type: 'http', scheme: 'bearer', description: 'The API key in the header Authorization.' },
   ak: { type: 'apiKey', in: 'query', name: 'ak', description: 'The API key in the address.' },
@@ -129,7 +129,7 @@ function inAddress(name: string, description: string) {
   return { type: 'apiKey', in: 'query', name, description };
 }
 
-/** The paths that tell of the gateway itself; they need no key. */
+/** The paths about the gateway itself, which need no key. */
 function healthPaths(successWith: SuccessWith): Record<string, object> {
   const text = { type: 'string' };
   const operation = (operationId: string, summary: string, data: JsonSchema) => ({

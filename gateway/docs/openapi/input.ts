@@ -9,24 +9,24 @@ import { closeNested, liftRequired } from '../../../schemas/parameters/rewrite.j
 import type { Helper } from '../../plugins/registry.js';
 import { componentPrefix } from './responses.js';
 
-/** A file that may take the place of a parameter. */
+/** A file that may replace a parameter. */
 type StandIn = FileField & { insteadOf: string };
 
-/** A helper's parameters as a document says them. */
+/** A helper's parameters as schemas of a document. */
 interface InputSchemas {
   /** Of each parameter alone. */
   properties: Readonly<Record<string, JsonSchema>>;
   /** All of them as one object, with what is required but for files. */
   whole: JsonSchema;
-  /** Files that have to come, by a url or as an upload. */
+  /** Files that must be given, by a url or as an upload. */
   requiredFiles: readonly FileField[];
-  /** Files in the place of a parameter: one of the two has to come. */
+  /** Files that may replace a parameter: one of the two must be given. */
   standIns: readonly StandIn[];
-  /** The same for a dry run where that lifts something: nothing has to be there. */
+  /** The same for a dry run, where that requires less. */
   dryRun: JsonSchema | undefined;
 }
 
-/** Makes the schemas of a helper's parameters; what these refer to is put among the components. */
+/** The schemas of a helper's parameters; targets of their references become components. */
 export function inputSchemas({ id, declaration, parameters }: Helper, components: Components): InputSchemas {
   const { $id: _, ...input } = declaration.input;
   const declared = Object.fromEntries(
@@ -73,14 +73,14 @@ function withExample(name: string, schema: JsonSchema, [example]: readonly Helpe
 /** How a value is written in a query or a form: as it is, as a list with commas, or as JSON. */
 type Written = 'plain' | 'list' | 'json';
 
-/** How a parameter's values are to be written. Where they can be written in several ways, as the least marked one. */
+/** The simplest way to write all values of a parameter. */
 function writtenAs(schema: JsonSchema, root: JsonSchema): Written {
   const forms = formsOf(schema, root, '');
   if (forms.length === 0 || !forms.every(({ type }) => type === 'array' || type === 'object')) return 'plain';
   return forms.every(({ item }) => item !== undefined) ? 'list' : 'json';
 }
 
-/** The parameters of a GET request. A query can not say that a dry run lifts what is required. */
+/** The parameters of a GET request, which cannot express that a dry run requires nothing. */
 export function queryParameters(
   { declaration, parameters }: Helper,
   { properties, requiredFiles }: InputSchemas,
@@ -100,7 +100,6 @@ export function queryParameters(
   });
 }
 
-/** What its author says of it, or what it takes. */
 function describeParameter({ schema, allowed }: ParameterProperty): string {
   if (typeof schema.description === 'string') return schema.description;
   return `${allowed.charAt(0).toUpperCase()}${allowed.slice(1)}.`;
@@ -113,7 +112,6 @@ function inQuery(schema: JsonSchema, written: Written, example: unknown): object
   return { schema, ...shown };
 }
 
-/** Where a picture of an example is said to lie. */
 const exampleUrl = 'https://example.com/picture.jpg';
 
 /** The body of a POST request in each of its forms; there need not be one where nothing is required. */
@@ -131,14 +129,14 @@ export function requestBody(helper: Helper, schemas: InputSchemas): object {
   };
 }
 
-/** A dry run is another object: nothing is required in it but that it says so. */
+/** A dry run is another object, which requires only `dryrun`. */
 function jsonSchema(schemas: InputSchemas): JsonSchema {
   const { dryRun } = schemas;
   const call = withUrls(schemas);
   return dryRun === undefined ? call : { anyOf: [{ title: 'A call', ...call }, dryRun] };
 }
 
-/** Where no file can be uploaded, a required one comes by its url, and so does one in the place of a parameter. */
+/** Where no file can be uploaded, it is given by its url. */
 function withUrls({ whole, requiredFiles, standIns }: InputSchemas): JsonSchema {
   const urls = requiredFiles.map(({ parameter }) => parameter);
   const required = [...new Set([...urls, ...namesIn(whole)])];
@@ -153,7 +151,7 @@ function withUrls({ whole, requiredFiles, standIns }: InputSchemas): JsonSchema 
   };
 }
 
-/** That one of a parameter and a file has to come is left to descriptions here, where pages send empty what nobody touched. */
+/** Only descriptions say here that a parameter or its file is required, because pages send untouched fields empty. */
 function multipart(helper: Helper, { whole }: InputSchemas): { schema: JsonSchema; encoding: object } {
   const { files } = helper.declaration;
   const uploads = Object.fromEntries(files.map((file) => [file.field, uploadOf(file)]));
@@ -163,7 +161,7 @@ function multipart(helper: Helper, { whole }: InputSchemas): { schema: JsonSchem
   };
 }
 
-/** The parameters; beside a file's field the one of its url may stay empty, and pages leave it so: only one may be sent. */
+/** The parameters; a file's url may stay empty beside its field, because only one of the two may be sent. */
 function withoutUrls({ properties }: JsonSchema, files: readonly FileField[]): JsonSchema {
   const own = asSchema(properties);
   const urls = files.map(({ parameter }) => {
@@ -174,8 +172,8 @@ function withoutUrls({ properties }: JsonSchema, files: readonly FileField[]): J
 }
 
 /**
- * Lists are written with commas, in forms as in a query. What is deeper is JSON, which goes without saying: said, it makes swagger-ui
- * send a file of that type, and of a file's field that nobody touched an empty one.
+ * Lists are written with commas, in forms as in a query. Deeper values are JSON by default: an explicit type makes swagger-ui send a
+ * file of that type, and an empty file for an untouched field.
  */
 function encodingOf({ declaration, parameters }: Helper): Record<string, object> {
   const lists = parameters.properties.filter(({ schema }) => writtenAs(schema, declaration.input) === 'list');
@@ -195,7 +193,7 @@ function uploadOf(file: FileField): JsonSchema {
   };
 }
 
-/** As JSON: what an example would upload has a url here. */
+/** As JSON: an example's uploads are urls here. */
 function examplesOf(examples: readonly HelperExample[], { requiredFiles, standIns }: InputSchemas): object {
   if (examples.length === 0) return {};
   const named = examples.map(({ summary, input }, at) => {

@@ -82,7 +82,7 @@ const webhookUrl = {
   examples: ['https://example.com/hooks/jobs'],
 };
 
-/** What makes a job, in JSON and as a form. */
+/** The body that creates a job, as JSON and as a form. */
 function requestSchemas(services: readonly string[]): { json: JsonSchema; form: JsonSchema } {
   const service = { ...text, enum: services, description: 'The helper.' };
   return {
@@ -95,7 +95,7 @@ function requestSchemas(services: readonly string[]): { json: JsonSchema; form: 
           maxItems: mostItems,
           items: { type: 'object', additionalProperties: true },
           description:
-            'What the helper is to be called with. Each is judged when it is worked on: one that is not valid fails alone.',
+            'What the helper is to be called with. Each is validated when it is worked on: an invalid one fails alone.',
         },
         webhook: closedObject({ url: webhookUrl }),
       },
@@ -121,7 +121,7 @@ function requestSchemas(services: readonly string[]): { json: JsonSchema; form: 
   };
 }
 
-/** What any request with a key may be answered with, and one that names a job. */
+/** The errors of any request with a key, and of one that names a job. */
 const usual = [400, 401, 405, 408, 429, 431, 500, 503];
 const ofOne = [...usual, 404];
 

@@ -68,13 +68,13 @@ export function addEnvelopes(components: Components): SuccessWith {
 
 /** Gives each operation an id that no other has: `getTextDiffTwoStrings`. */
 export function createOperationIds(): (method: string, id: string) => string {
-  const taken = new Set<string>();
+  const used = new Set<string>();
   return function operationId(method, id) {
     const words = id.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
     const wanted = method + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
     let name = wanted;
-    for (let at = 2; taken.has(name); at += 1) name = `${wanted}_${at}`;
-    taken.add(name);
+    for (let at = 2; used.has(name); at += 1) name = `${wanted}_${at}`;
+    used.add(name);
     return name;
   };
 }
@@ -124,7 +124,7 @@ export const headers = {
   },
   'X-Cache': {
     description:
-      'How the picture was come by: it was kept (`hit`), made (`miss`), or just being made for another call of the tenant (`shared`).',
+      'The cache status of the picture: cached (`hit`), made (`miss`), or just being made for another call of the tenant (`shared`).',
     schema: { type: 'string', enum: ['hit', 'miss', 'shared'] },
   },
   Location: { description: 'The path of what has been made.', schema: { type: 'string' } },
@@ -137,10 +137,8 @@ export const headers = {
 
 export type HeaderName = keyof typeof headers;
 
-/** What of the tenant's limits is left. */
 export const limitHeaders: readonly HeaderName[] = ['RateLimit', 'RateLimit-Policy'];
 
-/** What is said of a picture that may be used again. */
 const reuseHeaders: readonly HeaderName[] = ['ETag', 'Cache-Control', 'X-Cache'];
 
 /** References to these fields; every answer has its request's id. */
@@ -151,12 +149,12 @@ function headersOf(names: readonly HeaderName[]): Record<string, { $ref: string 
 
 /** Errors that only the key-management site answers with. */
 const siteErrors: readonly string[] = ['unauthorized', 'forbidden', 'exists'] satisfies ErrorCode[];
-/** Of helpers that are given files. */
+/** Of helpers with files. */
 const fileErrors: readonly ErrorCode[] = ['source_refused', 'source_failed', 'source_timeout'];
-/** Of helpers that are given pictures. */
+/** Of helpers with pictures. */
 const pictureErrors: readonly ErrorCode[] = ['bad_image', 'image_too_large'];
 
-/** The errors of the table that a call of this helper can come to, by status. */
+/** The errors that a call of this helper can have, by status. */
 export function errorsOfHelper({ files }: Pick<DeclaredHelper, 'files'>) {
   const takesPictures = files.some(({ kind }) => kind === 'image');
   const never = new Set<string>([
@@ -216,12 +214,11 @@ export function jsonResponse(
   return { description, headers: headersOf(names), content: { 'application/json': { schema } } };
 }
 
-/** What nothing is known of. */
 const anyObject: JsonSchema = { type: 'object', additionalProperties: true };
 
 /**
- * A helper's answer with 200, which covers its dry run. One that does not say what its data is may answer with bytes of any type,
- * too, and where it takes a picture this is most likely one.
+ * A helper's answer with 200, which covers its dry run. Without a declared output it may be bytes of any type too, and a picture most
+ * likely where the helper has a picture.
  */
 export function successResponse(helper: Helper, components: Components, successWith: SuccessWith): object {
   const names = hasEtag(helper) ? [...limitHeaders, ...reuseHeaders] : limitHeaders;
@@ -229,19 +226,18 @@ export function successResponse(helper: Helper, components: Components, successW
   return { ...others, content: { ...bytesOf(helper), ...content } };
 }
 
-/** The answer to a client that has the picture already; none where a helper's are not known again. */
+/** The answer to a client that has the picture already, of helpers with an `ETag`. */
 export function unchangedResponse(helper: Helper): Record<string, object> {
   if (!hasEtag(helper)) return {};
   const description = 'The client has this picture already, as `If-None-Match` says. No body.';
   return { 304: { description, headers: headersOf([...limitHeaders, ...reuseHeaders]) } };
 }
 
-/** Whether a helper answers with pictures that are known again; one that says what its data is answers with data. */
+/** Whether a helper answers with pictures that have an `ETag`; with a declared output it answers with data. */
 function hasEtag({ declaration }: Helper): boolean {
   return declaration.output === undefined && mayReuse(declaration);
 }
 
-/** What a client says that has a picture already. */
 export function conditionalHeaders(helper: Helper): object[] {
   if (!hasEtag(helper)) return [];
   const description = 'The `ETag` of a picture that the client has, or several with commas between them.';
@@ -265,7 +261,7 @@ function dataOf(helper: Helper, components: Components): JsonSchema {
   return output === undefined && dryrun === 'own' ? anyObject : { anyOf: [real, dry] };
 }
 
-/** What a dry run answers where the helper has nothing of its own to say. */
+/** The data of a dry run of a helper without one of its own. */
 function dryRunData(id: string): JsonSchema {
   const name = id.slice(id.lastIndexOf('/') + 1);
   return { title: 'Of a dry run', ...closedObject({ operation: { type: 'string', const: name } }) };

@@ -8,7 +8,7 @@ import type {
   VariantsControl,
 } from './controls.js';
 
-/** One control with its label and what is said of it; the script reads how to take its value from the `data-` attributes. */
+/** One control with its label and hint; the script reads from the `data-` attributes how to get its value. */
 export function ControlView({ control, prefix = 'p' }: { control: Control; prefix?: string }) {
   if (control.kind === 'group') return <Group control={control} prefix={prefix} />;
   if (control.kind === 'variants') return <Variants control={control} prefix={prefix} />;
@@ -120,7 +120,7 @@ function dataOf(control: Control) {
   };
 }
 
-/** What it goes with, for the script: beside anything else it is not sent. */
+/** Its conditions, for the script: without them it is not sent. */
 function conditionsOf({ onlyWith }: Control): string | undefined {
   return onlyWith && JSON.stringify(onlyWith);
 }
@@ -129,7 +129,6 @@ function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** What a value is typed into or chosen with, and what stands beside that. */
 function Input({ control, id }: { control: Exclude<Control, GroupControl | VariantsControl>; id: string }) {
   const input = inputOf(control, id);
   const value = textOf(control.default);
@@ -190,7 +189,6 @@ function Input({ control, id }: { control: Exclude<Control, GroupControl | Varia
   }
 }
 
-/** Leaves the choice to the helper, at a press; the text beside it says so too. */
 function AutoButton({ control, id }: { control: ColorControl | MeasureControl; id: string }) {
   if (!control.auto) return null;
   return (
@@ -206,12 +204,11 @@ function AutoButton({ control, id }: { control: ColorControl | MeasureControl; i
   );
 }
 
-/** What an empty text comes to. */
 function placeholderOf({ auto, default: preset }: ColorControl | MeasureControl): string | undefined {
   return auto && preset === 'auto' ? 'auto' : undefined;
 }
 
-/** The same value by hand; the text beside it says it exactly, and is what is sent. */
+/** A coarse way to set the text beside it, which is what is sent. */
 function Slider({ control, id }: { control: Control; id: string }) {
   const range =
     control.kind === 'fraction'
@@ -262,7 +259,7 @@ function Select({
   );
 }
 
-/** What every input has: its name for labels, what is said of it, and the parameter that it is for. */
+/** The attributes of every input. */
 function inputOf(control: Control, id: string) {
   const required = control.required && control.kind !== 'switch' ? `${id}-required ` : '';
   return {

@@ -12,7 +12,6 @@ import type { ControlForm } from '../../../schemas/keywords/keyword.js';
 import { askKeywords } from '../../../schemas/keywords/keywords.js';
 import { type Condition, onlyWithOf } from '../../../schemas/keywords/only-with.js';
 
-/** What all controls have. */
 interface Common {
   /** The parameter, with the path to it where it is nested: `size.width`. */
   path: string;
@@ -26,7 +25,7 @@ interface Common {
   onlyWith?: readonly Condition[];
 }
 
-/** A value that is one text on the page; `types` says what the text may stand for. */
+/** A value that is one text on the page; `types` are those that the text may have. */
 interface Scalar extends Common {
   types: readonly string[];
   /** Whether an empty text is a value, and not the absence of one. */
@@ -39,16 +38,15 @@ type NumberControl = Scalar & {
   min?: number;
   max?: number;
   step: number;
-  /** Whether a slider helps: both ends are known and near enough to each other. */
+  /** Whether there is a slider: both bounds are known and near enough to each other. */
   slider: boolean;
-  /** What it counts. */
   unit?: string;
 };
 export type ColorControl = Scalar & Extract<ControlForm, { kind: 'color' }>;
 export type MeasureControl = Scalar & Extract<ControlForm, { kind: 'measure' }>;
 export type ChoiceControl = Scalar & Extract<ControlForm, { kind: 'choice' }>;
 export type GroupControl = Common & { kind: 'group'; members: readonly Control[] };
-/** Alternatives that a property tells apart. */
+/** Alternatives that a property distinguishes. */
 export type VariantsControl = Common & {
   kind: 'variants';
   tag: ChoiceControl;
@@ -69,14 +67,14 @@ export type Control =
   | (Common & { kind: 'switch' })
   /** Texts with commas between them; `types` are those of an item. */
   | (Scalar & { kind: 'list' })
-  /** What no other control can give: JSON. */
+  /** Any other value, as JSON. */
   | (Common & { kind: 'json' });
 
-/** Of texts that may be longer there is room for several lines. */
+/** Longer texts get several lines. */
 const longText = 1000;
 /** Steps that a slider can still be set to, more or less. */
 const mostSteps = 10_000;
-/** Nested deeper, what is asked for is easier written than clicked together. */
+/** Deeper values are easier to write than to click together. */
 const deepest = 4;
 /** Fields of one object; more are a document, and no form. */
 const mostMembers = 40;
@@ -99,7 +97,7 @@ export function controlOf(
 }
 
 function choose(declared: JsonSchema, root: JsonSchema, place: Place): Control {
-  // What stands beside a reference speaks of this use of it.
+  // Keywords beside a reference are about this use of it.
   const schema = declared.$ref === undefined ? declared : { ...followReference(declared, root), ...declared };
   const types = typesOf(schema);
   const common = {

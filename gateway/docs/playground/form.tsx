@@ -18,7 +18,7 @@ export function HelperForm({ helper, assets, keySite }: HelperFormProps) {
   const { files, output, input: root } = declaration;
   const ofFiles = new Set(files.map(({ parameter }) => parameter));
   const own = parameters.properties.filter(({ name }) => !ofFiles.has(name));
-  // What needs a picture and declares no data gives a picture: the snippets want to know before the first answer.
+  // Without a declared output, a helper of pictures answers with one: snippets need that before the first answer.
   const isPicture = output === undefined && files.some(({ kind, required }) => kind === 'image' && required);
   return (
     <form

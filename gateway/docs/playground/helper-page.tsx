@@ -18,7 +18,7 @@ interface HelperPageProps {
   apiUrl: string | undefined;
 }
 
-/** A helper's page: what it is, a form to try it, its answer and the request beside it, and what there is to know of it. */
+/** A helper's page: a form to try it, with the answer and the request beside it, and its reference. */
 export function HelperPage({ helper, assets, limits, keySite, apiUrl }: HelperPageProps) {
   const { id, declaration } = helper;
   return (
@@ -151,7 +151,7 @@ function shellQuoted(value: unknown): string {
   return (typeof value === 'string' ? value : JSON.stringify(value)).replaceAll("'", "'\\''");
 }
 
-/** A description with what stands in backquotes as code. */
+/** A description with its backquoted parts as code. */
 function withCode(text: string) {
   return text.split(/`([^`]+)`/).map((part, at) => (at % 2 === 1 ? <code key={part}>{part}</code> : part));
 }
@@ -264,7 +264,6 @@ function short(allowed: string): string {
   return allowed.length > most ? `${allowed.slice(0, allowed.lastIndexOf(' ', most))} …` : allowed;
 }
 
-/** The errors that a call of this helper can come to. */
 function Errors({ helper }: { helper: Helper }) {
   return (
     <div class="facts-section">
@@ -297,7 +296,6 @@ function Errors({ helper }: { helper: Helper }) {
   );
 }
 
-/** What bounds a call of this helper here. */
 function Limits({ helper, limits }: { helper: Helper; limits: ShownLimits }) {
   const { files, timeoutMs = limits.taskTimeoutMs } = helper.declaration;
   const facts: [string, string][] = [['JSON or form body', formatBytes(limits.maxTextBytes)]];

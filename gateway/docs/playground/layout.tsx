@@ -10,7 +10,7 @@ const assetFolder = new URL(
   import.meta.resolve('helper-gateway/package.json'),
 );
 
-/** The modules that `playground.js` imports, by itself or through others: asked for beside it and not after it. */
+/** The modules that `playground.js` imports, directly or not: loaded beside it and not after it. */
 const modules = [
   'answer.js',
   'controls.js',
@@ -24,7 +24,7 @@ const modules = [
   'views.js',
 ] as const;
 
-/** Pictures to try helpers with: fetched when one is asked for. */
+/** Pictures to try helpers with, fetched when chosen. */
 export const samples = [
   { file: 'landscape.jpg', name: 'Landscape', type: 'image/jpeg' },
   { file: 'badge.png', name: 'Badge, transparent', type: 'image/png' },
@@ -39,7 +39,7 @@ export function playgroundAssets(): Assets {
   return loadAssets([...Object.entries(sharedFiles), ...own]);
 }
 
-/** What a plugin's file is not served for, or not in its newest version. */
+/** Why a plugin's file is not served, or not in its newest version. */
 export interface PluginProblem {
   file: string;
   reason: string;
@@ -67,7 +67,7 @@ interface DocumentProps extends PageFrame {
   title: string;
 }
 
-/** A whole page as HTML; every value in it is escaped, since no page asks for the opposite. */
+/** A whole page as HTML; every value in it is escaped. */
 export function renderDocument(props: DocumentProps, body: ComponentChild): string {
   return `<!doctype html>${render(<Document {...props}>{body}</Document>)}`;
 }
@@ -118,7 +118,7 @@ function Navigation() {
   );
 }
 
-/** What is wrong with plugins as they lie there now; what is shown below may be an older version of them. */
+/** Faults of the plugins' files; an older version of them may be served below. */
 function Problems({ problems }: { problems: readonly PluginProblem[] }) {
   if (problems.length === 0) return null;
   return (

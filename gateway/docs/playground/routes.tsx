@@ -109,7 +109,6 @@ function HelperList({ registry, keySite }: { registry: Registry; keySite: string
   );
 }
 
-/** What has to be at hand to try it. */
 function Needed({ files }: { files: readonly FileField[] }) {
   const pictures = files.filter(({ kind }) => kind === 'image').length;
   const others = files.length - pictures;
@@ -138,7 +137,6 @@ function groupsOf(registry: Registry): [string, Helper[]][] {
   return [...groups];
 }
 
-/** What stands where there is no such helper. */
 function UnknownHelper({ name, near }: { name: string; near: string | undefined }) {
   return (
     <section class="narrow">

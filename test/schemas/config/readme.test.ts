@@ -8,7 +8,7 @@ const readme = readFileSync(new URL('../../../../schemas/config/README.md', impo
 /** A variable's row, made from all that is said about it. */
 function rowOf({ name, default: preset, description, form }: Variable): string {
   const value = typeof preset === 'object' ? preset.shown : preset ? `\`${preset}\`` : '–';
-  return `| \`${name}\` | ${value} | ${description} Must be ${form.wanted}. |`;
+  return `| \`${name}\` | ${value} | ${description} | ${form.wanted} |`;
 }
 
 const sections = [...new Set(variables.map(({ section }) => section))].map((title) => ({

@@ -1,4 +1,4 @@
-/** Shows what came back. */
+/** Shows the answer of a call. */
 import { byId, el } from './dom.js';
 import { amount, filesOf } from './files.js';
 import { showKeyProblem, showProblems } from './problems.js';
@@ -35,7 +35,7 @@ export async function showAnswer(form, request, answer) {
   if (form.querySelector('[aria-invalid]') === null) showFromItsTop(byId('result'));
 }
 
-/** On a narrow screen it stands below the form, where only its first line would be seen. */
+/** On a narrow screen it is below the form, where only its first line would be seen. */
 function showFromItsTop(section) {
   const { top } = section.getBoundingClientRect();
   if (top < 0 || top > innerHeight / 2) section.scrollIntoView({ block: 'start' });
@@ -58,7 +58,7 @@ export function showUnreachable() {
   showNone(el('span', { class: 'state bad' }, 'No answer'), why);
 }
 
-/** What answered a call before would be taken for the answer to this one. */
+/** Removes the answer to the call before, which would look like that to this one. */
 function showNone(...line) {
   byId('status').replaceChildren(...line);
   byId('answer').replaceChildren();
@@ -107,7 +107,7 @@ function errorViews(envelope) {
 async function viewsOf(form, request, bytes, type, envelope) {
   if (envelope) return dataViews(request, envelope);
   if (type.startsWith('image/')) {
-    // Of several files the first picture is what it was made of, as far as a page can tell.
+    // A page can only assume that the first of several pictures is the source.
     const before = [...filesOf(form).values()].find((file) => file.type.startsWith('image/'));
     const pictures = await compareView(request.files.size > 0 ? before : undefined, bytes);
     if (pictures) return [pictures, download(form, bytes, type)];
@@ -117,7 +117,7 @@ async function viewsOf(form, request, bytes, type, envelope) {
   return [isText ? textView(await bytes.text()) : note, download(form, bytes, type)];
 }
 
-/** A diff and a cleaned text are better seen than read as JSON, which stands below all the same. */
+/** A diff and a cleaned text get views of their own, above the JSON. */
 function dataViews({ input }, envelope) {
   const { data } = envelope;
   const entries = typeof data === 'object' && data !== null ? Object.entries(data) : [];

@@ -1,4 +1,4 @@
-/** What stands beside a text and follows it, or is followed by it: sliders, colour pickers, alternatives, the key's button. */
+/** Controls beside a text that follow it, or that it follows: sliders, colour pickers, alternatives, the key's button. */
 import { all, byId } from './dom.js';
 import { isIdle } from './fields.js';
 
@@ -25,7 +25,7 @@ function type(input, text) {
 function enableSlider(slider) {
   const input = byId(slider.dataset.for);
   slider.addEventListener('input', (event) => {
-    // It is no field of its own: the text beside it is what is told on.
+    // It is no field of its own: only the text beside it is a value.
     event.stopPropagation();
     type(input, slider.value);
   });
@@ -42,14 +42,14 @@ function isAuto(input) {
   return (input.value.trim() || input.placeholder).toLowerCase() === 'auto';
 }
 
-/** Writes `auto`, and takes it back: what stood there before comes again. */
+/** Writes `auto`, or restores the text before it. */
 function enableAuto(button) {
   const input = byId(button.dataset.auto);
   let before = '';
   button.addEventListener('click', () => {
     const wasAuto = isAuto(input);
     type(input, wasAuto ? before : 'auto');
-    // What is to stand there in its place is typed next.
+    // The value is typed next.
     if (wasAuto) input.focus();
   });
   whenChanged(input, () => {
@@ -69,7 +69,7 @@ function enableIdle(form) {
     }
   };
   if (places.length === 0) return;
-  // Fields that are filled by the page tell nobody around them, so they are listened to on the way down.
+  // `filled` does not bubble, so it is captured.
   for (const name of ['input', 'filled']) form.addEventListener(name, follow, true);
   follow();
 }

@@ -1,4 +1,4 @@
-/** Small words for the page's elements. What comes from outside is always text: nothing here reads markup. */
+/** Short functions for the page's elements. Outside values are always text: nothing here parses markup. */
 
 /** An element with properties (`class`, `aria-…` and `data-…` among them) and children. */
 export function el(name, props = {}, ...children) {
@@ -20,7 +20,7 @@ export function all(selector, within = document) {
   return [...within.querySelectorAll(selector)];
 }
 
-/** Says it on the button for a moment; who cannot see that is told by the page's live region. */
+/** Shows a text on the button for a moment, and announces it in the page's live region. */
 export function sayOn(button, text) {
   const before = button.dataset.title ?? button.textContent;
   button.dataset.title = before;

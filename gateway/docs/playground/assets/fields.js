@@ -8,7 +8,7 @@ export function activeFields(form) {
   );
 }
 
-/** Whether what a field, or the group that it stands in, goes with has another value now. */
+/** Whether the conditions of a field, or of the group around it, are not met now. */
 export function isIdle(form, field, around = []) {
   const place = field.closest('[data-only]');
   // Of two that ask for each other, neither is there.
@@ -92,7 +92,7 @@ export function readTexts(form) {
     if (valueIn(field) === undefined) continue;
     const input = inputOf(field);
     const text = field.dataset.kind === 'switch' ? String(input.checked) : input.value;
-    // An empty text that is sent because it has to be is nothing to tell of.
+    // An empty text that is sent only because it is required is no text of the address.
     if (text !== '' || defaultOf(field) !== undefined) texts.set(field.dataset.path, text);
   }
   for (const url of all('[data-url]', form)) {
@@ -101,10 +101,10 @@ export function readTexts(form) {
   return texts;
 }
 
-/** Every field as it was when the page came, with these texts by path in their places. */
+/** Resets every field, and fills in these texts by path. */
 export function fillTexts(form, texts) {
   const given = new Map(flat(form, texts));
-  // What chooses an alternative comes before what is in it.
+  // The field that chooses an alternative precedes those in it.
   for (const field of all('.field[data-path]', form)) {
     const text = given.get(field.dataset.path) ?? presetText(field);
     setField(field, text);
@@ -117,17 +117,17 @@ export function fillInput(form, input) {
   fillTexts(form, new Map(Object.entries(input)));
 }
 
-/** An object, or its JSON, for fields of its own is taken apart. */
+/** An object, or its JSON, that has fields of its own is split into them. */
 function flat(form, values) {
   const found = [];
-  const take = (path, value) => {
+  const add = (path, value) => {
     const group = all('fieldset[data-path]', form).find(({ dataset }) => dataset.path === path);
     const object = group && typeof value === 'string' ? jsonOf(value) : value;
     if (group && typeof object === 'object' && object !== null) {
-      for (const [name, member] of Object.entries(object)) take(`${path}.${name}`, member);
+      for (const [name, member] of Object.entries(object)) add(`${path}.${name}`, member);
     } else found.push([path, Array.isArray(value) ? listText(form, path, value) : textOf(value)]);
   };
-  for (const [path, value] of values) take(path, value);
+  for (const [path, value] of values) add(path, value);
   return found;
 }
 
@@ -149,14 +149,14 @@ function setField(field, text) {
   } else setInput(input, field.dataset.kind === 'choice' ? optionFor(input, text) : text);
 }
 
-/** The option that a text means, in whatever spelling the gateway takes. */
+/** The option that a text means, in any spelling that the gateway accepts. */
 function optionFor(select, text) {
   const wanted = text.toLowerCase();
   const spellings = ({ value, dataset }) => [value.toLowerCase(), ...(dataset.aliases ?? '').split(' ')];
   return [...select.options].find((option) => spellings(option).includes(wanted))?.value ?? text;
 }
 
-/** As if it were typed, so that what stands beside it follows. */
+/** As if it were typed, so that controls beside it follow. */
 function setInput(input, text) {
   input.value = text;
   input.dispatchEvent(new Event('filled'));
@@ -166,7 +166,7 @@ function setInput(input, text) {
 
 const decimal = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** What a text stands for. One that fits none of the types stays text: the gateway says what is wrong with it. */
+/** The value of a text. One that fits none of the types stays text: the gateway reports the problem. */
 export function scalarOf(text, types) {
   const plain = text.trim();
   // JSON has no number as large as 1e999: it would be sent as null.

@@ -1,23 +1,23 @@
-/** Files: chosen, dropped, pasted, taken from the samples, and taken away again. */
+/** Files: chosen, dropped, pasted, from the samples, and removed again. */
 import { all, announce } from './dom.js';
 
-/** What makes `files(form)` find one, whichever way it came. */
+/** The chosen file of each field, however it was chosen. */
 const chosen = new WeakMap();
 
 export function enableFiles(form) {
   for (const field of all('[data-file]', form)) enableField(field);
 }
 
-/** A file that misses its field would be opened by the browser in the place of the page, and the form be gone. */
+/** The browser would open a file that misses its field in place of the page, and the form would be lost. */
 export function ignoreStrayFiles() {
   for (const name of ['dragover', 'drop']) addEventListener(name, (event) => event.preventDefault());
 }
 
-/** Of a page that takes files, a pasted picture is one: for the field that has the focus, or the first that is free. */
+/** A pasted picture goes to the field with the focus, or to the first free one. */
 export function takePastedFiles() {
   addEventListener('paste', ({ clipboardData, target }) => {
     const [file] = clipboardData?.files ?? [];
-    // Spreadsheets bring a picture of a text along with it.
+    // Spreadsheets copy a picture beside a text.
     const isText = clipboardData?.types.includes('text/plain');
     if (!file || isText) return;
     const fields = all('#try [data-file]').filter((field) => takes(field, file));
@@ -100,7 +100,7 @@ async function takeSample(field, button) {
   }
 }
 
-/** `of` is the number of files that came, of which a field takes one. */
+/** `of` is the number of files, of which a field accepts one. */
 function choose(field, file, of = 1) {
   const line = field.querySelector('[data-chosen]');
   line.hidden = file === undefined;

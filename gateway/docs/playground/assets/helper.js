@@ -1,4 +1,4 @@
-/** A helper's page: its form makes calls, and shows what comes back and how to make the same call elsewhere. */
+/** A helper's page: its form makes calls, and shows the answer and how to make the same call elsewhere. */
 import { showAnswer, showCancelled, showNotSent, showRunning, showUnreachable } from './answer.js';
 import { enableControls } from './controls.js';
 import { all, byId, copyFrom, sayOn } from './dom.js';
@@ -11,8 +11,8 @@ import { snippet } from './snippets.js';
 const mask = '••••••••';
 
 /**
- * Wakes the page of a helper up. The key is that of the page before: it is nowhere but in these variables. Gives what is to be
- * asked of the page when it is left or its address changes.
+ * Starts the page of a helper. The key is that of the page before, and is stored in variables only. The result is used when the page
+ * is left or its address changes.
  */
 export function startHelper(form, key) {
   byId('key').value = key;
@@ -63,7 +63,7 @@ function enableCalls(form, address) {
       if (refuseKey(form, key)) return showNotSent();
       const request = requestOf(form);
       const answer = await send(request, { key, signal }).catch(() => 'none');
-      // Another page may have taken the place of this one meanwhile.
+      // Another page may have replaced this one meanwhile.
       if (!form.isConnected) return;
       if (answer === 'none') showUnreachable();
       else if (answer === undefined) showCancelled();
@@ -79,7 +79,7 @@ function enableCalls(form, address) {
   button.addEventListener('click', (event) => {
     if (event.detail > 1) event.preventDefault();
   });
-  // The browser would empty the fields, and leave what stands beside them.
+  // The browser would empty the fields, but not reset the controls beside them.
   form.addEventListener('reset', (event) => {
     event.preventDefault();
     fill(form, {}, address);
@@ -146,12 +146,12 @@ function enableSnippets(form) {
 
 // What is in the form is in the page's address too, after the `#`, so that a try can be sent to others: never a key or a file.
 
-/** Longer addresses are cut off or refused on their way. */
+/** Longer addresses are cut off or refused on the network. */
 const longest = 16_000;
 /** Some browsers refuse more than a few changes of the address a second. */
 const pauseMs = 250;
 
-/** Keeps form and address alike. A call or an example begins a new step of the browser's history; typing changes the one that is. */
+/** Synchronises form and address. A call or an example begins a new step of the browser's history; typing changes the current one. */
 export function keepAddress(form, onFilled) {
   let timer;
   let isNewStep = false;
@@ -159,9 +159,9 @@ export function keepAddress(form, onFilled) {
   const write = () => {
     clearTimeout(timer);
     const fragment = fragmentOf(readTexts(form));
-    const kept = fragment.length > longest ? '' : fragment;
-    if (kept === location.hash.replace(/^#/, '')) return;
-    const address = `${location.pathname}${location.search}${kept === '' ? '' : `#${kept}`}`;
+    const text = fragment.length > longest ? '' : fragment;
+    if (text === location.hash.replace(/^#/, '')) return;
+    const address = `${location.pathname}${location.search}${text === '' ? '' : `#${text}`}`;
     if (isNewStep) history.pushState(null, '', address);
     else history.replaceState(null, '', address);
     isNewStep = false;
@@ -185,9 +185,9 @@ export function keepAddress(form, onFilled) {
       if (hasMoved) clearTimeout(timer);
       else write();
     },
-    /** Takes what the address says now. */
+    /** Reads the address again. */
     read,
-    /** What is changed from here on can be gone back from. */
+    /** Begins a step: the browser's back button undoes the changes from here on. */
     step() {
       write();
       isNewStep = true;

@@ -1,4 +1,4 @@
-/** The pages: one takes the place of another without a reload, so that the key, which is kept nowhere else, stays. */
+/** The pages: one replaces another without a reload, because the key is stored in memory only. */
 import { byId } from './dom.js';
 import { ignoreStrayFiles, takePastedFiles } from './files.js';
 import { startHelper } from './helper.js';
@@ -16,7 +16,7 @@ function start() {
   page = form ? startHelper(form, key) : undefined;
 }
 
-/** Whatever else stands in the address, a key above all, is in no link that is copied from here. */
+/** Removes the rest of the query, a key above all, so that it is in no link that is copied from here. */
 function keepHelperAlone({ dataset }) {
   const search = `?helper=${dataset.service}`;
   if (location.search !== search) history.replaceState(null, '', `/${search}${location.hash}`);
@@ -36,13 +36,13 @@ function leave() {
 async function visit(address, { isBack = false } = {}) {
   leave();
   visits += 1;
-  const turn = visits;
+  const visitNumber = visits;
   try {
     const answer = await fetch(address, { credentials: 'omit' });
     const html = new DOMParser().parseFromString(await answer.text(), 'text/html');
     const main = html.getElementById('main');
-    // Somebody has gone on to another page meanwhile.
-    if (turn !== visits) return false;
+    // The visitor has left for another page meanwhile.
+    if (visitNumber !== visits) return false;
     if (!main) throw new Error(`no page: ${answer.status}`);
     if (!isBack && address !== location.href) history.pushState(null, '', address);
     document.title = html.title;
@@ -57,7 +57,7 @@ async function visit(address, { isBack = false } = {}) {
 
 const pauseMs = 500;
 
-/** Calls `changed` where the page would come out otherwise now, whenever somebody comes back to it. */
+/** Calls `changed` where the page has changed on the server, whenever the visitor returns to it. */
 export function watchPage(changed) {
   let known;
   let last = Number.NEGATIVE_INFINITY;
@@ -77,7 +77,7 @@ export function watchPage(changed) {
     if (!tag) known = before;
   }
 
-  // Asked for when eyes come back, from another window or beside this one, and not by the clock: each question is a line in the log.
+  // On returning to the page and not by a timer: each request is a line in the log.
   for (const name of ['focus', 'pageshow']) addEventListener(name, look);
   document.addEventListener('visibilitychange', look);
   document.documentElement.addEventListener('pointerenter', look);

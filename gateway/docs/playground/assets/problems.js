@@ -10,7 +10,7 @@ export function clearProblems(form) {
   list.hidden = true;
 }
 
-/** Marks each field; what is about none stands above the form. Moves the focus to the first. */
+/** Marks each field; other problems are listed above the form. Moves the focus to the first. */
 export function showProblems(form, problems) {
   clearProblems(form);
   const rest = [];
@@ -25,7 +25,7 @@ export function showProblems(form, problems) {
   focusFirst(form);
 }
 
-/** What is wrong with the key, where that is: whoever fills in a form has not written a header. */
+/** A problem with the key, at its field: the form has no header to change. */
 export function showKeyProblem(form, { code, message }) {
   if (!/^key_(?:missing|invalid|expired|revoked)$/.test(code)) return;
   mark(byId('key'), code === 'key_missing' ? 'Paste your API key here: one key, without spaces.' : message);

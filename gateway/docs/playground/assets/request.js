@@ -79,7 +79,7 @@ function escaped(name) {
 }
 
 /**
- * Sends a request; gives what came, or undefined where it was cancelled:
+ * Sends a request; gives the answer, or undefined where it was cancelled:
  * `{ status, statusText, headers, bytes, ms }`. Rejects where the gateway could not be reached.
  */
 export async function send(request, { key, signal }) {

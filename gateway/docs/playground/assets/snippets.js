@@ -1,7 +1,7 @@
 /** A call written down in three languages. Nothing of a page is used here, so that what is made can be run by a test. */
 
 /**
- * The request `{ url, input, files: [{ field, name }], answer }` in one language. `key` is what stands where the key belongs:
+ * The request `{ url, input, files: [{ field, name }], answer }` in one language. `key` is written in place of the key:
  * by default an expression that reads the environment variable KEY; the page shows dots there.
  */
 export function snippet(language, request, key) {
@@ -99,7 +99,7 @@ function python(request, key = '{os.environ["KEY"]}') {
   return lines.join('\n');
 }
 
-/** Its own `raise_for_status` would not tell what the gateway says is wrong. */
+/** Its own `raise_for_status` would hide the gateway's message. */
 function savedByPython(file) {
   return [
     'if not response.ok:',

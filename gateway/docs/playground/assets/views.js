@@ -55,10 +55,10 @@ export function diffView(text) {
 }
 
 const word = /[\p{L}\p{M}\p{N}_'’ʼ]+|[^\p{L}\p{M}\p{N}_'’ʼ]/gu;
-/** Longer texts are shown as they came: each mark is an element. */
+/** Longer texts are shown without marks: each mark is an element. */
 const mostMarked = 100_000;
 
-/** `before` with what `after` lacks marked, or undefined where something came in that was not there. */
+/** `before` with what `after` lacks marked, or undefined where something was added. */
 export function removedView(before, after) {
   if (before.length > mostMarked || after.length >= before.length) return undefined;
   const parts =
@@ -67,20 +67,20 @@ export function removedView(before, after) {
   return el(
     'p',
     { class: 'marked', dir: 'auto' },
-    ...parts.map(({ text, gone }) => (gone ? el('del', {}, text) : text)),
+    ...parts.map(({ text, removed }) => (removed ? el('del', {}, text) : text)),
   );
 }
 
-/** Pieces of `before`, each kept or gone, so that those kept are `after`. */
+/** Parts of `before`, each removed or not, so that the others are `after`. */
 export function removedParts(before, after) {
   const parts = [];
   let at = 0;
-  for (const piece of before) {
-    const gone = piece !== after[at];
-    if (!gone) at += 1;
+  for (const item of before) {
+    const removed = item !== after[at];
+    if (!removed) at += 1;
     const last = parts.at(-1);
-    if (last?.gone === gone) last.text += piece;
-    else parts.push({ text: piece, gone });
+    if (last?.removed === removed) last.text += item;
+    else parts.push({ text: item, removed });
   }
   return at === after.length ? parts : undefined;
 }

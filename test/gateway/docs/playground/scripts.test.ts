@@ -181,7 +181,7 @@ interface Values {
 }
 interface Views {
   isDiff(value: unknown): boolean;
-  removedParts(before: string[], after: string[]): { text: string; gone: boolean }[] | undefined;
+  removedParts(before: string[], after: string[]): { text: string; removed: boolean }[] | undefined;
 }
 interface Requests {
   describe(request: object, form: object): { answer: { extension?: string } };
@@ -267,9 +267,9 @@ describe('the playground’s views', () => {
   it('mark what went, and say so where something came in', () => {
     const split = (text: string) => text.split(/(?<= )|(?= )/);
     expect(views.removedParts(split('over the lazy dog'), split('over  lazy dog'))).to.deep.equal([
-      { text: 'over ', gone: false },
-      { text: 'the', gone: true },
-      { text: ' lazy dog', gone: false },
+      { text: 'over ', removed: false },
+      { text: 'the', removed: true },
+      { text: ' lazy dog', removed: false },
     ]);
     expect(views.removedParts(['a'], ['b'])).to.equal(undefined);
   });
@@ -281,7 +281,7 @@ describe('the playground’s views', () => {
         const after = pieces.filter(([, stays]) => stays).map(([piece]) => piece);
         const parts = views.removedParts(before, after) ?? [];
         expect(parts.map(({ text }) => text).join('')).to.equal(before.join(''));
-        const kept = parts.filter(({ gone }) => !gone).map(({ text }) => text);
+        const kept = parts.filter(({ removed }) => !removed).map(({ text }) => text);
         expect(kept.join('')).to.equal(after.join(''));
       }),
     );
