@@ -5,311 +5,287 @@ export interface Requester {
   tenant: string;
   /** The tenant's share relative to the others', a whole number above 0. */
   weight: number;
-  /** Places that the tenant may hold at a time, or null for no limit of its own. */
+  /** Tasks that the tenant may have at a time, or null for no limit of its own. */
   most: number | null;
-  /** Whether it can wait: its tasks then stand behind every other's. */
+  /** Background work, whose tasks yield to every call. */
   behind?: boolean;
 }
 
-/** What is counted of one tenant that has, expects or waits for a place. */
-interface TenantSlots<W extends DeferredRequest> {
-  readonly tenant: string;
-  weight: number;
-  /** Tasks that have a place. */
-  held: number;
-  /** Places that they hold beyond one each, being heavy. */
-  extra: number;
-  /** Of input on its way nobody knows what it will be: it counts for one place each. */
-  expected: number;
-  readonly waiting: Fifo<W>;
-  /** Whether it is among those of which calls are held back. */
-  filed: boolean;
-}
-
-/** A call that waits to be let in or refused. */
-interface DeferredRequest {
-  readonly asker: Requester;
-  /** The how-manieth call that was held back it is. */
-  readonly order: number;
-}
-
-/**
- * Calls that are held back, and those of them that may be decided next: calls of a tenant are alike, so only its oldest
- * one is ever asked about, and of all tenants only those that come first by what they are judged by.
- */
-class DeferredRequests<W extends DeferredRequest> {
-  /** Tenants that may have another place, as far as their own limit goes. */
-  readonly #oldest = new Heap<TenantSlots<W>>(isOlder);
-  readonly #leastLoaded = new Heap<TenantSlots<W>>(
-    (a, b) => slotsOf(a) * oldestOf(b).asker.weight < slotsOf(b) * oldestOf(a).asker.weight,
-  );
-  /** Tenants that hold all the places that they may. */
-  readonly #sated = new Heap<TenantSlots<W>>(isOlder);
-  /** All. */
-  readonly #mostHeld = new Heap<TenantSlots<W>>(
-    (a, b) => heldSlots(a) * oldestOf(b).asker.weight > heldSlots(b) * oldestOf(a).asker.weight,
-  );
-
-  add(lane: TenantSlots<W>, holding: W): void {
-    lane.waiting.add(holding);
-    this.changed(lane);
-  }
-
-  delete(lane: TenantSlots<W>, holding: W): void {
-    lane.waiting.delete(holding);
-    this.changed(lane);
-  }
-
-  /** To be called whenever a tenant's numbers have changed. */
-  changed(lane: TenantSlots<W>): void {
-    const holding = lane.waiting.first();
-    if (!holding && !lane.filed) return;
-    lane.filed = holding !== undefined;
-    const most = holding?.asker.most ?? Number.POSITIVE_INFINITY;
-    const open = lane.filed && tasksOf(lane) < most;
-    setMember(lane, this.#oldest, open);
-    setMember(lane, this.#leastLoaded, open);
-    setMember(lane, this.#sated, lane.filed && lane.held >= most);
-    setMember(lane, this.#mostHeld, lane.filed);
-  }
-
-  /**
-   * Calls of which one can be decided, if any can: of a tenant that holds all that it may, the oldest while there is room, of
-   * the least loaded tenant while there is none, and of the tenant that would be refused before any other.
-   */
-  candidates(full: boolean): (W | undefined)[] {
-    const letIn = full ? this.#leastLoaded : this.#oldest;
-    return [this.#sated, letIn, this.#mostHeld].map((heap) => heap.first()?.waiting.first());
-  }
-}
-
-type SlotCounts = Pick<TenantSlots<DeferredRequest>, 'held' | 'extra' | 'expected'>;
-
-/** Tasks that a tenant has and expects. */
-function tasksOf({ held, expected }: SlotCounts): number {
-  return held + expected;
-}
-
-/** Places that a tenant holds. */
-function heldSlots({ held, extra }: SlotCounts): number {
-  return held + extra;
-}
-
-/** Places that a tenant holds and expects. */
-function slotsOf(counts: SlotCounts): number {
-  return heldSlots(counts) + counts.expected;
-}
-
-function oldestOf<W extends DeferredRequest>({ waiting }: TenantSlots<W>): W {
-  return waiting.first() as W;
-}
-
-function isOlder(a: TenantSlots<DeferredRequest>, b: TenantSlots<DeferredRequest>): boolean {
-  return oldestOf(a).order < oldestOf(b).order;
-}
-
-function setMember<W extends DeferredRequest>(
-  lane: TenantSlots<W>,
-  heap: Heap<TenantSlots<W>>,
-  belongs: boolean,
-): void {
-  if (belongs) heap.place(lane);
-  else heap.delete(lane);
-}
-
-/** Why work is not taken on: `busy`, everyone's load; `tenant_busy`, this tenant's own. */
+/** Why work is not accepted: `busy`, everyone's load; `tenant_busy`, this tenant's own. */
 export type Refusal = 'busy' | 'tenant_busy';
 
-/** A right to a place for work whose input is still on its way. */
+/** A right to slots for work whose input is still on its way. */
 export interface Reservation {
-  /** The input is complete: takes its places, whatever has become of the others meanwhile. */
-  arrive(places?: number): Release;
+  /** The input is complete: acquires its slots, whatever the load is now. */
+  arrive(slots?: number): Release;
   /** The input will not come. */
   cancel(): void;
 }
 
-/** Gives a place back; to be called once. */
+/** Frees slots; to be called once. */
 export type Release = () => void;
 
-type CountChange = Partial<Pick<TenantSlots<PendingReservation>, 'held' | 'extra' | 'expected'>>;
-
-interface PendingReservation extends DeferredRequest {
-  /** Makes what `expect` resolves with of the verdict, and gives how to tell it. */
-  decide: (verdict: 'now' | Refusal) => () => void;
+/** A call that waits for its reservation or its refusal. */
+interface Deferred {
+  readonly requester: Requester;
+  /** A later call has a higher one. */
+  readonly order: number;
+  /** Counts what the verdict changes; the result answers the call. */
+  readonly decide: (verdict: 'now' | Refusal) => () => void;
 }
 
-const noSlots = { held: 0, extra: 0, expected: 0 };
+/** What is counted of one tenant that has, expects or waits for a slot. */
+interface Tenant {
+  readonly name: string;
+  weight: number;
+  /** Tasks that have a slot. */
+  held: number;
+  /** Slots of heavy tasks beyond one each. */
+  extra: number;
+  /** Reservations: what they will need is unknown, so each counts for one slot. */
+  expected: number;
+  readonly deferred: Fifo<Deferred>;
+}
 
-/** How long input that is on its way counts as good as here, and how long a newcomer waits to see whether it is. */
-const soonMs = 500;
+type Counts = Pick<Tenant, 'held' | 'extra' | 'expected'>;
+
+const noCounts: Counts = { held: 0, extra: 0, expected: 0 };
+
+/** How long a reservation counts against others, and how long a newcomer waits for one to end. */
+const reservationMs = 500;
 
 /**
- * Bounds how much work is accepted at all, fairly. While there is room everybody gets a place; when there is none, a tenant
- * still gets up to its share of all places (by weight, among the tenants that have any), so a flood from one fills only
- * room that nobody else wants. What has a place keeps it: input that has arrived whole is never thrown away.
- * A task that is known to be heavy counts for several places; it is let in where one is free, and then fills what comes after.
+ * Bounds how much work is accepted, fairly. While there are free slots any tenant may have one. When there are none, a tenant still
+ * gets up to its share of all slots (by weight, among the tenants that have any), so a flood from one fills only slots that others do
+ * not want. What has a slot keeps it: input that has arrived whole is never thrown away. A heavy task counts for several slots; it
+ * is accepted where one is free, and then displaces what comes after.
  *
- * Input that is on its way (a body, a download) holds no place, for it may never come. It is expected for half a second:
- * newcomers beyond what the places and the expected fill are held back that long before anything is fetched for them, so
- * that a burst of downloads is refused where it cannot be worked on, and a crowd of stalled ones refuses nobody.
+ * Input on its way (a body, a download) holds no slot, for it may never come. Its reservation counts for half a second. Newcomers
+ * beyond what slots and reservations fill are deferred that long, before anything is fetched for them: so a burst of downloads is
+ * refused where it cannot be worked on, and a crowd of stalled ones keeps no other call out.
  */
 export class Admission {
   readonly #capacity: number;
-  readonly #lanes = new Map<string, TenantSlots<PendingReservation>>();
-  readonly #heldBack = new DeferredRequests<PendingReservation>();
-  #heldBackBefore = 0;
-  #held = 0;
-  #extra = 0;
-  #expected = 0;
-  /** Of all lanes. */
+  readonly #tenants = new Map<string, Tenant>();
+  readonly #deferred = new DeferredTenants();
+  #deferredBefore = 0;
+  readonly #total = { ...noCounts };
+  /** Of all tenants. */
   #weights = 0;
 
   constructor(capacity: number) {
     this.#capacity = capacity;
   }
 
-  /** Places taken by complete work, waiting and running. */
+  /** Slots of complete work, waiting and running. */
   get size(): number {
-    return this.#held + this.#extra;
+    return heldSlots(this.#total);
   }
 
-  /** Tasks that have taken them. */
+  /** Tasks that have them. */
   get tasks(): number {
-    return this.#held;
+    return this.#total.held;
   }
 
-  /** Takes places for work that is complete, or says why there are none. */
-  take(asker: Requester, places = 1): Release | Refusal {
-    const verdict = this.#judge(asker);
-    return verdict === 'now' || verdict === 'later' ? this.hold(asker, places) : verdict;
+  /** Acquires slots for complete work, or says why there are none. */
+  acquire(requester: Requester, slots = 1): Release | Refusal {
+    const verdict = this.#verdict(requester);
+    return verdict === 'now' || verdict === 'later' ? this.hold(requester, slots) : verdict;
   }
 
-  /** Asks, before a body is read or a download begun, whether the work would be accepted; resolves within half a second. */
-  expect(asker: Requester): Promise<Reservation | Refusal> {
-    const verdict = this.#judge(asker);
-    if (verdict === 'later') return new Promise((resolve) => this.#holdBack(asker, resolve));
-    return Promise.resolve(verdict === 'now' ? this.#expect(asker) : verdict);
+  /** Decides, before a body is read or a download begun, whether the work would be accepted; within half a second. */
+  async reserve(requester: Requester): Promise<Reservation | Refusal> {
+    const verdict = this.#verdict(requester);
+    if (verdict === 'later') return new Promise((resolve) => this.#defer(requester, resolve));
+    return verdict === 'now' ? this.#reserve(requester) : verdict;
   }
 
-  /** Takes places for work that was accepted before, whatever the bounds: what has arrived is not refused half-way. */
-  hold({ tenant, weight }: Requester, places = 1): Release {
-    const lane = this.#lane(tenant, weight);
-    const extra = places - 1;
-    this.#count(lane, { held: 1, extra });
+  /** Acquires slots for work that was accepted before, whatever the bounds. */
+  hold(requester: Requester, slots = 1): Release {
+    const tenant = this.#tenant(requester);
+    const extra = slots - 1;
+    this.#count(tenant, { held: 1, extra });
     return () => {
-      this.#count(lane, { held: -1, extra: -extra });
-      this.#changed(lane);
+      this.#count(tenant, { held: -1, extra: -extra });
+      this.#decideDeferred(tenant);
     };
   }
 
-  #holdBack(asker: Requester, resolve: (answer: Reservation | Refusal) => void): void {
-    // Where something has to wait, its tenant has or expects places already.
-    const lane = this.#lane(asker.tenant, asker.weight);
+  #defer(requester: Requester, resolve: (answer: Reservation | Refusal) => void): void {
+    const tenant = this.#tenant(requester);
+    this.#deferredBefore += 1;
     const timer = setTimeout(() => {
-      const late = this.#judge(asker);
-      // What it was held back for has not come: that is slow, and no reason to wait.
-      waiting.decide(late === 'later' ? 'now' : late)();
-    }, soonMs);
-    this.#heldBackBefore += 1;
-    const waiting: PendingReservation = {
-      asker,
-      order: this.#heldBackBefore,
+      const late = this.#verdict(requester);
+      // What it was deferred for has not come: that is slow, and no reason to wait.
+      deferred.decide(late === 'later' ? 'now' : late)();
+    }, reservationMs);
+    const deferred: Deferred = {
+      requester,
+      order: this.#deferredBefore,
       decide: (verdict) => {
         clearTimeout(timer);
-        this.#heldBack.delete(lane, waiting);
-        const answer = verdict === 'now' ? this.#expect(asker) : verdict;
+        tenant.deferred.delete(deferred);
+        this.#deferred.update(tenant);
+        const answer = verdict === 'now' ? this.#reserve(requester) : verdict;
         return () => resolve(answer);
       },
     };
-    this.#heldBack.add(lane, waiting);
+    tenant.deferred.add(deferred);
+    this.#deferred.update(tenant);
   }
 
-  #judge({ tenant, weight, most }: Requester): 'now' | 'later' | Refusal {
-    const known = this.#lanes.get(tenant);
-    const lane = known ?? noSlots;
-    if (most !== null && lane.held >= most) return 'tenant_busy';
-    const held = heldSlots(lane);
+  #verdict({ tenant: name, weight, most }: Requester): 'now' | 'later' | Refusal {
+    const known = this.#tenants.get(name);
+    const counts = known ?? noCounts;
+    if (most !== null && counts.held >= most) return 'tenant_busy';
+    const held = heldSlots(counts);
     const weights = known ? this.#weights : this.#weights + weight;
     const share = this.#isFull() ? (this.#capacity * weight) / weights : this.#capacity;
     if (this.size >= this.#capacity && held >= share) {
-      return this.#lanes.size > 1 && held > share ? 'tenant_busy' : 'busy';
+      return this.#tenants.size > 1 && held > share ? 'tenant_busy' : 'busy';
     }
-    if (most !== null && tasksOf(lane) >= most) return 'later';
-    return this.#isFull() && slotsOf(lane) >= share ? 'later' : 'now';
+    if (most !== null && tasksOf(counts) >= most) return 'later';
+    return this.#isFull() && slotsOf(counts) >= share ? 'later' : 'now';
   }
 
   #isFull(): boolean {
-    return this.size + this.#expected >= this.#capacity;
+    return slotsOf(this.#total) >= this.#capacity;
   }
 
-  #expect(asker: Requester): Reservation {
-    const lane = this.#lane(asker.tenant, asker.weight);
-    this.#count(lane, { expected: 1 });
+  #reserve(requester: Requester): Reservation {
+    const tenant = this.#tenant(requester);
+    this.#count(tenant, { expected: 1 });
     let counts = true;
     const forget = () => {
-      if (!counts) return;
+      if (counts) this.#count(tenant, { expected: -1 });
       counts = false;
       clearTimeout(timer);
-      this.#count(lane, { expected: -1 });
     };
     const cancel = () => {
       if (!counts) return;
       forget();
-      this.#changed(lane);
+      this.#decideDeferred(tenant);
     };
-    const timer = setTimeout(cancel, soonMs);
+    const timer = setTimeout(cancel, reservationMs);
     return {
-      arrive: (places) => {
+      arrive: (slots) => {
         forget();
-        return this.hold(asker, places);
+        return this.hold(requester, slots);
       },
       cancel,
     };
   }
 
-  #lane(tenant: string, weight: number): TenantSlots<PendingReservation> {
-    let lane = this.#lanes.get(tenant);
-    if (!lane) {
-      lane = { tenant, weight: 0, held: 0, extra: 0, expected: 0, waiting: new Fifo(), filed: false };
-      this.#lanes.set(tenant, lane);
+  #tenant({ tenant: name, weight }: Requester): Tenant {
+    let tenant = this.#tenants.get(name);
+    if (!tenant) {
+      tenant = { name, weight: 0, ...noCounts, deferred: new Fifo() };
+      this.#tenants.set(name, tenant);
     }
-    this.#weights += weight - lane.weight;
-    lane.weight = weight;
-    return lane;
+    this.#weights += weight - tenant.weight;
+    tenant.weight = weight;
+    return tenant;
   }
 
-  #count(lane: TenantSlots<PendingReservation>, { held = 0, extra = 0, expected = 0 }: CountChange): void {
-    lane.held += held;
-    this.#held += held;
-    lane.extra += extra;
-    this.#extra += extra;
-    lane.expected += expected;
-    this.#expected += expected;
-    this.#heldBack.changed(lane);
+  #count(tenant: Tenant, { held = 0, extra = 0, expected = 0 }: Partial<Counts>): void {
+    for (const counts of [tenant, this.#total]) {
+      counts.held += held;
+      counts.extra += extra;
+      counts.expected += expected;
+    }
+    this.#deferred.update(tenant);
   }
 
-  /** Looks again at who is held back, and tells those who can be decided in the order in which they came. */
-  #changed(lane: TenantSlots<PendingReservation>): void {
-    this.#forgetIfEmpty(lane);
-    const decided: { order: number; tell: () => void }[] = [];
+  /** Decides those of the deferred calls that no longer have to wait, and answers them in the order in which they came. */
+  #decideDeferred(tenant: Tenant): void {
+    this.#forgetIfIdle(tenant);
+    const decided: { order: number; answer: () => void }[] = [];
     for (let next = this.#decidable(); next; next = this.#decidable()) {
-      decided.push({ order: next.waiting.order, tell: next.waiting.decide(next.verdict) });
+      decided.push({ order: next.deferred.order, answer: next.deferred.decide(next.verdict) });
     }
     decided.sort((a, b) => a.order - b.order);
-    for (const { tell } of decided) tell();
-    this.#forgetIfEmpty(lane);
+    for (const { answer } of decided) answer();
+    this.#forgetIfIdle(tenant);
   }
 
-  #decidable(): { waiting: PendingReservation; verdict: 'now' | Refusal } | undefined {
-    for (const waiting of this.#heldBack.candidates(this.#isFull())) {
-      const verdict = waiting ? this.#judge(waiting.asker) : 'later';
-      if (waiting && verdict !== 'later') return { waiting, verdict };
+  #decidable(): { deferred: Deferred; verdict: 'now' | Refusal } | undefined {
+    for (const deferred of this.#deferred.candidates(this.#isFull())) {
+      const verdict = this.#verdict(deferred.requester);
+      if (verdict !== 'later') return { deferred, verdict };
     }
     return undefined;
   }
 
-  #forgetIfEmpty(lane: TenantSlots<PendingReservation>): void {
-    if (tasksOf(lane) > 0 || lane.waiting.size > 0 || !this.#lanes.delete(lane.tenant)) return;
-    this.#weights -= lane.weight;
+  #forgetIfIdle(tenant: Tenant): void {
+    if (tasksOf(tenant) > 0 || tenant.deferred.size > 0 || !this.#tenants.delete(tenant.name)) return;
+    this.#weights -= tenant.weight;
   }
+}
+
+/**
+ * Tenants with deferred calls, and those of these calls that may be decided next. Calls of a tenant are alike, so only its oldest is
+ * looked at, and of all tenants only those that come first by what decides.
+ */
+class DeferredTenants {
+  /** Tenants that may have another slot, as far as their own limit goes. */
+  readonly #oldest = new Heap<Tenant>(isOlder);
+  readonly #leastLoaded = new Heap<Tenant>(
+    (a, b) => slotsOf(a) * oldestOf(b).requester.weight < slotsOf(b) * oldestOf(a).requester.weight,
+  );
+  /** Tenants that have all the tasks that they may have. */
+  readonly #sated = new Heap<Tenant>(isOlder);
+  /** All. */
+  readonly #mostHeld = new Heap<Tenant>(
+    (a, b) => heldSlots(a) * oldestOf(b).requester.weight > heldSlots(b) * oldestOf(a).requester.weight,
+  );
+  readonly #all = new Set<Tenant>();
+
+  /** To be called whenever a tenant's numbers or deferred calls have changed. */
+  update(tenant: Tenant): void {
+    const oldest = tenant.deferred.first();
+    if (!oldest && !this.#all.delete(tenant)) return;
+    if (oldest) this.#all.add(tenant);
+    const most = oldest?.requester.most ?? Number.POSITIVE_INFINITY;
+    const isOpen = oldest !== undefined && tasksOf(tenant) < most;
+    setMember(tenant, this.#oldest, isOpen);
+    setMember(tenant, this.#leastLoaded, isOpen);
+    setMember(tenant, this.#sated, oldest !== undefined && tenant.held >= most);
+    setMember(tenant, this.#mostHeld, oldest !== undefined);
+  }
+
+  /**
+   * Calls of which one can be decided, if any can: of a tenant at its own limit, the oldest while there are free slots, of the least
+   * loaded tenant while there are none, and of the tenant that would be refused before any other.
+   */
+  candidates(isFull: boolean): Deferred[] {
+    const heaps = [this.#sated, isFull ? this.#leastLoaded : this.#oldest, this.#mostHeld];
+    return heaps.flatMap((heap) => heap.first()?.deferred.first() ?? []);
+  }
+}
+
+/** Tasks that a tenant has and expects. */
+function tasksOf({ held, expected }: Counts): number {
+  return held + expected;
+}
+
+function heldSlots({ held, extra }: Counts): number {
+  return held + extra;
+}
+
+/** Slots that are held and expected. */
+function slotsOf(counts: Counts): number {
+  return heldSlots(counts) + counts.expected;
+}
+
+function oldestOf({ deferred }: Tenant): Deferred {
+  return deferred.first() as Deferred;
+}
+
+function isOlder(a: Tenant, b: Tenant): boolean {
+  return oldestOf(a).order < oldestOf(b).order;
+}
+
+function setMember(tenant: Tenant, heap: Heap<Tenant>, belongs: boolean): void {
+  if (belongs) heap.place(tenant);
+  else heap.delete(tenant);
 }

@@ -31,7 +31,7 @@ export interface RunTaskOptions {
 }
 
 export interface TicketParts {
-  admission: Pick<Admission, 'expect' | 'take' | 'hold'>;
+  admission: Pick<Admission, 'reserve' | 'acquire' | 'hold'>;
   /** Slots that a task counts for. */
   placesOf(task: Task): number;
   /** Queues a task; the result takes it out again, and is false for one that runs. */
@@ -46,8 +46,8 @@ const noRelease: Release = () => undefined;
 
 /** Admits all: for work that its maker bounds. */
 export const unbounded: TicketParts['admission'] = {
-  expect: async () => ({ arrive: () => noRelease, cancel: noRelease }),
-  take: () => noRelease,
+  reserve: async () => ({ arrive: () => noRelease, cancel: noRelease }),
+  acquire: () => noRelease,
   hold: () => noRelease,
 };
 
@@ -72,7 +72,7 @@ export function createTicket(
 
   function acquireUnreserved(slots: number): Release {
     requireOpen();
-    const free = admission.take(requester, slots);
+    const free = admission.acquire(requester, slots);
     if (typeof free === 'string') throw refusal(free);
     return free;
   }
@@ -81,7 +81,7 @@ export function createTicket(
     async reserve() {
       if (reservation || isAccepted) return;
       requireOpen();
-      const answer = await admission.expect(requester);
+      const answer = await admission.reserve(requester);
       if (typeof answer === 'string') throw refusal(answer);
       reservation = answer;
       if (isReleased) answer.cancel();

@@ -71,7 +71,7 @@ async function benchPath(): Promise<void> {
 function refusals(tenants: number): () => unknown {
   const admission = new Admission(tenants);
   for (let id = 0; id < tenants; id += 1) admission.hold({ tenant: `t${id}`, weight: 1, most: null });
-  return () => admission.take({ tenant: 't0', weight: 1, most: null });
+  return () => admission.acquire({ tenant: 't0', weight: 1, most: null });
 }
 
 function shifts(tenants: number): () => unknown {

@@ -17,7 +17,7 @@ interface Lane {
 }
 
 interface Holding {
-  asker: Requester;
+  requester: Requester;
   decide: (verdict: 'now' | Refusal) => void;
 }
 
@@ -39,23 +39,23 @@ class PlainAdmission {
     return this.#held;
   }
 
-  take(asker: Requester, places = 1): Release | Refusal {
-    const verdict = this.#judge(asker);
-    return verdict === 'now' || verdict === 'later' ? this.hold(asker, places) : verdict;
+  acquire(requester: Requester, places = 1): Release | Refusal {
+    const verdict = this.#verdict(requester);
+    return verdict === 'now' || verdict === 'later' ? this.hold(requester, places) : verdict;
   }
 
-  expect(asker: Requester): Promise<Reservation | Refusal> {
-    const verdict = this.#judge(asker);
-    if (verdict !== 'later') return Promise.resolve(verdict === 'now' ? this.#expect(asker) : verdict);
+  reserve(requester: Requester): Promise<Reservation | Refusal> {
+    const verdict = this.#verdict(requester);
+    if (verdict !== 'later') return Promise.resolve(verdict === 'now' ? this.#expect(requester) : verdict);
     return new Promise((resolve) => {
       const decide = (now: 'now' | Refusal) => {
         clearTimeout(timer);
         this.#holding.delete(holding);
-        resolve(now === 'now' ? this.#expect(asker) : now);
+        resolve(now === 'now' ? this.#expect(requester) : now);
       };
-      const holding: Holding = { asker, decide };
+      const holding: Holding = { requester, decide };
       const timer = setTimeout(() => {
-        const late = this.#judge(asker);
+        const late = this.#verdict(requester);
         // What it was held back for has not come: that is slow, and no reason to wait.
         decide(late === 'later' ? 'now' : late);
       }, soonMs);
@@ -63,7 +63,7 @@ class PlainAdmission {
     });
   }
 
-  #judge({ tenant, weight, most }: Requester): 'now' | 'later' | Refusal {
+  #verdict({ tenant, weight, most }: Requester): 'now' | 'later' | Refusal {
     const { tasks, held, expected } = this.#lanes.get(tenant) ?? { tasks: 0, held: 0, expected: 0 };
     if (most !== null && tasks >= most) return 'tenant_busy';
     const full = this.#held + this.#expected >= this.#capacity;
@@ -94,8 +94,8 @@ class PlainAdmission {
     };
   }
 
-  #expect(asker: Requester): Reservation {
-    const lane = this.#lane(asker.tenant, asker.weight);
+  #expect(requester: Requester): Reservation {
+    const lane = this.#lane(requester.tenant, requester.weight);
     lane.expected += 1;
     this.#expected += 1;
     let counts = true;
@@ -109,13 +109,13 @@ class PlainAdmission {
     const cancel = () => {
       if (!counts) return;
       forget();
-      this.#changed(asker.tenant);
+      this.#changed(requester.tenant);
     };
     const timer = setTimeout(cancel, soonMs);
     return {
       arrive: (places) => {
         forget();
-        return this.hold(asker, places);
+        return this.hold(requester, places);
       },
       cancel,
     };
@@ -133,13 +133,13 @@ class PlainAdmission {
 
   #changed(tenant: string): void {
     // One that waits for a place counts as one that has some, until it is let in.
-    if (![...this.#holding].some(({ asker }) => asker.tenant === tenant)) this.#forgetIfEmpty(tenant);
+    if (![...this.#holding].some(({ requester }) => requester.tenant === tenant)) this.#forgetIfEmpty(tenant);
     const waiting = new Set<string>();
-    for (const { asker, decide } of this.#holding) {
+    for (const { requester, decide } of this.#holding) {
       // Tenants are alike to themselves: where one call has to wait, the later ones do too.
-      if (waiting.has(asker.tenant)) continue;
-      const verdict = this.#judge(asker);
-      if (verdict === 'later') waiting.add(asker.tenant);
+      if (waiting.has(requester.tenant)) continue;
+      const verdict = this.#verdict(requester);
+      if (verdict === 'later') waiting.add(requester.tenant);
       else decide(verdict);
     }
     this.#forgetIfEmpty(tenant);
@@ -155,9 +155,9 @@ function of(tenant: string, options: Partial<Requester> = {}): Requester {
   return { tenant, weight: 1, most: null, ...options };
 }
 
-function fill(admission: Admission, asker: Requester, places: number): Release[] {
+function fill(admission: Admission, requester: Requester, places: number): Release[] {
   return Array.from({ length: places }, () => {
-    const taken = admission.take(asker);
+    const taken = admission.acquire(requester);
     if (typeof taken === 'string') throw new Error(taken);
     return taken;
   });
@@ -167,7 +167,7 @@ describe('Admission of complete work', () => {
   it('gives places until there are none, then says busy to a tenant that is alone', () => {
     const admission = new Admission(2);
     fill(admission, of('a'), 2);
-    expect(admission.take(of('a'))).to.equal('busy');
+    expect(admission.acquire(of('a'))).to.equal('busy');
   });
 
   it('gives a place that was given back to the next', () => {
@@ -182,7 +182,7 @@ describe('Admission of complete work', () => {
     const admission = new Admission(4);
     fill(admission, of('noisy'), 4);
     fill(admission, of('quiet'), 2);
-    expect(admission.take(of('quiet'))).to.equal('busy');
+    expect(admission.acquire(of('quiet'))).to.equal('busy');
     expect(admission.size).to.equal(6);
   });
 
@@ -190,20 +190,20 @@ describe('Admission of complete work', () => {
     const admission = new Admission(4);
     fill(admission, of('noisy'), 4);
     fill(admission, of('quiet'), 1);
-    expect(admission.take(of('noisy'))).to.equal('tenant_busy');
+    expect(admission.acquire(of('noisy'))).to.equal('tenant_busy');
   });
 
   it('counts a heavier tenant’s share by its weight', () => {
     const admission = new Admission(10);
     fill(admission, of('light'), 10);
     fill(admission, of('heavy', { weight: 4 }), 8);
-    expect(admission.take(of('heavy', { weight: 4 }))).to.equal('busy');
+    expect(admission.acquire(of('heavy', { weight: 4 }))).to.equal('busy');
   });
 
   it('holds a tenant to its own limit', () => {
     const admission = new Admission(10);
     fill(admission, of('a', { most: 2 }), 2);
-    expect(admission.take(of('a', { most: 2 }))).to.equal('tenant_busy');
+    expect(admission.acquire(of('a', { most: 2 }))).to.equal('tenant_busy');
     fill(admission, of('b', { most: 2 }), 2);
   });
 });
@@ -212,8 +212,8 @@ describe('Admission of what is on its way', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
   afterEach(() => mock.timers.reset());
 
-  async function expected(admission: Admission, asker: Requester): Promise<Reservation> {
-    const answer = await admission.expect(asker);
+  async function expected(admission: Admission, requester: Requester): Promise<Reservation> {
+    const answer = await admission.reserve(requester);
     if (typeof answer === 'string') throw new Error(answer);
     return answer;
   }
@@ -221,7 +221,7 @@ describe('Admission of what is on its way', () => {
   it('refuses at once what could not be worked on', async () => {
     const admission = new Admission(1);
     fill(admission, of('a'), 1);
-    expect(await admission.expect(of('a'))).to.equal('busy');
+    expect(await admission.reserve(of('a'))).to.equal('busy');
   });
 
   it('keeps no place from complete work', async () => {
@@ -255,7 +255,7 @@ describe('Admission of what is on its way', () => {
   it('refuses them when it has come', async () => {
     const admission = new Admission(1);
     const first = await expected(admission, of('a'));
-    const second = admission.expect(of('a'));
+    const second = admission.reserve(of('a'));
     first.arrive();
     mock.timers.tick(500);
     expect(await second).to.equal('busy');
@@ -291,16 +291,16 @@ describe('Admission of what is on its way', () => {
 
   it('counts a tenant’s own limit in what is expected, too', async () => {
     const admission = new Admission(10);
-    const asker = of('a', { most: 1 });
-    const first = await expected(admission, asker);
-    const second = admission.expect(asker);
+    const requester = of('a', { most: 1 });
+    const first = await expected(admission, requester);
+    const second = admission.reserve(requester);
     first.arrive();
     mock.timers.tick(500);
     expect(await second).to.equal('tenant_busy');
   });
 });
 
-const askers: Requester[] = [
+const requesters: Requester[] = [
   { tenant: 'a', weight: 1, most: null },
   { tenant: 'b', weight: 1, most: 2 },
   { tenant: 'c', weight: 3, most: null },
@@ -308,13 +308,13 @@ const askers: Requester[] = [
   { tenant: 'e', weight: 1, most: 0 },
 ];
 
-const asker = fc.constantFrom(...askers);
+const requester = fc.constantFrom(...requesters);
 const places = fc.integer({ min: 1, max: 3 });
 const step = fc.oneof(
-  { weight: 2, arbitrary: fc.record({ take: asker, places }) },
-  { weight: 1, arbitrary: fc.record({ hold: asker, places }) },
+  { weight: 2, arbitrary: fc.record({ take: requester, places }) },
+  { weight: 1, arbitrary: fc.record({ hold: requester, places }) },
   { weight: 4, arbitrary: fc.record({ release: fc.nat() }) },
-  { weight: 6, arbitrary: fc.record({ expect: asker }) },
+  { weight: 6, arbitrary: fc.record({ expect: requester }) },
   { weight: 2, arbitrary: fc.record({ arrive: fc.nat(), places }) },
   { weight: 3, arbitrary: fc.record({ cancel: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ pass: fc.constantFrom(100, 400, 500) }) },
@@ -322,19 +322,19 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
 /** Goes the steps and gives all that was answered, in the order in which it was told, and the places taken after each. */
-async function go(admission: Pick<Admission, 'take' | 'hold' | 'expect' | 'size'>, steps: Step[]) {
+async function go(admission: Pick<Admission, 'acquire' | 'hold' | 'reserve' | 'size'>, steps: Step[]) {
   const told: string[] = [];
   const held: Release[] = [];
   const expected: Reservation[] = [];
   for (const [at, one] of steps.entries()) {
     if ('take' in one) {
-      const taken = admission.take(one.take, one.places);
+      const taken = admission.acquire(one.take, one.places);
       told.push(`${at} ${typeof taken === 'string' ? taken : 'taken'}`);
       if (typeof taken !== 'string') held.push(taken);
     } else if ('hold' in one) held.push(admission.hold(one.hold, one.places));
     else if ('release' in one) held.splice(one.release % (held.length || 1), 1)[0]?.();
     else if ('expect' in one) {
-      void admission.expect(one.expect).then((answer) => {
+      void admission.reserve(one.expect).then((answer) => {
         told.push(`${at} ${typeof answer === 'string' ? answer : 'expected'}`);
         if (typeof answer !== 'string') expected.push(answer);
       });
@@ -383,8 +383,8 @@ describe('admission of ten thousand tenants that wait', () => {
       },
       most: null,
     }));
-    const expected = await Promise.all(all.map((one) => admission.expect(one)));
-    const heldBack = all.map((one) => admission.expect(one));
+    const expected = await Promise.all(all.map((one) => admission.reserve(one)));
+    const heldBack = all.map((one) => admission.reserve(one));
     looks = 0;
     for (const one of expected.slice(0, 5)) if (typeof one !== 'string') one.cancel();
     await Promise.all(heldBack.slice(0, 5));

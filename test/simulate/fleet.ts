@@ -97,7 +97,7 @@ class Station {
 
   take(call: SimulatedCall): void {
     call.tally.arrived += 1;
-    const release = this.#admission.take({ tenant: call.tenant, weight: 1, most: null });
+    const release = this.#admission.acquire({ tenant: call.tenant, weight: 1, most: null });
     if (typeof release === 'string') {
       call.tally.refused += 1;
       return;
