@@ -47,7 +47,7 @@ export interface Pool {
   /** Tasks running, places taken by calls, and threads that could run a task, whosever it is. */
   stats(): { running: number; places: number; threads: number };
   /** Has one told, from now on, of each task that starts: the milliseconds that it waited, and whose it is. */
-  watch(onStart: (waitMs: number, asker: Requester) => void): void;
+  watch(onStart: (waitMs: number, requester: Requester) => void): void;
   /** Helpers whose plugins threads could not load when it was tried last. */
   missing(): readonly string[];
   /** Helpers that timed out again and again, of which one task runs at a time. */
@@ -75,7 +75,7 @@ export function createPool(options: PoolOptions): Pool {
   const open = new Set<Group>();
   let running = 0;
   let closing = false;
-  let onStart: ((waitMs: number, asker: Requester) => void) | undefined;
+  let onStart: ((waitMs: number, requester: Requester) => void) | undefined;
   let drained: (() => void) | undefined;
   const first = makeGroup(options.worker);
 
@@ -126,7 +126,7 @@ export function createPool(options: PoolOptions): Pool {
     const began = performance.now();
     running += 1;
     slowed.began(job.task);
-    onStart?.(began - job.since, job.asker);
+    onStart?.(began - job.since, job.requester);
     const end = (how: TaskEnd, ok: boolean) => {
       const spent = performance.now() - began;
       costs.learn(job.task, spent, ok);

@@ -9,7 +9,7 @@ import type { Task, TaskOutcome } from './task.js';
 /** A task that waits for a thread, or runs. */
 export interface Job extends TaskCall {
   task: Task;
-  asker: Requester;
+  requester: Requester;
   /** When it was queued, by `performance.now()`. */
   since: number;
   /** On whose threads it runs. */
@@ -60,11 +60,13 @@ class TaskQueue {
   }
 
   waits(tenant: string): boolean {
-    return this.#queue.waits(tenant) || [...this.#parked].some(({ asker }) => asker.tenant === tenant);
+    return (
+      this.#queue.waits(tenant) || [...this.#parked].some(({ requester }) => requester.tenant === tenant)
+    );
   }
 
   push(job: Job): void {
-    this.#queue.push(job.asker.tenant, job, job.asker.weight);
+    this.#queue.push(job.requester.tenant, job, job.requester.weight);
   }
 
   /** Removes and returns the next task that a thread can run now, of all tenants or of this one. */
@@ -74,7 +76,7 @@ class TaskQueue {
       const parked = this.#takeParked(tenant);
       const job = parked ?? this.#queue.shift(estimate, tenant)?.item;
       if (!job) return undefined;
-      const { tenant: owner, weight } = job.asker;
+      const { tenant: owner, weight } = job.requester;
       const charged = estimate(job);
       if (parked) this.#queue.restart(owner, charged, weight);
       else if (!canStart(job)) {
@@ -92,17 +94,17 @@ class TaskQueue {
     let best: Job | undefined;
     let least = Number.POSITIVE_INFINITY;
     for (const job of this.#parked) {
-      if (tenant !== undefined && job.asker.tenant !== tenant) continue;
-      const clock = this.#options.canStart(job) ? this.#queue.clockOf(job.asker.tenant) : least;
+      if (tenant !== undefined && job.requester.tenant !== tenant) continue;
+      const clock = this.#options.canStart(job) ? this.#queue.clockOf(job.requester.tenant) : least;
       if (clock < least) [best, least] = [job, clock];
     }
-    if (!best || (tenant === undefined && !this.#queue.isNext(best.asker.tenant))) return undefined;
+    if (!best || (tenant === undefined && !this.#queue.isNext(best.requester.tenant))) return undefined;
     this.#parked.delete(best);
     return best;
   }
 
   remove(job: Job): boolean {
-    return this.#queue.remove(job.asker.tenant, job) || this.#parked.delete(job);
+    return this.#queue.remove(job.requester.tenant, job) || this.#parked.delete(job);
   }
 
   refusalOf(job: Job): PoolError | undefined {
@@ -164,7 +166,7 @@ export class Scheduler {
   }
 
   push(job: Job): void {
-    if (job.asker.behind) this.#join(job.asker.tenant);
+    if (job.requester.behind) this.#join(job.requester.tenant);
     this.#classOf(job).push(job);
   }
 
@@ -241,7 +243,7 @@ export class Scheduler {
   /** Takes the next task behind while no call can start: it costs no call anything, and so only uses up what its tenant is owed. */
   #takeFree(): ScheduledTask | undefined {
     const chosen = this.behind.take();
-    const account = chosen && this.#accounts.get(chosen.job.asker.tenant);
+    const account = chosen && this.#accounts.get(chosen.job.requester.tenant);
     if (account && account.had < this.#due) {
       account.had = Math.min(this.#due, account.had + this.#estimate(chosen.job));
       this.#owed.place(account);
@@ -265,7 +267,7 @@ export class Scheduler {
     };
   }
 
-  #classOf({ asker }: Job): TaskQueue {
-    return asker.behind ? this.behind : this.calls;
+  #classOf({ requester }: Job): TaskQueue {
+    return requester.behind ? this.behind : this.calls;
   }
 }

@@ -107,7 +107,7 @@ export function createTicket(
         };
         const job: Job = {
           task,
-          asker: requester,
+          requester,
           since: performance.now(),
           group,
           host,

@@ -9,7 +9,7 @@ import type { CallTask } from '../../pool/task.js';
 import { createGate } from '../gateway/harness.js';
 import { callTask, workerSettings } from './worker-settings.js';
 
-const asker = { tenant: 'a', weight: 1, most: null };
+const requester = { tenant: 'a', weight: 1, most: null };
 
 describe('groups of threads', () => {
   let pool: Pool;
@@ -47,14 +47,14 @@ describe('groups of threads', () => {
   it('have each loaded the version that was there when they were started', async () => {
     await write(2);
     const second = await pool.open({ plugins: known() });
-    expect(await versionIn(pool.ticket(asker, second))).to.equal(2);
-    expect(await versionIn(pool.ticket(asker))).to.equal(1);
+    expect(await versionIn(pool.ticket(requester, second))).to.equal(2);
+    expect(await versionIn(pool.ticket(requester))).to.equal(1);
   });
 
   it('run no more tasks at a time together than one alone', async () => {
     const second = await pool.open({ plugins: known() });
     const sleeping = [pool.first, second, pool.first, second].map((group) =>
-      pool.ticket(asker, group).run(callTask('sleep', { ms: 30 })),
+      pool.ticket(requester, group).run(callTask('sleep', { ms: 30 })),
     );
     const most: number[] = [];
     for (const done of sleeping) {
@@ -66,22 +66,22 @@ describe('groups of threads', () => {
   });
 
   it('stay until the last call that began there has left', async () => {
-    const turn = pool.ticket(asker);
+    const turn = pool.ticket(requester);
     const second = await pool.open({ plugins: known() });
     let ended = false;
     const retired = pool.first.retire().then(() => {
       ended = true;
     });
     expect(await versionIn(turn)).to.equal(1);
-    expect(await versionIn(pool.ticket(asker, second))).to.equal(1);
+    expect(await versionIn(pool.ticket(requester, second))).to.equal(1);
     expect(ended).to.equal(false);
     turn.release();
     await retired;
-    expect(await versionIn(pool.ticket(asker, second))).to.equal(1);
+    expect(await versionIn(pool.ticket(requester, second))).to.equal(1);
   });
 
   it('stay until a task has ended whose call was given up', async () => {
-    const turn = pool.ticket(asker);
+    const turn = pool.ticket(requester);
     const running = turn.run(callTask('sleep', { ms: 50 }));
     turn.release();
     await pool.first.retire();
@@ -95,13 +95,13 @@ describe('groups of threads', () => {
     const isShut = `!(await import('node:fs')).existsSync(${JSON.stringify(gate.file)})`;
     await write(1, `while (${isShut}) await new Promise((resolve) => setTimeout(resolve, 5));`);
     const died = pool
-      .ticket(asker)
+      .ticket(requester)
       .run(callTask('exit'))
       .catch((error) => error.code);
-    const after = versionIn(pool.ticket(asker));
+    const after = versionIn(pool.ticket(requester));
     expect(await died).to.equal('internal');
-    expect(await versionIn(pool.ticket(asker, second))).to.equal(1);
-    expect(await versionIn(pool.ticket(asker, second))).to.equal(1);
+    expect(await versionIn(pool.ticket(requester, second))).to.equal(1);
+    expect(await versionIn(pool.ticket(requester, second))).to.equal(1);
     await gate.open();
     expect(await after).to.equal(1);
     await gate.close();
@@ -111,10 +111,10 @@ describe('groups of threads', () => {
   it('give up a task that waits for a thread that is being replaced', async () => {
     await pool.open({ plugins: known() });
     const died = pool
-      .ticket(asker)
+      .ticket(requester)
       .run(callTask('exit'))
       .catch((error) => error.code);
-    const turn = pool.ticket(asker);
+    const turn = pool.ticket(requester);
     const waiting = turn.run(task()).catch((error) => error.message);
     await died;
     turn.release();
@@ -126,11 +126,11 @@ describe('groups of threads', () => {
     await writeFile(file, 'process.exit();');
     pool.first.retain(new Set());
     const died = pool
-      .ticket(asker)
+      .ticket(requester)
       .run(callTask('exit'))
       .catch((error) => error.code);
     expect(await died).to.equal('internal');
-    expect((await pool.ticket(asker).run(callTask('echo'))).ok).to.equal(true);
+    expect((await pool.ticket(requester).run(callTask('echo'))).ok).to.equal(true);
   });
 
   it('that cannot load their plugins end, and the plugin is named', async () => {
@@ -139,7 +139,7 @@ describe('groups of threads', () => {
     expect(error).to.be.instanceOf(LoadError);
     expect(error.service).to.equal('version');
     expect(pool.stats().threads).to.equal(1);
-    expect(await versionIn(pool.ticket(asker))).to.equal(1);
+    expect(await versionIn(pool.ticket(requester))).to.equal(1);
   });
 
   it('are not opened by a pool that closes', async () => {
@@ -152,7 +152,7 @@ describe('groups of threads', () => {
     const lean = await pool.open({ lean: true, taskTimeoutMs: 60_000 });
     const bytes = new Uint8Array([1]);
     const outcome = await pool
-      .ticket(asker, lean)
+      .ticket(requester, lean)
       .run({ ...callTask('picture'), files: { file: { bytes, type: 'image/png' } } });
     expect(outcome).to.include({ ok: false, code: 'bad_image' });
   });

@@ -42,15 +42,15 @@ describe('the pool', () => {
   });
 
   it('tells of each task that starts how long it waited, and whose it is', async () => {
-    const starts: { waitMs: number; asker: Requester }[] = [];
-    pool.watch((waitMs, asker) => starts.push({ waitMs, asker }));
-    const asker = { tenant: 'a', weight: 3, most: null, behind: true };
-    const held = pool.ticket(asker).run(callTask('sleep', { ms: 20 }));
+    const starts: { waitMs: number; requester: Requester }[] = [];
+    pool.watch((waitMs, requester) => starts.push({ waitMs, requester }));
+    const requester = { tenant: 'a', weight: 3, most: null, behind: true };
+    const held = pool.ticket(requester).run(callTask('sleep', { ms: 20 }));
     const waiting = turn('b').run(callTask('echo'));
     const { ms } = await held;
     await waiting;
-    expect(starts.map(({ asker }) => asker.tenant)).to.deep.equal(['a', 'b']);
-    expect(starts[0]?.asker).to.equal(asker);
+    expect(starts.map(({ requester }) => requester.tenant)).to.deep.equal(['a', 'b']);
+    expect(starts[0]?.requester).to.equal(requester);
     // The other may have begun some time before this one came.
     expect(starts[1]?.waitMs).to.be.at.least(ms / 2);
   });

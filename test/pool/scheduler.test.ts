@@ -37,7 +37,7 @@ interface Pushed {
 }
 
 const jobOf = (tenant: string, behind: boolean, weight = 1) =>
-  ({ asker: { tenant, weight, most: null, behind }, task: {} }) as unknown as Job;
+  ({ requester: { tenant, weight, most: null, behind }, task: {} }) as unknown as Job;
 
 /** Of tasks that may start whenever a thread is free. */
 const schedulerOf = (ms: number, stopOf?: SchedulerOptions['stopOf']) =>
@@ -135,7 +135,7 @@ describe('tasks in two classes', () => {
       if (calls) while (classes.calls.size < 8) classes.push(jobOf('client', false));
       const next = classes.take();
       if (!next) break;
-      const { tenant: name } = next.job.asker;
+      const { tenant: name } = next.job.requester;
       if (name !== 'client') began.push({ name, at: now });
       const spent = ms(name);
       now += spent;
@@ -193,7 +193,7 @@ describe('tasks in two classes', () => {
     const run = () => {
       const next = classes.take();
       next?.settle(10);
-      return next?.job.asker.tenant;
+      return next?.job.requester.tenant;
     };
     for (const name of ['client', 'a']) {
       for (let at = 0; at < 1_000; at += 1) {

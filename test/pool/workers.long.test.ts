@@ -8,7 +8,7 @@ import { fixture } from '../fixtures.js';
 import { rejection } from '../gateway/download/raw-server.js';
 import { callTask, workerSettings } from './worker-settings.js';
 
-const asker = { tenant: 'a', weight: 1, most: null };
+const requester = { tenant: 'a', weight: 1, most: null };
 const url = pathToFileURL(fixture('plugins/setup/counts.mjs')).href;
 const echo = callTask('echo', { text: 'x' });
 const variables = ['TEST_SETUP_BROKEN', 'TEST_SETUP_EXITS'] as const;
@@ -39,7 +39,7 @@ describe('a plugin whose setup fails after its thread was lost', () => {
     await pool.close();
   });
 
-  const run = (task: CallTask) => pool.ticket(asker).run(task);
+  const run = (task: CallTask) => pool.ticket(requester).run(task);
   const counts = (input = {}) => run({ ...callTask('counts'), plugin: url, input });
 
   /** From now on setup fails, and the only thread has ended. */
