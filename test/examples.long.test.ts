@@ -52,7 +52,6 @@ const notRun: readonly { page: string; begins: string; why: string }[] = [
     begins: 'claude mcp add',
     why: 'needs the client; test/gateway/mcp speaks its protocol',
   },
-  { page: 'gateway/signing/README.md', begins: '', why: 'test/gateway/signing runs the snippets' },
   {
     page: 'gateway/jobs/webhooks/README.md',
     begins: 'import { createServer',

@@ -57,7 +57,7 @@ const outageMs = 5 * 60_000;
 
 /**
  * Finds keys by one kind of name, a secret's hash or a key's id, and caches those used last. Invented names have a cache of their
- * own, so that a flood of them evicts no good key; with lru-cache's `fetchMethod`, each name on its way would take an entry.
+ * own, so that a flood of them evicts no good key; with lru-cache's `fetchMethod`, each name being read would occupy an entry.
  */
 export function createKeyFinder<Found extends CacheableKey>(options: KeyFinderOptions<Found>) {
   const { feed, monotonic } = options;
@@ -169,12 +169,12 @@ export function createKeyFinder<Found extends CacheableKey>(options: KeyFinderOp
 /** Names in one read, and reads at once. */
 const batchSize = 100;
 const maxReads = 2;
-/** Beyond this many names on their way, a look-up is refused: anybody can invent keys with a right checksum, and ids. */
+/** Beyond this many names being read, a look-up is refused: anybody can invent keys with a right checksum, and ids. */
 const maxLookups = 5_200;
 
 /**
- * Reads keys that are not cached. Callers with the same name share one read (its mark tells how old it is), and names that are asked
- * for while the database is busy go into one read together: a flood of invented keys costs a few reads at a time, and a good key
+ * Reads keys that are not cached. Callers with the same name share one read (its mark dates it), and names requested
+ * while the database is busy go into one read together: a flood of invented keys costs a few reads at a time, and a good key
  * behind it waits for those only.
  */
 function createKeyLookup<Found, Mark>({ read, nameOf }: KeyReading<Found>, takeMark: () => Mark) {
@@ -284,7 +284,7 @@ export function createKeyCache(max: number) {
       for (const name of forgotten) keys.delete(name);
       return forgotten;
     },
-    /** Forgets everything, and returns the names, one by one: to list them all would take long. */
+    /** Forgets everything, and returns the names, one by one: listing them all would take long. */
     clear(): Iterable<string> {
       const all = owners;
       // Emptying a large one takes longer than making another.

@@ -220,7 +220,7 @@ export async function createFirstTenant(
 }
 
 interface SigningSecret {
-  /** The key's id, which stands in the urls as `kid`. */
+  /** The key's id, the `kid` of urls. */
   id: string;
   signing_secret: string;
 }

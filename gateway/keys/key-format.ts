@@ -7,7 +7,7 @@ const randomLength = 27;
 const checksumLength = 6;
 const keyPattern = new RegExp(`^${keyPrefix}[0-9A-Za-z]{${randomLength + checksumLength}}$`);
 
-/** What may be kept of a key, and shown again: nothing here leads back to it. */
+/** What may be stored of a key, and shown again: the key cannot be computed from it. */
 interface KeyDigest {
   /** SHA-256 of the whole key, 64 hexadecimal digits. */
   hash: string;
@@ -34,7 +34,6 @@ export function parseKey(text: string): KeyDigest | undefined {
   return text.endsWith(checksum(random)) ? digestOf(text) : undefined;
 }
 
-/** What is kept of a key. */
 export function digestOf(key: string): KeyDigest {
   return { hash: hashSecret(key), prefix: key.slice(0, keyPrefix.length + 4), suffix: key.slice(-4) };
 }
@@ -44,7 +43,7 @@ function checksum(random: string): string {
 }
 
 /**
- * What the database keeps of a secret that was drawn at random (a key, an invitation, a session): its SHA-256, 64 hexadecimal
+ * What the database stores of a random secret (a key, an invitation, a session): its SHA-256, 64 hexadecimal
  * digits. No salt and no slow hash: those are for secrets that can be guessed, and 128 random bits and more cannot.
  */
 export function hashSecret(secret: string): string {

@@ -74,7 +74,7 @@ export function createLastUsed(store: Pick<KeyStore, 'touch'>, interval: number,
   };
 }
 
-/** Takes the times off the keys. One that was forgotten and read again is there twice: the later time counts. */
+/** Removes the times from the keys. A key that was evicted and read again is there twice: the later time counts. */
 function collectUses(keys: UsedKey[]): Map<string, number> {
   const uses = new Map<string, number>();
   for (const key of keys) {

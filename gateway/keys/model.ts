@@ -1,4 +1,4 @@
-/** A tenant's own values, as they are stored; null takes the gateway's default. What holds then is `EffectiveLimits`. */
+/** A tenant's own values, as they are stored; null is the gateway's default (see `EffectiveLimits`). */
 export interface TenantLimits {
   /** Requests a second; 0 is no limit. */
   rate: number | null;
@@ -40,7 +40,7 @@ export interface Key {
   signing_version: number;
 }
 
-/** One string that opens a key. The string itself is kept nowhere. */
+/** One string that opens a key. The string itself is not stored. */
 export interface Secret {
   id: string;
   key_id: string;
@@ -49,10 +49,10 @@ export interface Secret {
   prefix: string;
   suffix: string;
   created_at: number;
-  /** The end of its grace, once a newer secret has taken its place. */
+  /** The end of its grace, once a newer secret has replaced it. */
   expires_at: number | null;
   /**
-   * Set where it was ended by hand. Kept apart from `expires_at`, because a clock set back must not bring a leaked
+   * Set where it was ended by hand. Separate from `expires_at`, because a clock set back must not bring a leaked
    * secret to life again.
    */
   ended_at: number | null;
@@ -110,69 +110,36 @@ export interface AuditEntry {
 type KeyState = 'active' | 'expired' | 'revoked';
 
 /** A tenant as people and the JSON API see it; times are ISO 8601 in UTC. */
-export interface TenantView {
-  id: string;
-  name: string;
-  created_at: string;
-  limits: TenantLimits;
-  weight: number;
-}
-
-interface SecretView {
-  id: string;
-  /** First and last characters, e.g. `hg_Ab3d…x9Yz`. */
-  hint: string;
-  created_at: string;
-  /** The end of its grace; null for the current secret. */
-  expires_at: string | null;
-}
+export type TenantView = ReturnType<typeof viewTenant>;
 
 /** A key without anything secret. */
-export interface KeyView {
-  id: string;
-  label: string | null;
-  scopes: string[] | null;
-  state: KeyState;
-  /** Of the current secret. */
-  hint: string;
-  created_at: string;
-  expires_at: string | null;
-  revoked_at: string | null;
-  /** Up to 5 s behind. */
-  last_used_at: string | null;
-  /** The secrets that still work: the current one first, then those in their grace. */
-  secrets: SecretView[];
-}
+export type KeyView = ReturnType<typeof viewKey>;
 
-export interface AuditView {
-  id: number;
-  at: string;
-  actor: string;
-  action: AuditAction;
-  tenant_id: string | null;
-  key_id: string | null;
-  detail: Record<string, unknown>;
-}
+export type AuditView = ReturnType<typeof viewAudit>;
 
-export function viewTenant({ id, name, created_at, limits, weight }: Tenant): TenantView {
+export function viewTenant({ id, name, created_at, limits, weight }: Tenant) {
   return { id, name, created_at: iso(created_at), limits, weight };
 }
 
-export function viewKey(key: KeyWithSecrets, now: number): KeyView {
+export function viewKey(key: KeyWithSecrets, now: number) {
+  const { id, label, scopes } = key;
   const current = key.secrets.find(isCurrent);
   const state = keyState(key, now);
   const inGrace = key.secrets.filter((secret) => secret !== current && !secretEnded(secret, now));
   const working = state === 'active' ? [...(current ? [current] : []), ...inGrace] : [];
   return {
-    id: key.id,
-    label: key.label,
-    scopes: key.scopes,
+    id,
+    label,
+    scopes,
     state,
+    /** First and last characters of the current secret, e.g. `hg_Ab3d…x9Yz`. */
     hint: current ? hintOf(current) : '',
     created_at: iso(key.created_at),
     expires_at: isoOrNull(key.expires_at),
     revoked_at: isoOrNull(key.revoked_at),
+    /** Up to 5 s behind. */
     last_used_at: isoOrNull(key.last_used_at),
+    /** The secrets that still work: the current one first, then those in their grace, with its end. */
     secrets: working.map((secret) => ({
       id: secret.id,
       hint: hintOf(secret),
@@ -182,7 +149,7 @@ export function viewKey(key: KeyWithSecrets, now: number): KeyView {
   };
 }
 
-export function viewAudit(entry: AuditEntry): AuditView {
+export function viewAudit(entry: AuditEntry) {
   return { ...entry, at: iso(entry.at) };
 }
 

@@ -2,8 +2,8 @@ import { limitBounds } from '../../schemas/config/work.js';
 import type { FieldsSchema } from '../../schemas/fields.js';
 
 /**
- * What the administration of keys takes, as JSON Schema with the administration's vocabulary: the one place of each bound. Pages,
- * JSON API and command line are judged by it, and the API's OpenAPI document is made from it.
+ * The inputs of the administration of keys, as JSON Schema with the administration's vocabulary: the one place of each bound.
+ * Input of pages, JSON API and command line is validated by it, and the API's OpenAPI document is made from it.
  */
 
 const maxTenantName = 63;

@@ -19,7 +19,7 @@ export type KeyStatus = ActiveKey | { state: 'malformed' | 'unknown' | 'expired'
 
 interface KeyVerifierOptions {
   store: KeyStore;
-  /** Keys kept in memory, as many again by their ids; any other costs a look-up. Default 100,000. */
+  /** Keys in memory, as many again by their ids; any other costs a look-up. Default 100,000. */
   cacheSize?: number;
   /** Wall clock, ms: for expiry, and nothing else. */
   now?: () => number;

@@ -41,7 +41,7 @@ export function signUrl({ url, kid, secret, exp }: SignOptions): string {
   return `${origin}${path}?${query === '' ? '' : `${query}&`}${new URLSearchParams({ ...own, sig })}`;
 }
 
-/** A url that is to be signed, in the parts that matter; `origin` is empty where it begins with its path. */
+/** A url to sign, in the parts that matter; `origin` is empty where it begins with its path. */
 export interface UnsignedUrl {
   origin: string;
   path: string;
@@ -49,7 +49,7 @@ export interface UnsignedUrl {
   values: ReadonlyMap<string, string>;
 }
 
-/** Reads a url that is to be signed; throws as `signUrl` does. */
+/** Reads a url to sign; throws as `signUrl` does. */
 export function readUnsigned(text: string): UnsignedUrl {
   const whole = !text.startsWith('/');
   const base = whole ? undefined : 'http://gateway';
@@ -90,7 +90,7 @@ export function noSignatureProblem(service: string): string {
 
 /** What a signed url says of itself. */
 interface SignedQuery {
-  /** The key's id, of which nothing is known yet. */
+  /** The key's id, not yet verified. */
   kid: string;
   /** Whole seconds since 1970. */
   exp: number;
@@ -141,7 +141,7 @@ export function signatureOf(secret: string, signed: SignedParts): string {
   return hmac(secret, signedText(signed));
 }
 
-/** Whether a text is the signature by one of these secrets: as text, so that there is one way to write it. */
+/** Whether `signature` is one by these secrets. Compared as text, so that there is one way to write it. */
 export function isSignedBy(secrets: readonly string[], text: string, signature: string): boolean {
   const given = Buffer.from(signature);
   let found = false;
@@ -161,7 +161,7 @@ const signatureParameter = 'sig';
 
 /**
  * The canonical query of AWS Signature Version 4: every parameter but the signature, name and value (decoded already) written by
- * RFC 3986, where only `A-Za-z0-9-._~` stay, and sorted by name. Whoever re-encodes or reorders a query leaves it as it is. Throws a
+ * RFC 3986, where only `A-Za-z0-9-._~` stay, and sorted by name. A query that was re-encoded or reordered has the same. Throws a
  * `URIError` for half a surrogate pair, which no query decodes to.
  */
 export function canonicalQuery(values: ReadonlyMap<string, string>): string {

@@ -22,7 +22,7 @@ function loadAsset(name: AssetName): Asset {
   return asset;
 }
 
-/** The path of a file that pages refer to; it changes with the file, so browsers may keep what they have. */
+/** The path of a file that pages refer to; it changes with the file, so that browsers may cache it for ever. */
 export function assetPath(name: AssetName): string {
   return `/assets/${loadAsset(name).version}/${name}`;
 }
@@ -34,7 +34,7 @@ export function serveAsset(): SiteStage {
     const name = names.find((each) => each === asked);
     if (name === undefined) throw new GatewayError('not_found');
     const asset = loadAsset(name);
-    // An old page asks for an old version: it gets today's, but does not keep it under the old name.
+    // An old page asks for an old version: it gets today's, but does not cache it under the old name.
     await sendAsset(ctx, asset, asset.version === version ? cachedForever : 'no-store');
   };
 }

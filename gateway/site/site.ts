@@ -8,18 +8,13 @@ import type { SigningSecrets } from '../signing/signing-secrets.js';
 import type { UsageRow as FullUsageRow, UsagePage, UsageQuery } from '../usage/report.js';
 import { createAudited } from './accounts/account.js';
 import type { OidcOptions } from './accounts/auth.js';
-import { createDevices, type Devices } from './accounts/devices.js';
-import { createMemberAdmin, type MemberAdmin } from './accounts/member-admin.js';
-import { createPasswordChecker, type PasswordChecker } from './accounts/passwords.js';
-import { createInvitations, createPeople, type Invitations, type People } from './accounts/people.js';
-import { createSignIn, type SignIn } from './accounts/sign-in.js';
-import {
-  type AttemptBudget,
-  createAttemptBudget,
-  createThrottle,
-  type Throttle,
-} from './accounts/throttle.js';
-import { createFormMarks, type FormMarks } from './form-guard.js';
+import { createDevices } from './accounts/devices.js';
+import { createMemberAdmin } from './accounts/member-admin.js';
+import { createPasswordChecker } from './accounts/passwords.js';
+import { createInvitations, createPeople } from './accounts/people.js';
+import { createSignIn } from './accounts/sign-in.js';
+import { createAttemptBudget, createThrottle } from './accounts/throttle.js';
+import { createFormMarks } from './form-guard.js';
 import type { SiteDatabase } from './tables.js';
 
 /** What the site needs to know of a row of usage; the classes of its errors come with it in the JSON API. */
@@ -46,11 +41,11 @@ export interface Service {
   summary: string;
   /** Whether it may answer with a picture: it does not declare data. */
   picture: boolean;
-  /** Whether it changes something elsewhere: it takes POST alone then, and no signed url. */
+  /** Whether it changes something elsewhere: it accepts POST alone then, and no signed url. */
   effects?: boolean;
 }
 
-/** What the site is made of: the stores that it shares with the API, and nothing else of it. */
+/** What the site needs: the stores that it shares with the API, and nothing else of it. */
 export interface SiteOptions {
   admin: KeyAdmin;
   /** For looking up one key or tenant. */
@@ -78,40 +73,27 @@ export interface SiteOptions {
   oidc?: OidcOptions | undefined;
   /** How many proxies in front of the site write `X-Forwarded-For`; 0 by default: the header is not believed. */
   proxies?: number | undefined;
-  /** What bounds the answers that are on their way. */
+  /** Bounds the answers being sent. */
   outbound: OutboundBudget;
   /** Wall clock, ms. */
   now?: (() => number) | undefined;
 }
 
-/** What the pages work with: what the site was given, and what it makes itself. */
-export interface Site extends SiteOptions {
-  secret: string;
-  signIn: SignIn;
-  people: People;
-  invitations: Invitations;
-  members: MemberAdmin;
-  formMarks: FormMarks;
-  /** Of guessing passwords, links and a provider's answers. */
-  throttle: Throttle;
-  /** Visits of the identity provider, by network. */
-  providerVisits: AttemptBudget;
-  devices: Devices;
-  passwords: PasswordChecker;
-  now: () => number;
-}
-
 const joiningLimits = { pair: 5, account: 10, address: 20, seconds: 86_400 };
-/** Many people may share an address, and each that comes back signed in gives theirs back. */
+/** Many people may share an address, and each that returns signed in is refunded. */
 const providerVisitLimit = { tries: 60, seconds: 600 };
 
-export async function createSite(options: SiteOptions): Promise<Site> {
+export type Site = Awaited<ReturnType<typeof createSite>>;
+
+/** What the pages work with: the site's options, and what it makes itself. */
+export async function createSite(options: SiteOptions) {
   const { database, now = Date.now } = options;
   const secret = await loadSecret(database);
-  // Earlier versions kept a row here of every way to the provider; now the browser keeps it.
+  // Earlier versions left a row here of every visit to the provider; now the browser keeps it.
   await database.run((db) => db.deleteFrom('connect_verifications').execute());
   const audited = createAudited(database, now);
   const invitations = createInvitations(database, now);
+  /** Of guessing passwords, links and a provider's answers. */
   const throttle = createThrottle();
   const joining = createThrottle(joiningLimits);
   const passwords = createPasswordChecker();
@@ -125,6 +107,7 @@ export async function createSite(options: SiteOptions): Promise<Site> {
     members: createMemberAdmin({ database, audited, invitations, passwords, throttle, joining, now }),
     formMarks: createFormMarks(database, now),
     throttle,
+    /** Visits of the identity provider, by network. */
     providerVisits: createAttemptBudget(providerVisitLimit.tries, providerVisitLimit.seconds),
     passwords,
     devices: createDevices({ secret, now, secureCookies: options.secureCookies }),
@@ -132,8 +115,8 @@ export async function createSite(options: SiteOptions): Promise<Site> {
 }
 
 /**
- * The secret that signs cookies and forms: made at the first start and kept in the database, so that all gateways on it
- * share it and nobody has to set it. It is worth nothing to whoever reads the database: sessions are kept there as hashes.
+ * The secret that signs cookies and forms: made at the first start and stored in the database, so that all gateways on it
+ * share it without configuration. It is worth nothing to a reader of the database: sessions are stored as hashes.
  */
 export async function loadSecret(database: SiteDatabase): Promise<string> {
   const name = 'secret';

@@ -100,7 +100,7 @@ function contentPolicy(picturesOf?: string): string {
   ].join('; ');
 }
 
-/** The headers that keep other sites and injected markup off these pages. Nothing here may be kept by a cache. */
+/** The headers that keep other sites and injected markup off these pages. No cache may store these pages. */
 export function protect(baseUrl: string): SiteStage {
   const { protocol, hostname } = new URL(baseUrl);
   const overHttps = protocol === 'https:' && !isLoopbackHost(hostname);

@@ -25,7 +25,7 @@ export interface SiteState {
   route: string;
   /** For the log: the tenant whose page it is, by name. */
   tenant?: string;
-  /** For the log: the error's code, and what nobody else may know. */
+  /** For the log: the error's code, and its internal cause. */
   code?: string;
   fault?: unknown;
 }

@@ -26,7 +26,7 @@ export const measured = {
   smallMs: input(12, 'ms CPU', 'gateway/pipeline/reuse.md: a border by url, 768 px, first'),
   largeMs: input(49, 'ms CPU', 'gateway/pipeline/reuse.md: a border by url, 2500 px, first'),
   watermarkMs: input(56, 'ms CPU', 'plugins/media/README.md: watermark, jpg, 2500 × 1786'),
-  verifyMs: input(0.002, 'ms CPU', 'gateway/keys/README.md: a key that was seen lately'),
+  verifyMs: input(0.002, 'ms CPU', 'gateway/keys/README.md: a cached key'),
   redisTripMs: input(0.07, 'ms', 'gateway/limits/README.md: rate, Redis on the same host'),
   redisCountsPerSecond: input(19_700, 'counts/s', busyHere),
   pollMs: input(2.02, 'ms', busyHere),

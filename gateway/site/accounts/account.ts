@@ -59,7 +59,7 @@ export function createAudited(database: SiteDatabase, now: () => number = Date.n
 
 /**
  * Adds an account with a password, in the rows that better-auth reads: beside the membership and the invitation's use in
- * one transaction, which better-auth's own sign-up cannot take part in. `hash` is from `better-auth/crypto`.
+ * one transaction, which better-auth's own sign-up cannot join. `hash` is from `better-auth/crypto`.
  */
 export async function addAccount(
   trx: Transaction<SiteTables>,
@@ -109,12 +109,12 @@ export function newId(): string {
   return randomBytes(16).toString('base64url');
 }
 
-/** A moment as better-auth keeps it in a column. */
+/** A moment as better-auth stores it. */
 export function momentOf(kind: 'sqlite' | 'postgres', at: number): string | Date {
   return kind === 'postgres' ? new Date(at) : new Date(at).toISOString();
 }
 
-/** better-auth's hashes of passwords, which take long to load and are seldom asked for. */
+/** better-auth's hashes of passwords, which are slow to load and seldom needed. */
 const loadCrypto = () => import('better-auth/crypto');
 
 export async function hashPassword(password: string): Promise<string> {

@@ -151,8 +151,8 @@ export function authOptions({ secret, baseUrl, secureCookies }: AuthSettings) {
     onAPIError: { throw: true },
     user: {
       modelName: 'connect_users',
-      // The cookie that leads back from the provider says whose account is to be connected, and the secret that seals it lies
-      // in the database: whoever reads a backup could connect an account of their own to an operator's.
+      // The cookie of a visit to the provider names the account to connect, and the secret that seals it is in the database:
+      // a reader of a backup could connect an account of their own to an operator's.
       async validateUserInfo({ user, source }, context) {
         if (source.action !== 'link-account') return;
         const session = await getSessionFromCtx(context);

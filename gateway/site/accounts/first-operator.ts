@@ -7,7 +7,7 @@ import { addAccount, createAudited, hashPassword, setPassword } from './account.
 
 export interface Credentials {
   email: string;
-  /** To be printed now: it is kept nowhere. */
+  /** To be printed now: it is stored nowhere. */
   password: string;
 }
 
@@ -44,7 +44,7 @@ export async function createFirstOperator(
 }
 
 /**
- * The way back in for whoever can reach the database but not the site: gives an operator a new password and ends their
+ * Restores access for somebody with the database but not the site: gives an operator a new password and ends their
  * sessions. Without an e-mail it is the one who has been operator for longest. `not_found` where there is no such operator.
  * `actor` says who it was, for the audit log, e.g. `cli:root`.
  */

@@ -2,7 +2,7 @@ import { ZxcvbnFactory } from '@zxcvbn-ts/core';
 import { adjacencyGraphs, dictionary as common } from '@zxcvbn-ts/language-common';
 import { dictionary as english } from '@zxcvbn-ts/language-en';
 
-/** A password to be judged, and what a guesser would try first. */
+/** A password, and words that a guesser would try first. */
 export interface EstimatorInput {
   password: string;
   known: readonly string[];

@@ -25,7 +25,7 @@ export type People = ReturnType<typeof createPeople>;
  * Reads who is an operator, and who a member of which tenant; `MemberAdmin` changes it. Memberships are in tables of the site's
  * own. better-auth's organisations proved unfit: they would be a second list of tenants to be kept in step with the first, an
  * invitation there is opened by its row's id, which the database holds in clear, and it can be accepted only with an
- * existing account, which here nobody may make for themselves.
+ * existing account, which nobody can create without an invitation here.
  */
 export function createPeople({ run }: SiteDatabase) {
   return {

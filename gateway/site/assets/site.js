@@ -22,7 +22,7 @@ function enableCopying() {
   }
 }
 
-/** Tells it to who cannot see the button. */
+/** Announces it to screen readers. */
 function announce(text) {
   let status = document.getElementById('announce');
   if (!status) {
@@ -74,25 +74,25 @@ function sendOnce() {
   });
 }
 
-/** Says that no picture came, in place of the mark that browsers draw. It may have failed before this script ran. */
-function tellMissingPictures() {
+/** Says that no picture came, in place of the browser's broken image. It may have failed before this script ran. */
+function reportMissingPictures() {
   for (const picture of document.querySelectorAll('img[data-preview]')) {
-    const tell = () => {
+    const showProblem = () => {
       picture.hidden = true;
       const problem = document.getElementById(picture.dataset.preview);
       if (problem) problem.hidden = false;
     };
-    if (picture.complete && picture.naturalWidth === 0) tell();
-    else picture.addEventListener('error', tell);
+    if (picture.complete && picture.naturalWidth === 0) showProblem();
+    else picture.addEventListener('error', showProblem);
   }
 }
 
-/** Looks again by itself while somebody looks, and is busy with nothing else on the page. */
-function lookAgain() {
+/** Reloads the page while it is visible and the visitor does nothing else on it. */
+function refreshRegularly() {
   const wanted = document.querySelector('[data-look-again]');
   if (!wanted) return;
-  const told = wanted.querySelector('[hidden]');
-  if (told) told.hidden = false;
+  const hint = wanted.querySelector('[hidden]');
+  if (hint) hint.hidden = false;
   setInterval(() => {
     const isIdle = document.activeElement === document.body && String(getSelection()) === '';
     if (isIdle && document.visibilityState === 'visible') location.reload();
@@ -102,6 +102,6 @@ function lookAgain() {
 forgetForm();
 enableCopying();
 enableTips();
-tellMissingPictures();
+reportMissingPictures();
 sendOnce();
-lookAgain();
+refreshRegularly();

@@ -132,7 +132,7 @@ const errorMessages: Partial<Record<ErrorCode, string>> = {
     'The database does not answer. Keys in use go on working meanwhile; try again in a moment.',
 };
 
-/** Where it is worth going on from: only a provider's way in depends on another server. */
+/** A page to continue from: after a failure of the provider, signing in by password still works. */
 function errorLink({ status, code }: GatewayError): [href: string, text: string] {
   return status === 401 || code === 'upstream_failed' ? ['/sign-in', 'Sign in'] : ['/', 'Go to the start'];
 }

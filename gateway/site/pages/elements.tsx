@@ -20,7 +20,7 @@ export const ViewContext = createContext<View>({
   mark: () => '',
 });
 
-/** A moment, to the minute and in UTC; the exact one stands in its attribute. */
+/** A moment, to the minute and in UTC; the exact one is in its attribute. */
 export function Moment({ at }: { at: string | number | null }) {
   if (at === null) return <span class="quiet">–</span>;
   const iso = new Date(at).toISOString();
@@ -35,7 +35,7 @@ export function Notice(props: { kind: 'good' | 'warn' | 'bad'; children: Compone
   );
 }
 
-/** What stands where there is nothing yet: why, and what to do. */
+/** Shown where a list is empty: why, and what to do. */
 export function Empty({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <div class="empty">
@@ -45,7 +45,7 @@ export function Empty({ title, children }: { title: string; children: ComponentC
   );
 }
 
-/** One column of a table: its head, and what stands below it for each row. */
+/** One column of a table: its head, and its cell for each row. */
 export interface Column<Row> {
   head: string;
   cell: (row: Row) => ComponentChildren;
@@ -191,7 +191,7 @@ export function Scopes({ scopes }: { scopes: readonly string[] | null }) {
   );
 }
 
-/** The way to the next page of a list. */
+/** A link to the next page of a list. */
 export function NextPage({ href }: { href: string | null }) {
   return href === null ? null : (
     <p>
@@ -255,7 +255,7 @@ interface FieldProps {
   step?: string;
   maxLength?: number;
   minLength?: number;
-  /** As wide as there is room, for what is long. */
+  /** As wide as the page, for long text. */
   wide?: boolean;
 }
 

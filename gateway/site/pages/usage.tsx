@@ -123,7 +123,7 @@ const chartWidth = 720;
 const chartHeight = 220;
 /** Half a date, so that the first is not cut off. */
 const plotLeft = 16;
-/** Room for the scale: on the side of today, where a narrow screen begins to show the chart. */
+/** For the scale: on the side of today, where a narrow screen begins to show the chart. */
 const scaleWidth = 48;
 const plotEnd = chartWidth - scaleWidth;
 const plotBottom = 24;
