@@ -49,50 +49,43 @@ import type { SigningSecrets } from './signing/signing-secrets.js';
 
 export interface AppParts {
   registry: LiveRegistry;
-  /** Pages and documents beside the helpers. */
   docs: readonly DocRoute[];
-  /** Whether everybody may know which helpers there are. */
+  /** Whether everybody may know the helpers. */
   isPublic: boolean;
   keys: Pick<KeyVerifier, 'verify' | 'verifySigned'>;
-  /** What signed urls are verified with. */
   signing: SigningSecrets;
   files: SourceFiles;
   pool: Pool;
-  /** Of this host that serve on the same ports; 1 if nothing is said. */
+  /** Processes of this host on the same ports; default 1. */
   processes?: number;
   limiter: Limiter;
-  /** What a tenant may use for which nothing else is set. */
+  /** The default limits of tenants. */
   limits: EffectiveLimits;
-  /** Bodies and downloads on their way. */
   arrivals: InboundBudget;
-  /** Answers until they are taken. */
   departures: OutboundBudget;
-  /** Makes of an error what its caller may know. */
-  tellFaults: ReportError;
+  reportError: ReportError;
   observers: Observers;
   bodyLimits: MultipartLimits;
-  /** Work that need not be answered at once, and the bytes of a body that makes some. */
   jobs: Jobs;
   webhooks: Pick<Webhooks, 'check'>;
   maxJobBytes: number;
   imageLimits: ImageLimits;
   inline: RunOptions;
-  /** Results that may be used again. */
   reuse: ReuseParts;
   /** Origins whose pages may call the API, or `*`. */
   corsOrigins: readonly string[];
-  /** What agents may call it by. */
+  /** The host names by which agents may call the gateway. */
   knownAs: KnownAs;
   /** Undefined once the gateway is to end. */
   readiness: () => Readiness | undefined;
   phase: () => Phase;
 }
 
-/** The API as a Koa application: a call's way through the gateway, one line a stage. */
+/** The API as a Koa application. */
 export function createApp(parts: AppParts): Koa<CallState> {
   const app = new Koa<CallState>();
   app.use(observe(parts.observers));
-  app.use(respond(parts.departures, parts.tellFaults));
+  app.use(respond(parts.departures, parts.reportError));
   if (parts.corsOrigins.length > 0) app.use(allowOrigins(parts.corsOrigins));
   app.use(refuseWhenClosing(parts.phase));
   const limitsOf = createLimitsOf(parts.limits);
@@ -109,13 +102,13 @@ export function createApp(parts: AppParts): Koa<CallState> {
   return app;
 }
 
-/** The routes of the helpers as they are now, and of what stands beside them. */
+/** The routes of the present helpers and all others. */
 function createRouter(
   parts: AppParts,
   limitsOf: LimitsOf,
   { agents, jobs }: { agents: CallMiddleware; jobs: readonly JobRoute[] },
 ): Router<CallState> {
-  const router = new Router<CallState>({ sensitive: true, strict: true });
+  const router = new Router<CallState>({ sensitive: true, strict: true, exclusive: true });
   router.get('/healthz', alive());
   const mayKnow = async (ctx: CallContext) =>
     parts.isPublic || (await callerIfAny(ctx, parts.keys)) !== undefined;
@@ -133,19 +126,19 @@ function createRouter(
   }
   router.all(toolsPath, agents);
   for (const { path, method, handle } of jobs) router.register(path, [method], handle);
-  const roomForPages: CallMiddleware = (_, next) => {
+  const withinOutboundBudget: CallMiddleware = (_, next) => {
     requireOutboundBudget(parts.departures, anonymous);
     return next();
   };
   for (const { path, methods, handle } of parts.docs) {
-    router.register(path, [...methods], [roomForPages, handle]);
+    router.register(path, [...methods], [withinOutboundBudget, handle]);
   }
   return router;
 }
 
 type LimitsOf = ReturnType<typeof createLimitsOf>;
 
-/** A message of an agent: what it asks, and the calls of the helpers' tools. */
+/** The stages of an agent's message, with the calls of helpers as tools. */
 function agentStages(parts: AppParts, limitsOf: LimitsOf): (call: HttpCall) => Promise<Answer> {
   const { tracing } = parts.observers;
   const pipelineOf = createPipelines<GivenCall>(pipelineParts(parts), {
@@ -156,7 +149,7 @@ function agentStages(parts: AppParts, limitsOf: LimitsOf): (call: HttpCall) => P
   });
   const tools = createHttpTools(parts.registry, pipelineOf, {
     apiUrl: parts.knownAs.apiUrl,
-    tell: parts.tellFaults,
+    tell: parts.reportError,
   });
   return from<HttpCall>(tracing)
     .through(knownHost(parts.knownAs))
@@ -181,7 +174,7 @@ function allowOrigins(origins: readonly string[]): Koa.Middleware<CallState> {
     exposeHeaders:
       'x-request-id,retry-after,ratelimit,ratelimit-policy,etag,x-cache,location,idempotency-replayed',
     maxAge: 86400,
-    // What respond() answers errors with comes later; the headers have to be there already.
+    // respond() answers errors later, and keeps headers that are set.
     keepHeadersOnError: true,
   });
 }

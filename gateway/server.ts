@@ -124,7 +124,7 @@ export async function compose({
     limits: limitsByDefault(config),
     processes: member ? config.processes : 1,
     departures,
-    tellFaults: dev
+    reportError: dev
       ? createReportError(config.pluginDirs, { problems: () => registry.problems(), apiUrl: config.apiUrl })
       : reportPublicly,
     observers: { logger, metrics, usage, tracing: core.tracing },

@@ -59,7 +59,7 @@ export async function runTask<T extends Task>(
   const since = performance.now();
   const spent = (ms: number, error?: unknown) => {
     state.taskMs += ms;
-    // What is not the task's own time was waited for: a thread, for the most part.
+    // The rest was spent waiting, mostly for a thread.
     step?.set({ 'helper_gateway.task_ms': ms, 'helper_gateway.wait_ms': performance.now() - since - ms });
     step?.end(error);
   };
@@ -71,10 +71,7 @@ export async function runTask<T extends Task>(
   return outcome as TaskOutcome<T['kind']>;
 }
 
-/**
- * Does what is a call of this helper, from the moment in which it was looked up: the threads that have loaded its version stay
- * until that has ended, also where another version has taken its place meanwhile.
- */
+/** Keeps the threads with this version of a helper alive during a call, even if another version replaces it meanwhile. */
 export async function holdVersion<T>({ group }: Pick<Helper, 'group'>, work: () => Promise<T>): Promise<T> {
   group?.enter();
   try {

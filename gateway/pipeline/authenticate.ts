@@ -8,10 +8,7 @@ import { hasSignature, isHalfSigned, isSignedBy, readSigned, signedText } from '
 import type { SigningSecrets } from '../signing/signing-secrets.js';
 import type { CallContext, Caller, HttpCall, Stage } from './stage.js';
 
-/**
- * Finds whose call it is by its key: `ak` in the query, else `Authorization: Bearer`; by its signature where signed urls are taken.
- * Hands on the query without either.
- */
+/** Finds the caller by key (`ak` in the query, else `Authorization: Bearer`) or signature. Hands on the query without either. */
 export function authenticate(
   keys: Pick<KeyVerifier, 'verify'>,
   authenticateSigned?: AuthenticateSigned,
@@ -34,13 +31,13 @@ export function authenticate(
       if (authenticateSigned && isHalfSigned(query)) throw new GatewayError('signature_invalid');
       throw new GatewayError('key_missing', { message: missingKeyMessage(ctx.headers, query.values) });
     }
-    // From here on nothing needs it: not the plugin, not a message that lists what was sent.
+    // Neither a plugin nor a message that lists parameters may see it.
     query.values.delete('ak');
     return enter(await keys.verify(key));
   };
 }
 
-/** Who sent a request that needs no key; undefined where it brings none, or one that may not call anything. */
+/** The caller of a request that needs no key; undefined without a valid one. */
 export async function callerIfAny(
   ctx: CallContext,
   keys: Pick<KeyVerifier, 'verify'>,
@@ -67,14 +64,14 @@ const refusals = {
   revoked: 'key_revoked',
 } as const;
 
-/** Whose call it is by this key; throws where nobody may call by it. */
+/** Throws unless the key is active. */
 export function callerOf(verdict: KeyStatus): Caller {
   if (verdict.state !== 'active') throw new GatewayError(refusals[verdict.state]);
   const { tenant, key } = verdict;
   return { tenant, keyId: key.id, scopes: key.scopes };
 }
 
-/** What keys are called elsewhere; in a query and as headers, in lower case. */
+/** Names for keys in other APIs, in lower case. */
 const queryNames = new Set([
   'api_key',
   'apikey',
@@ -88,8 +85,8 @@ const queryNames = new Set([
 const headerNames = ['x-api-key', 'api-key', 'apikey', 'x-auth-token', 'x-access-token'];
 
 /**
- * What to say where no key was found: what of the call looks like one, and where it is read. Names what it saw by the list above,
- * never by what was sent: the value is a secret, and a name could be the key itself.
+ * Says what of the call looks like a key, and where keys are read. Names it by the list above, never as sent: the value is a secret,
+ * and a name could be the key itself.
  */
 function missingKeyMessage(headers: IncomingHttpHeaders, query: ReadonlyMap<string, string>): string {
   const seen = [...inAuthorization(headers.authorization), ...inHeaders(headers), ...inQuery(query)];
@@ -122,17 +119,17 @@ function inQuery(query: ReadonlyMap<string, string>): string[] {
   return sent.has('ak') && !query.has('ak') ? [...names, 'a query parameter ak in capital letters'] : names;
 }
 
-/** Whom a signed url is of, and until when: its own end or its key's, in seconds since 1970. */
 interface SignedVerdict {
   verdict: KeyStatus;
+  /** When the url or its key expires, in seconds since 1970. */
   signedUntil: number;
 }
 
 type AuthenticateSigned = (ctx: CallContext, query: QueryText) => Promise<SignedVerdict>;
 
 /**
- * Finds whose call a signed url is. Whatever is wrong with it, one answer tells it, at the cost of a signature; only of a right one
- * more is said. Takes the signature's parameters out of the query.
+ * Finds the caller of a signed url and removes the signature's parameters from the query. All faults of a signature get one answer, at
+ * the cost of a signature check; only a valid one gets more detail.
  */
 export function authenticateSigned(
   keys: Pick<KeyVerifier, 'verifySigned'>,
@@ -143,7 +140,7 @@ export function authenticateSigned(
     refuseOthers(ctx, query);
     const signed = readSigned(query);
     if (!signed) throw new GatewayError('signature_invalid');
-    // Before anything is looked up: else it would tell keys that are from keys that are not.
+    // Before any look-up, which would reveal whether a key exists.
     signing.requireMaster();
     const { kid, exp, sig } = signed;
     const text = signedText({ path: ctx.path, values: query.values });
@@ -161,7 +158,7 @@ export function authenticateSigned(
   };
 }
 
-/** What a signed url is not: a way to send more than its parameters, or one of two ways to say who calls. */
+/** A signed url is for GET and HEAD, and for no other credentials beside it. */
 function refuseOthers(ctx: CallContext, { values }: QueryText): void {
   if (ctx.state.helper?.declaration.effects) {
     const problem =

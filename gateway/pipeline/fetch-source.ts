@@ -14,29 +14,27 @@ import type { AdmittedCall } from './admit.js';
 import type { BodyInput } from './read-input.js';
 import type { Caller, Stage } from './stage.js';
 
-/** A call whose input is known, and with it the files that came. */
 interface CallWithInput extends AdmittedCall {
   caller: Caller;
   input: Record<string, unknown>;
   uploads: BodyInput['uploads'];
 }
 
-/** The files by their fields; absent where none came, and in a dry run. */
+/** The files by their fields; absent without any, and in a dry run. */
 export interface SourceFound {
   files: TaskFiles | undefined;
 }
 
 type SourceStage = Stage<CallWithInput, SourceFound>;
 
-/** A url that stands for a file. */
 interface WantedFile {
   file: FileField;
   url: CheckedUrl;
 }
 
 /**
- * Brings the files that a helper takes, from uploads and urls, and reads the headers of pictures: what is none, or too large a
- * one, never reaches a worker. A dry run has its urls judged and nothing more.
+ * Brings a helper's files from uploads and urls, and checks the headers of pictures, so that no bad or too large one reaches a
+ * worker. A dry run only checks urls.
  */
 export function fetchSource(helper: Helper, source: SourceFiles, limits: ImageLimits): SourceStage {
   const { files } = helper.declaration;
@@ -60,7 +58,7 @@ export function fetchSource(helper: Helper, source: SourceFiles, limits: ImageLi
     return next({ files: here.length > 0 ? Object.fromEntries(here) : undefined });
   };
 
-  /** What need not be waited for goes on at once: to make signals for it would cost many times as much. */
+  /** Cached files need no signals, which would cost many times as much. */
   async function bring(
     wanted: readonly WantedFile[],
     here: readonly [string, FileBytes][],
@@ -91,10 +89,10 @@ export function fetchSource(helper: Helper, source: SourceFiles, limits: ImageLi
     next: Parameters<SourceStage>[1],
   ): Promise<Answer> {
     const { state, ticket } = call;
-    // The first that fails ends the others: nobody waits for them any more.
+    // The first failure ends the other downloads.
     const others = new AbortController();
     const signal = AbortSignal.any([state.signal, others.signal]);
-    // Asked once, and only where a file is not there yet.
+    // Once, and only where a file has to be downloaded.
     let reserved: Promise<void> | undefined;
     const expect = () => {
       reserved ??= ticket.reserve();
@@ -120,12 +118,11 @@ export function fetchSource(helper: Helper, source: SourceFiles, limits: ImageLi
       return await next(filesFound([...here, ...came], came, state));
     } finally {
       others.abort();
-      // One may have come while another failed.
+      // One may have arrived while another failed.
       for (const { brought } of coming) brought.then(({ release }) => release()).catch(() => undefined);
     }
   }
 
-  /** Holds a file that has come against what its field takes. */
   function read(file: FileField, url: CheckedUrl, { bytes, type, shared }: SourceFile): FileBytes {
     const name = nameIn(url);
     const came: FileBytes = {
@@ -144,7 +141,7 @@ function fileRequest({ types, kind, maxBytes }: FileField, { caller }: CallWithI
   return { tenant: caller.tenant.id, accept, maxBytes };
 }
 
-/** All files, of which those that came by urls count as what came in. */
+/** All files; those from urls count as received bytes. */
 function filesFound(
   all: readonly [string, FileBytes][],
   came: readonly [string, FileBytes][],
@@ -154,7 +151,7 @@ function filesFound(
   return { files: Object.fromEntries(all) };
 }
 
-/** Does what may throw of a file, whose error then names it. */
+/** Runs `work`, whose errors then name the file. */
 function namingFile<T>(file: FileField, way: FileOrigin, work: () => T): T {
   try {
     return work();
@@ -174,13 +171,12 @@ function nameIn({ href }: CheckedUrl): string | undefined {
   }
 }
 
-/** Whether a file came in the request, or its url did. */
 type FileOrigin = 'upload' | 'url';
 
 /**
- * Holds a file against what its field takes, before a worker sees it. Throws a `GatewayError`: what the header of a picture is
- * refused for, `too_large` for an upload past the field's own bound (a download ends there), and `invalid_input` for a media type
- * that is not among those of the field. A picture's is what its bytes say, any other's what its sender says.
+ * Checks a file against its field. Throws a `GatewayError`: for a picture's header, `too_large` for an upload past the field's own
+ * limit (a download ends there), and `invalid_input` for another media type. A picture's type comes from its bytes, any other's from
+ * its sender.
  */
 function checkFile(
   field: FileField,
@@ -195,7 +191,7 @@ function checkFile(
   }
 }
 
-/** What is the fault of no file, or names it already. */
+/** Errors of no file, or that name it already. */
 const notAboutFile: ReadonlySet<string> = new Set([
   'invalid_input',
   'internal',
@@ -204,7 +200,7 @@ const notAboutFile: ReadonlySet<string> = new Set([
   'shutting_down',
 ]);
 
-/** An error of a file says which one it was, where there may be several. */
+/** An error that names the file, where a helper takes several. */
 function aboutFile({ parameter, field }: FileField, way: FileOrigin, thrown: unknown): unknown {
   const error = toGatewayError(thrown);
   const isOnly = field === sourceField.field && parameter === sourceField.parameter;

@@ -6,32 +6,30 @@ import type { Phase } from '../http/server.js';
 import type { KeyVerifier } from '../keys/verifier.js';
 import type { CallContext, CallMiddleware } from './stage.js';
 
-/** What `/readyz` tells. */
+/** The data of `/readyz`. */
 export interface Readiness {
-  /** Which image engine works, and why not sharp where it is Jimp. */
+  /** The image engine, and why not sharp where it is Jimp. */
   engine: string;
   engine_fallback?: string;
   /** `unavailable`: the key database does not answer; only keys seen lately pass. */
   keys: 'available' | 'unavailable';
-  /** Worker threads that can run calls; these wait while there is none. */
   threads: number;
-  /** Helpers that threads could not load: where none has loaded one before, its calls are refused. */
+  /** Helpers that a thread could not load. */
   missing: readonly string[];
-  /** Helpers whose calls timed out again and again: one task of each runs at a time. */
+  /** Helpers that timed out again and again: one task of each runs at a time. */
   slowed: readonly string[];
 }
 
-/** What readiness is read off. */
-export interface ReadinessParts {
+interface ReadinessParts {
   phase: () => Phase;
-  /** Whether a part of the gateway does not serve yet; none by default. */
+  /** Whether a part of the gateway does not serve yet. */
   isStarting?: () => boolean;
   engine: WorkerReport;
   keys: Pick<KeyVerifier, 'available'>;
   pool: Pick<Pool, 'stats' | 'missing' | 'slowed'>;
 }
 
-/** How ready the gateway is at the moment; undefined once it is to end. */
+/** Reads the readiness; undefined once the gateway is to end. */
 export function createReadiness({
   phase,
   isStarting,
@@ -44,7 +42,7 @@ export function createReadiness({
     if (isStarting?.()) throw new GatewayError('busy', { message: 'The gateway is starting.' });
     return {
       engine: engine.engine,
-      // Anybody may ask: the loader's own words, which name folders of this host, are for the log.
+      // Public, unlike the loader's message, which names folders of this host.
       ...(engine.fallbackReason === undefined
         ? {}
         : { engine_fallback: 'sharp cannot be loaded here; the log says why' }),
@@ -64,8 +62,8 @@ export function alive(): CallMiddleware {
 }
 
 /**
- * `GET /readyz`: the gateway may take traffic, on both ports; 503 `busy` while it starts or no thread is ready, `shutting_down` once it is to end. A client for which
- * `mayKnow` is false gets numbers in place of the helpers' names.
+ * `GET /readyz` on both ports: 503 `busy` while the gateway starts or no thread is ready, `shutting_down` once it is to end. A client for
+ * which `mayKnow` is false gets numbers in place of helpers' names.
  */
 export function ready(
   readiness: () => Readiness | undefined,
@@ -77,7 +75,7 @@ export function ready(
     const { missing, slowed, ...rest } = state;
     const isNamed = missing.length + slowed.length === 0 || (await mayKnow(ctx));
     if (state.threads === 0) {
-      const why = whatIsMissing(missing, isNamed);
+      const why = missingPlugins(missing, isNamed);
       throw new GatewayError('busy', { message: `No worker thread is ready${why}.` });
     }
     ctx.state.result = jsonAnswer({
@@ -93,13 +91,12 @@ export function ready(
   };
 }
 
-/** Names helpers, not files: anybody may ask. */
-function whatIsMissing(missing: readonly string[], isNamed: boolean): string {
+function missingPlugins(missing: readonly string[], isNamed: boolean): string {
   if (missing.length === 0) return ' yet';
   return `: ${isNamed ? `the plugin ${missing.join(', ')}` : 'a plugin'} cannot be loaded in one`;
 }
 
-/** Refuses calls that still come, on connections that are open, when the gateway has stopped to take any. */
+/** Refuses calls that still come on open connections once the gateway is closing. */
 export function refuseWhenClosing(phase: () => Phase): CallMiddleware {
   return function refuseWhenClosing(ctx, next) {
     if (phase() === 'closing' && ctx.path !== '/healthz') throw new GatewayError('shutting_down');

@@ -7,8 +7,8 @@ import type { Helper } from '../plugins/registry.js';
 import type { Call, Caller, Stage } from './stage.js';
 
 /**
- * Holds the call against what its key may call and its tenant may use: scope, then rate, then quota. Every answer from
- * here on carries the RateLimit fields, and one that fails gives its share of the quota back. Hands on the limits that hold.
+ * Checks scope, then rate, then quota. Every answer from here on has the RateLimit fields, and a failed one gives its share of the
+ * quota back. Hands on the tenant's limits.
  */
 export function limit(
   helper: Helper,
@@ -20,7 +20,7 @@ export function limit(
     const verdict = await limiter.take({ id: tenant.id, limits });
     state.headers = verdict.headers;
     if (!scopeAllows(scopes, helper.id)) {
-      // Counted like every refused call, so that its answer tells what is left too; the scope speaks before the limits.
+      // Counted like every refused call, so that its answer has the fields too; the scope comes before the limits.
       if (verdict.allowed) verdict.settle(403);
       throw new GatewayError('scope_denied');
     }
@@ -32,13 +32,13 @@ export function limit(
       verdict.settle(toGatewayError(error).status);
       throw error;
     }
-    // The work is done: a client that went away before its answer has used its share.
+    // The work is done, also for a client that went away.
     verdict.settle(200);
     return answer;
   };
 }
 
-/** Holds a request that is no call of a helper against its tenant's rate: a question may not flood the gateway, but costs no quota. */
+/** Checks the tenant's rate for a request that is no call of a helper and costs no quota. */
 export function limitRate(
   limiter: Limiter,
   limitsOf: (own: TenantLimits) => EffectiveLimits,

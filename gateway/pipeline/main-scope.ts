@@ -14,17 +14,16 @@ import { GatewayError } from '../errors.js';
 import type { InboundBudget } from '../http/inbound-budget.js';
 import type { Caller, CallState } from './stage.js';
 
-/** What the main thread's calls share. */
 export interface MainScopeParts {
   log: LogSink;
   fetch: FetchForCall;
 }
 
-/** A call whose handler runs on the main thread. */
+/** The scope of a handler on the main thread. */
 export class MainScope extends CallScope {
   readonly #call: FetchingCall;
   readonly #fetchForCall: FetchForCall;
-  /** Of what is fetched now. */
+  /** Made with the first fetch. */
   #fetches: AbortController | undefined;
 
   constructor(call: FetchingCall, ids: CallIds, { log, fetch }: MainScopeParts, { redactor }: HelperParts) {
@@ -63,7 +62,6 @@ export class MainScope extends CallScope {
   }
 }
 
-/** A call for which something may be fetched. */
 interface FetchingCall {
   readonly state: Pick<CallState, 'bytesIn' | 'fetched' | 'signal' | 'trace'>;
   readonly caller: Caller;
@@ -76,13 +74,10 @@ export type FetchForCall = (
   signal: AbortSignal,
 ) => Promise<Fetched>;
 
-/**
- * A handler's way to the network: through the guard that a customer's urls go through, on the tenant's connections and out of the
- * tenant's share of what may be on its way.
- */
+/** Fetches through the guard of callers' urls, with the tenant's connections and share of the inbound budget. */
 export function createFetchForCall(source: Source, arrivals: InboundBudget): FetchForCall {
   return async function fetchForCall({ state, caller }, { url, accept = '*/*', maxBytes }, signal) {
-    // What is refused, and is caught by the handler, shapes its answer as well.
+    // A caught refusal shapes the answer as well.
     state.fetched = true;
     const checked = checkFetchUrl(source, url);
     const tenant = caller.tenant.id;
@@ -105,7 +100,7 @@ export function createFetchForCall(source: Source, arrivals: InboundBudget): Fet
   };
 }
 
-/** Whether the url is the helper's or came from its caller, nobody knows: it is no field of the input that could be named. */
+/** The url may be the helper's or its caller's, so its error names no field of the input. */
 function checkFetchUrl(source: Source, url: string): CheckedUrl {
   try {
     return source.check(url);

@@ -5,18 +5,18 @@ import type { Tracing } from '../observability/tracing.js';
 import type { UsageMeter } from '../usage/meter.js';
 import { type CallMiddleware, CallState } from './stage.js';
 
-/** Asked for every few seconds by balancers: a trace of each would hide the others. */
+/** Not traced: balancers ask every few seconds. */
 const probes = new Set(['/healthz', '/readyz']);
 
 export interface Observers {
   logger: Logger;
   metrics: Pick<Metrics, 'observe'>;
   usage: Pick<UsageMeter, 'record'>;
-  /** Absent where calls are not followed. */
+  /** Absent where calls are not traced. */
   tracing?: Tracing | undefined;
 }
 
-/** Gives the call its id, watches for the client going away, and tells log, metrics and usage when the answer is out. */
+/** Gives the call its id, aborts it when the client goes away, and records log, metrics and usage when the answer is out. */
 export function observe(observers: Observers): CallMiddleware {
   const { tracing } = observers;
   return function observe(ctx, next) {
@@ -53,7 +53,7 @@ function record(
   });
 }
 
-/** A span holds what the log does, but for the path, which may be anything, and the key. */
+/** The span has what the log has, except the path, which may be anything, and the key. */
 function endTrace(
   { trace, helper, caller, ...state }: CallState,
   { status, answered }: RequestOutcome,
@@ -75,7 +75,7 @@ function endTrace(
   });
 }
 
-/** The line names the path without its query: the query holds the API key and the customer's data. */
+/** Logs the path without its query, which holds the API key and the customer's data. */
 function log(
   logger: Logger,
   { requestId, trace, helper, caller, code, dryrun, fault }: CallState,

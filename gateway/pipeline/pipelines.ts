@@ -14,25 +14,24 @@ import { type PreviewRequest, type RunOptions, runHelper } from './run-helper.js
 import { type Call, type Caller, from, type LastStage, type Stage, traceLast } from './stage.js';
 import { validate } from './validate.js';
 
-/** What all calls of helpers need, whoever asks. */
 export interface PipelineParts {
   pool: Pick<Pool, 'ticket'>;
   files: SourceFiles;
   imageLimits: ImageLimits;
   inline: RunOptions;
-  /** Absent where no result is used again. */
+  /** Absent where results are not reused. */
   reuse?: ReuseParts;
-  /** Absent where calls are not followed. */
+  /** Absent where calls are not traced. */
   tracing?: Tracing | undefined;
 }
 
-/** Whose call it is, and its query without what said so. */
+/** The caller, and the query without its credentials. */
 export interface Identified {
   caller: Caller;
   query: QueryText;
 }
 
-/** A call of which all is there that HTTP would have to bring, none of it checked yet. */
+/** A call with all that HTTP would have to bring, none of it checked yet. */
 export interface GivenCall extends Call, Identified, BodyInput {
   readonly shown?: PreviewRequest | undefined;
 }

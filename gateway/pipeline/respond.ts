@@ -27,17 +27,14 @@ import type { PluginProblem } from '../plugins/discover.js';
 import { exitHint, timeHint } from '../plugins/hints.js';
 import type { CallContext, CallMiddleware, CallState } from './stage.js';
 
-/** Says of an error more to those who may know it. */
+/** Adds to an error what its caller may know. */
 export type ReportError = (error: GatewayError, request: IncomingMessage) => GatewayError;
 
-/**
- * The one place where a call is answered: bytes, or the JSON envelope, or the error's. Whatever was thrown below
- * becomes one error of the table; what it was in truth goes to the log alone.
- */
-export function respond(departures: OutboundBudget, tell: ReportError): CallMiddleware {
+/** The one place that answers calls: bytes, the JSON envelope, or the error's. Causes of errors go to the log alone. */
+export function respond(departures: OutboundBudget, reportError: ReportError): CallMiddleware {
   return async function respond(ctx, next) {
     const { res } = ctx;
-    // Helpers send what a customer uploaded: no browser may take it for a page of this host.
+    // Helpers send what customers uploaded: no browser may render it as a page of this host.
     res.setHeader('x-content-type-options', 'nosniff');
     res.setHeader('content-security-policy', "default-src 'none'; sandbox");
     res.setHeader('cache-control', 'no-store');
@@ -64,7 +61,7 @@ export function respond(departures: OutboundBudget, tell: ReportError): CallMidd
         sendEnvelope(ctx, successText(data, metaOf(ctx.state)));
       }
     } catch (thrown) {
-      const error = tell(prepareErrorAnswer(ctx, thrown), ctx.req);
+      const error = reportError(prepareErrorAnswer(ctx, thrown), ctx.req);
       ctx.status = error.status;
       if (error.status === 401 && !error.isPast) ctx.set('www-authenticate', 'Bearer realm="helper-gateway"');
       sendEnvelope(ctx, JSON.stringify(failure(error, metaOf(ctx.state))));
@@ -72,19 +69,18 @@ export function respond(departures: OutboundBudget, tell: ReportError): CallMidd
   };
 
   function sendEnvelope(ctx: CallContext, body: Buffer | string): void {
-    // Not by Koa's `type`, which looks up what it is given.
+    // Not by Koa's `type`, which looks it up.
     ctx.res.setHeader('content-type', envelopeType);
     send(ctx, body);
   }
 
-  /** The client has the bytes: it is told what holds for them, and none of what they would be framed by. */
   function sendUnchanged(ctx: CallContext, headers: AnswerHeaders | undefined): void {
     ctx.status = 304;
     setAnswerHeaders(ctx, headers);
     setCallHeaders(ctx);
   }
 
-  /** Sends what lies elsewhere, in a frame: what is small as any other answer, the rest a stretch at a time. Nothing of it is read for HEAD. */
+  /** Sends stored bytes in their envelope: small ones as any other answer, others a window at a time. Reads nothing for HEAD. */
   async function sendLater(
     ctx: CallContext,
     stored: StoredBytes,
@@ -108,15 +104,15 @@ export function respond(departures: OutboundBudget, tell: ReportError): CallMidd
       return send(ctx, Buffer.concat([Buffer.from(opening), first, Buffer.from(closing)]));
     }
     setCallHeaders(ctx);
-    const departure = departures.track(res, tenant, first.length);
+    const transfer = departures.track(res, tenant, first.length);
     ctx.status = 200;
     ctx.length = length;
     if (!ctx.writable) return;
     ctx.respond = false;
     if (opening !== '') res.write(opening);
-    sendStored(res, { stored, first, closing }, departure).catch((error) => {
+    sendStored(res, { stored, first, closing }, transfer).catch((error) => {
       prepareErrorAnswer(ctx, error);
-      // The head is out: all that can still be said is that the body is not whole.
+      // The head is out: only a broken body can still show the failure.
       res.destroy();
     });
   }
@@ -136,11 +132,11 @@ function setCallHeaders({ res, state }: CallContext): void {
   for (const name in state.headers) res.setHeader(name, state.headers[name] as string);
 }
 
-/** What the helper says of its answer, in place of what stands there for all. */
+/** The helper's own headers replace the defaults. */
 function setAnswerHeaders(ctx: CallContext, headers: AnswerHeaders = {}): void {
   for (const name in headers) {
     const value = headers[name] as string;
-    // Of what else the answer depends on, such as the page that asks, others have spoken.
+    // Added to what is there, such as the origin of the page.
     if (name === 'vary') ctx.vary(value);
     else ctx.res.setHeader(name, value);
   }
@@ -154,13 +150,12 @@ function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-/** Says what everybody may know, and no more. */
+/** Adds nothing. */
 export const reportPublicly: ReportError = (error) => error;
 
 /**
- * Tells whoever writes a helper what a fault is: what was thrown, and where in a plugin below one of `folders`, or why there is none
- * at a path. Only for a gateway that is worked at, and only callers on its own host learn it, who ask for a name of its own; to others, also
- * behind a proxy there, it tells nothing.
+ * Shows the author of a helper what was thrown and where in a plugin below one of `folders`, or why there is none at a path. Only in
+ * development, and only to callers on the gateway's own host that use a name of its own and no proxy.
  */
 export function createReportError(
   folders: readonly string[],
@@ -181,7 +176,7 @@ export function createReportError(
       return new GatewayError('helper_timeout', { message, cause: error.cause });
     }
     if (error.code !== 'internal') return error;
-    // What a handler has thrown was read where it ran.
+    // A handler's error was read in the thread where it ran.
     const thrown = error.cause instanceof Error ? readThrown(error.cause) : (error.cause as Thrown);
     const place = pluginFrame(thrown, folders);
     const message = `The helper failed: ${describeThrown(thrown)}${exitHint(thrown)}${place ? ` (${place})` : ''}`;
@@ -189,7 +184,7 @@ export function createReportError(
   };
 }
 
-/** A path is served by nothing also where its plugin cannot be loaded, which whoever has just saved it wants to hear. */
+/** Names the problem of a plugin that belongs to the path but cannot be loaded. */
 function withProblem(
   error: GatewayError,
   url: string | undefined,
@@ -218,9 +213,9 @@ function describeThrown({ name, message, causes = [] }: Thrown): string {
   return [own, ...causes.map(describeThrown)].join('; caused by ');
 }
 
-/** The plugin's first frame: those of the gateway and of packages help nobody. */
+/** The plugin's first frame, without those of the gateway and of packages. */
 function pluginFrame({ stack = '' }: Thrown, folders: readonly string[]): string | undefined {
-  // Node names a module by where links lead to.
+  // Node resolves symbolic links in names of modules.
   const roots = folders.flatMap((folder) => (existsSync(folder) ? [folder, realpathSync(folder)] : [folder]));
   for (const line of stack.split('\n')) {
     const [, file, place] = /(file:\/\/[^)\s]+?):(\d+:\d+)\)?$/.exec(line) ?? [];

@@ -9,20 +9,19 @@ import { cacheControl, digestOfFile, etagOf, identifyEngine, isNamed, tagOf } fr
 import type { RunOptions } from './run-helper.js';
 import type { CallContext, Caller, LastStage } from './stage.js';
 
-/** What all helpers' results have in common. */
 export interface ReuseParts {
   results: Results<Answer>;
-  /** What draws, with its version. */
+  /** The image engine with its version. */
   engine: readonly string[];
-  /** Seconds that others may keep the answer of a signed url. */
+  /** Seconds that others may cache the answer of a signed url. */
   ttlSeconds: number;
-  /** What a helper takes from the environment. */
+  /** A helper's configuration. */
   configOf: (helper: Helper) => HelperConfig;
   /** Milliseconds since 1970; for tests. */
   now?: () => number;
 }
 
-/** A call that is ready to be worked on; `ctx` where it came by HTTP, which has conditions and headers. */
+/** A call with its files; `ctx` where it came by HTTP. */
 export interface CompleteCall extends AdmittedCall, SourceFound {
   readonly ctx?: Pick<CallContext, 'get' | 'method'>;
   readonly input: Record<string, unknown>;
@@ -30,9 +29,8 @@ export interface CompleteCall extends AdmittedCall, SourceFound {
 }
 
 /**
- * The same last stage for a helper that makes pictures of pictures, whose result is known by what it is made of before it is made: a
- * client that has it is told so (304), one that was made before is sent again, and one that is just being made for the same tenant
- * is waited for. Any other answer, and every one of another helper, is `last`'s alone.
+ * Wraps the last stage of a helper that makes pictures of pictures, whose result has a tag before it is made: answers 304, a cached
+ * result, or the result in flight for the same tenant. Everything else is `last`'s.
  */
 export function reuse<Needs extends CompleteCall>(
   helper: Helper,
@@ -43,7 +41,7 @@ export function reuse<Needs extends CompleteCall>(
   if (!mayReuse(declaration) || version === undefined) return last;
   const maker = tagOf([id, version, engine, openConfig(helper, configOf(helper))]);
   const urls = new Set(declaration.files.map(({ parameter }) => parameter));
-  // A handler is told more of these than their content.
+  // A handler sees more of these than their content.
   const plainFiles = new Set(
     declaration.files.filter(({ kind }) => kind === 'bytes').map(({ field }) => field),
   );
@@ -62,9 +60,9 @@ export function reuse<Needs extends CompleteCall>(
 
   function answer(call: Needs, tag: string) {
     const { tenant } = call.caller;
-    if (hasClient(call, etagOf(tag))) return told(call, unchanged(call), tag, 'hit');
-    const kept = results.find(tenant.id, tag);
-    return kept ? told(call, kept, tag, 'hit') : make(call, tag);
+    if (hasClient(call, etagOf(tag))) return answerWith(call, unchanged(call), tag, 'hit');
+    const cached = results.find(tenant.id, tag);
+    return cached ? answerWith(call, cached, tag, 'hit') : make(call, tag);
   }
 
   async function make(call: Needs, tag: string): Promise<Answer> {
@@ -72,13 +70,13 @@ export function reuse<Needs extends CompleteCall>(
     const { made, found } = await results.make(caller.tenant.id, tag, {
       signal: state.signal,
       onWait: ticket.cancelReservation,
-      work: async () => madeOf(await last(call), state.fetched),
+      work: async () => madeResult(await last(call), state.fetched),
     });
-    return made.common ? told(call, made.common, tag, found) : made.answer;
+    return made.common ? answerWith(call, made.common, tag, found) : made.answer;
   }
 
-  /** The answer with what is said of it; only the word of what was found is never the helper's. */
-  function told(call: Needs, result: BodyAnswer, tag: string, found: ResultStatus): Answer {
+  /** Adds the headers; the helper may replace all but `x-cache`. */
+  function answerWith(call: Needs, result: BodyAnswer, tag: string, found: ResultStatus): Answer {
     results.count(found);
     const headers: AnswerHeaders = {
       etag: etagOf(tag),
@@ -86,18 +84,18 @@ export function reuse<Needs extends CompleteCall>(
       ...result.headers,
       'x-cache': found,
     };
-    // A tag of the helper's own is known only now.
+    // The helper may have set a tag of its own.
     const isKnown = call.state.unchanged || hasClient(call, result.headers?.etag);
     return { ...(isKnown ? unchanged(call) : result), headers };
   }
 }
 
-/** Whether a helper's results may be used again: it makes pictures of pictures, and says nothing against it. */
+/** Whether a helper makes pictures of pictures and does not opt out. */
 export function mayReuse({ files, cache }: Pick<Helper['declaration'], 'files' | 'cache'>): boolean {
   return cache && files.some(({ kind }) => kind === 'image');
 }
 
-/** 304 is for GET and HEAD alone (RFC 9110, 13.1.2); a POST, whose answer no cache has, is answered whole. */
+/** 304 is for GET and HEAD alone (RFC 9110, 13.1.2). */
 function hasClient({ ctx }: CompleteCall, etag: string | undefined): boolean {
   if (ctx === undefined || etag === undefined || ctx.method === 'POST') return false;
   return isNamed(ctx.get('if-none-match'), etag);
@@ -108,8 +106,8 @@ function unchanged({ state }: CompleteCall): BodyAnswer {
   return { kind: 'bytes', bytes: new Uint8Array(0), type: 'application/octet-stream' };
 }
 
-/** A picture is the next call's as well, unless something else has gone into it than the tag knows, or its helper has it kept nowhere. */
-function madeOf(answer: Answer, fetched: true | undefined): MadeResult<Answer> {
+/** A picture may be reused unless it depends on more than the tag covers, or has `no-store`. */
+function madeResult(answer: Answer, fetched: true | undefined): MadeResult<Answer> {
   const isCommon =
     answer.kind === 'bytes' &&
     /^image\//i.test(answer.type) &&
@@ -118,56 +116,48 @@ function madeOf(answer: Answer, fetched: true | undefined): MadeResult<Answer> {
   return { answer, common: isCommon ? answer : undefined };
 }
 
-/** The configuration that may show in a picture; what is secret has no business there, nor in what is made of a hash of it. */
+/** The configuration without secrets, which must show neither in a picture nor in a hash. */
 function openConfig({ declaration }: Helper, config: HelperConfig): HelperConfig {
   const secret = new Set(declaration.config.filter((field) => field.secret).map(({ name }) => name));
   return Object.fromEntries(Object.entries(config).filter(([name]) => !secret.has(name)));
 }
 
-/** What came of a call: its answer, and whether the next call of the same input may have it. */
 export interface MadeResult<Answer> {
   answer: Answer;
-  /** The answer where it may be used again. */
+  /** The answer where it may be reused. */
   common: BodyAnswer | undefined;
 }
 
-/** A call that wants a result. */
 export interface ResultRequest<Answer> {
-  /** Makes it, in the call's own turn. */
+  /** Makes the result, on the call's own ticket. */
   work: () => Promise<MadeResult<Answer>>;
   /** Aborted when its client goes away. */
   signal: AbortSignal;
-  /** Told when it begins to wait for another's work; may come several times. */
+  /** Called when the call begins to wait for another's work; maybe several times. */
   onWait: () => void;
 }
 
-/** How a result was come by. */
 type ResultStatus = Exclude<CacheStatus, 'revalidated'>;
 
-/** Results by tenant and by the tag of what they are made of. No tenant ever gets another's, nor waits for it. */
+/** Results by tenant and tag. No tenant ever gets another's, nor waits for it. */
 export interface Results<Answer> {
-  /** Undefined where none is kept. */
   find(tenant: string, tag: string): BodyAnswer | undefined;
-  /**
-   * Has a result made once for all calls that want it at the same time, and keeps it. What the work throws is told to each of them; but
-   * where the one has gone in whose turn it was to be done, another goes on.
-   */
+  /** Makes and caches a result once for all calls at the same time; all get its error. If the working call's client leaves, another takes over. */
   make(
     tenant: string,
     tag: string,
     call: ResultRequest<Answer>,
   ): Promise<{ made: MadeResult<Answer>; found: ResultStatus }>;
-  /** Notes how a result was come by. */
   count(found: ResultStatus): void;
 }
 
-/** Of work that ended for its own client. */
+/** The error of work whose own client went away. */
 class Abandoned extends Error {}
 
-/** Keeps results on a shelf of `cache`. Whoever gets one gets the very bytes that are kept: nobody may change or move them. */
+/** Hands out the cached bytes themselves, which must be neither changed nor transferred. */
 export function createResults<Answer>(cache: Pick<Cache, 'namespace'>): Results<Answer> {
-  const kept = cache.namespace<BodyAnswer>('result');
-  const flights = createInFlight<MadeResult<Answer>>();
+  const cached = cache.namespace<BodyAnswer>('result');
+  const inFlight = createInFlight<MadeResult<Answer>>();
 
   async function makeOwn(
     tenant: string,
@@ -177,23 +167,23 @@ export function createResults<Answer>(cache: Pick<Cache, 'namespace'>): Results<
     const made = await work().catch((cause) => {
       throw signal.aborted ? new Abandoned('the client has gone', { cause }) : cause;
     });
-    // Before it is under way no more: who comes next finds the one or the other.
-    if (made.common) kept.set(tenant, tag, made.common, sizeOfAnswer(made.common));
+    // While it is still in flight: the next call finds one or the other.
+    if (made.common) cached.set(tenant, tag, made.common, sizeOfAnswer(made.common));
     return made;
   }
 
   return {
-    find: kept.get,
+    find: cached.get,
     async make(tenant, tag, call) {
       const key = `${tenant} ${tag}`;
       const own = () => makeOwn(tenant, tag, call);
       for (;;) {
-        const waits = flights.has(key);
+        const waits = inFlight.has(key);
         if (waits) call.onWait();
-        // Whose turn it is stays to the end of its work, as any call does, and has it on its account.
+        // The working call stays to the end, as any call does, and pays for the work.
         const { signal } = waits ? call : new AbortController();
         try {
-          const { value, joined } = await flights.join(key, signal, own);
+          const { value, joined } = await inFlight.join(key, signal, own);
           if (!joined) return { made: value, found: 'miss' };
           if (value.common) return { made: value, found: 'shared' };
           return { made: await own(), found: 'miss' };
@@ -202,7 +192,7 @@ export function createResults<Answer>(cache: Pick<Cache, 'namespace'>): Results<
         }
       }
     },
-    count: kept.count,
+    count: cached.count,
   };
 }
 
@@ -211,13 +201,11 @@ function sizeOfAnswer({ bytes, type, headers = {} }: BodyAnswer): number {
   return bytes.buffer.byteLength + texts.reduce((sum, text) => sum + text.length, type.length);
 }
 
-/** Where results are kept, and what helpers are given. */
 interface ReuseSources {
   cache: Cache;
   inline: Pick<RunOptions, 'helpers'>;
 }
 
-/** Makes what `reuse` needs, for gateways with this engine. */
 export async function openReuse(
   { cache, inline }: ReuseSources,
   engine: WorkerReport,

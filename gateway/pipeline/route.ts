@@ -12,7 +12,6 @@ import { holdVersion } from './admit.js';
 import { callerIfAny } from './authenticate.js';
 import type { CallMiddleware, CallState, HttpCall } from './stage.js';
 
-/** Has the requests of a helper's paths answered by its stages. */
 export function route(helper: Helper, answer: (call: HttpCall) => Promise<Answer>): CallMiddleware {
   return async function route(ctx) {
     const { state } = ctx;
@@ -22,7 +21,7 @@ export function route(helper: Helper, answer: (call: HttpCall) => Promise<Answer
   };
 }
 
-/** Every path that is served, those before aliases that say the helper's id. */
+/** Every served path, aliases last. */
 function servedPaths(ids: readonly string[], others: readonly { path: string }[]): string[] {
   const [own, aliases] = [ids.map((id) => `/${id}`), ids.flatMap(pathsOf)];
   return [...new Set([...own, ...aliases, ...others.map(({ path }) => path), '/healthz', '/readyz'])];
@@ -31,12 +30,12 @@ function servedPaths(ids: readonly string[], others: readonly { path: string }[]
 interface UnroutedOptions {
   /** Paths beside the helpers'. */
   others: readonly { path: string }[];
-  /** Whether everybody may know which helpers there are; else it takes a key, and a path is suggested only if the key opens it. */
+  /** Whether everybody may know the helpers; else a path is suggested only to a key that may call it. */
   isPublic: boolean;
   keys: Pick<KeyVerifier, 'verify'>;
 }
 
-/** Answers what no route took; whose helper it would have been stands in the answer. */
+/** Answers requests that no route handled; the answer names the path's helper. */
 export function unrouted(
   registry: LiveRegistry,
   { others, isPublic, keys }: UnroutedOptions,
@@ -66,38 +65,20 @@ export function unrouted(
   };
 }
 
-/** A link, a prefetch or a crawler must not change anything, and a signed url is a link. */
+/** A link, a prefetch or a crawler must change nothing, and a signed url is a link. */
 function onlyPost(id: string): GatewayError {
   const message = `${id} changes something elsewhere, so it takes POST alone, with a key: neither GET and HEAD nor a signed url.`;
   return new GatewayError('method_not_allowed', { message, headers: { allow: 'POST, OPTIONS' } });
 }
 
-/**
- * Hands a request to its route. The router tries its routes one after another: of each method and path that is served it is
- * asked once, until the helpers change. That holds for routes of whole paths and keeps as many entries as those; of what has
- * parameters in it there is no end.
- */
+/** Routes requests by a router that is made anew whenever the helpers change. */
 export function dispatch(
   registry: Pick<LiveRegistry, 'watch'>,
   createRouter: () => Router<CallState>,
 ): CallMiddleware {
-  const served = new Map<string, CallMiddleware>();
-  let router = createRouter();
+  let routes = createRouter().routes();
   registry.watch(() => {
-    router = createRouter();
-    served.clear();
+    routes = createRouter().routes();
   });
-  return function dispatch(ctx, next) {
-    const name = `${ctx.method} ${ctx.path}`;
-    const known = served.get(name);
-    if (known) return known(ctx, next);
-    const { path, pathAndMethod, route } = router.match(ctx.path, ctx.method);
-    ctx.matched = path;
-    const layer = route ? pathAndMethod.at(-1) : undefined;
-    const found = layer?.stack.at(-1);
-    if (!layer || !found) return next();
-    if (layer.paramNames.length > 0) ctx.params = layer.params(ctx.path, layer.captures(ctx.path));
-    else served.set(name, found as CallMiddleware);
-    return (found as CallMiddleware)(ctx, next);
-  };
+  return (ctx, next) => routes(ctx, next);
 }

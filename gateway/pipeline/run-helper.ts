@@ -19,23 +19,21 @@ import type { SourceFound } from './fetch-source.js';
 import { type FetchForCall, MainScope, type MainScopeParts } from './main-scope.js';
 import type { Caller, CallState, LastStage } from './stage.js';
 
-/** A call with all that its handler needs. */
 interface HandlerCall extends AdmittedCall, SourceFound {
   input: Record<string, unknown>;
   caller: Caller;
 }
 
-/** How a helper's calls run in the pool. */
 interface PoolOptions {
   fetch: FetchForCall;
   /** The helper's own deadline, where it is shorter than any task's. */
   timeoutMs: number | undefined;
   does: CallTask['does'];
-  /** What the call asks for, where that makes it unlike the helper's others in cost. */
+  /** What makes the call's cost unlike that of the helper's others. */
   variant: (input: Record<string, unknown>) => string | undefined;
 }
 
-/** Calls the handler where the plugin says, or gives a dry run's answer. What this thread has not imported is a worker's. */
+/** Calls the handler where the plugin wants, or answers a dry run. Functions that this thread has not imported run in a worker. */
 export function runHelper(helper: Helper, forAll: RunOptions): LastStage<HandlerCall> {
   const { id: service, declaration, functions, shipped } = helper;
   const { timeoutMs: own = Number.POSITIVE_INFINITY } = declaration;
@@ -48,8 +46,8 @@ export function runHelper(helper: Helper, forAll: RunOptions): LastStage<Handler
   };
   const parts = forAll.helpers.partsOf(helper);
   const handlesHere = declaration.runs === 'inline' ? functions : undefined;
-  // Where what `setup` made is.
-  const rehearsesHere = !declaration.setup || runsOnMain(helper) ? functions?.dryrun : undefined;
+  // Where the result of `setup` is.
+  const dryRunsHere = !declaration.setup || runsOnMain(helper) ? functions?.dryrun : undefined;
 
   return async function runHelper(call) {
     const { state, input } = call;
@@ -57,9 +55,9 @@ export function runHelper(helper: Helper, forAll: RunOptions): LastStage<Handler
       return jsonAnswer({ operation: service.slice(service.lastIndexOf('/') + 1) });
     }
     if (state.dryrun && declaration.dryrun === 'own') {
-      if (!rehearsesHere) return runInPool(helper, call, { ...inPool, does: 'dryrun' });
+      if (!dryRunsHere) return runInPool(helper, call, { ...inPool, does: 'dryrun' });
       const its = callHere(call);
-      return runHere(its, () => rehearsesHere(input, its.context), here);
+      return runHere(its, () => dryRunsHere(input, its.context), here);
     }
     if (declaration.effects) state.mayHaveActed = true;
     if (handlesHere) {
@@ -112,35 +110,29 @@ export interface RunOptions extends MainScopeParts {
   helpers: MainHelpers;
 }
 
-/** How one helper's code is run on the main thread. */
 interface RunHereOptions extends Pick<RunOptions, 'timeoutMs' | 'maxJsonBytes' | 'maxBodyBytes' | 'logger'> {
-  /** Whether the code is the package's own, which settles and lets nothing escape. */
+  /** The package's own code settles and lets no error escape. */
   shipped?: boolean | undefined;
 }
 
-/** A call on this thread: what its handler gets, and what is told of its end. */
 interface CallHere {
   context: HelperContext;
   scope: CallScope;
 }
 
-/** Runs a plugin's code on the main thread and makes the answer of what it returns. Throws a `GatewayError`. */
+/** Runs a plugin's code on the main thread and makes its result an answer. Throws a `GatewayError`. */
 function runHere({ scope }: CallHere, work: () => unknown, options: RunHereOptions): Promise<Answer> {
   return guarded(scope, options, async () => answerOf(await work(), options));
 }
 
-/** A helper's functions where it says of its calls which are short. */
+/** The functions of a pool helper whose `inline` says which calls are short. */
 export type ShortFunctions = HelperFunctions & Required<Pick<HelperFunctions, 'inline'>>;
 
-/** Whether a helper says of its calls which are short. */
 export function mayBeShort(functions: HelperFunctions | undefined): functions is ShortFunctions {
   return functions?.inline !== undefined;
 }
 
-/**
- * Runs the call of a pool helper here where its `inline` says that it is short, and adds its time to what workers spent on the
- * call. Undefined for every other, which is the pool's. Throws a `GatewayError`.
- */
+/** Runs a short call of a pool helper here and counts its task time; undefined for one that is not short. Throws a `GatewayError`. */
 export function runShort(
   functions: ShortFunctions,
   { state, input }: { state: Pick<CallState, 'taskMs'>; input: Record<string, unknown> },
@@ -162,21 +154,21 @@ function answerOf(result: unknown, { maxJsonBytes, maxBodyBytes }: RunHereOption
   return makeAnswer(result, maxJsonBytes, maxBodyBytes);
 }
 
-/** A promise would be true, and have every call run here. */
+/** A promise would be truthy for every call. */
 function isShort({ inline }: ShortFunctions, input: Record<string, unknown>): boolean {
   const verdict = inline(input);
   if (typeof verdict === 'boolean') return verdict;
   throw new Error(`inline must return true or false, but it returned ${nameOf(verdict)}`);
 }
 
-/** What a plugin lets escape here would end the process for all, and what never settles would hold its call for ever. */
+/** An error that escapes a plugin would end the process, and a promise that never settles would hold its call for ever. */
 async function guarded<T>(
   scope: CallScope,
   { timeoutMs, logger, shipped }: RunHereOptions,
   work: () => Promise<T>,
 ): Promise<T> {
   const { service, request_id } = scope.ids;
-  const tell = (error: unknown) => scope.redacted(readThrown(error));
+  const readError = (error: unknown) => scope.redacted(readThrown(error));
   try {
     if (shipped) return await work();
     return await guard(
@@ -186,12 +178,12 @@ async function guarded<T>(
         isPaused: isInspected,
         onTime: () => scope.abort('deadline'),
         onLate: (error) =>
-          logger.error({ err: tell(error), service, request_id }, 'helper failed after its answer'),
+          logger.error({ err: readError(error), service, request_id }, 'helper failed after its answer'),
       },
       work,
     );
   } catch (error) {
-    throw readHandlerError(tell(error), refusalIn(error));
+    throw readHandlerError(readError(error), refusalIn(error));
   } finally {
     if (!shipped) {
       restoreObjectPrototype(service);
@@ -201,8 +193,8 @@ async function guarded<T>(
 }
 
 /**
- * What makes a helper's calls unlike in cost, for the pool to tell them apart: the format that pictures are asked for in, of which one
- * may take thirty times as long as another. Only where it is one of a few that the schema lists, for the pool keeps a mean of each.
+ * The requested picture format, by which the pool estimates costs: one may take thirty times as long as another. Only where the schema
+ * lists a few, for the pool keeps a mean of each.
  */
 export function variantOf({
   declaration: { input },
@@ -215,20 +207,17 @@ export function variantOf({
   };
 }
 
-/** What is to be shown of an answer to one who cannot take every picture as it is. */
+/** The preview of an answer for a client that cannot show every picture. */
 export interface PreviewRequest {
-  /** Whether an answer is a picture that has to be made smaller, or another. */
+  /** Whether a picture has to be made smaller or converted. */
   needsPreview(answer: BodyAnswer): boolean;
   /** Bytes of a preview at most. */
   maxBytes: number;
-  /** Set where one was made. */
+  /** The preview, once made. */
   preview?: BodyAnswer;
 }
 
-/**
- * The same last stage, which makes a preview of a picture too, in the call's own turn, where `shown` asks for one. It answers with
- * the whole all the same: that no preview could be made of it fails no call.
- */
+/** Also makes a preview of the answer, on the call's own ticket, where `shown` asks for one. A failed preview fails no call. */
 export function withPreview<Needs extends AdmittedCall>(
   last: LastStage<Needs>,
 ): LastStage<Needs & { readonly shown?: PreviewRequest | undefined }> {

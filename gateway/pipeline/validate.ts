@@ -11,7 +11,7 @@ import { type AdmittedCall, runTask } from './admit.js';
 import type { BodyInput } from './read-input.js';
 import type { Stage } from './stage.js';
 
-/** A call's input in its normal form; the text that it was made of is gone. */
+/** A call's input in normal form, without the text that it was made of. */
 interface InputFound {
   input: Record<string, unknown>;
   text: undefined;
@@ -32,7 +32,7 @@ export function validate(helper: Helper): Stage<AdmittedCall & BodyInput & { que
       : await validateInPool(helper, { raw, runsDry }, call);
     call.state.dryrun = dryrun;
     if (problems.length > 0) throw inputError(problems);
-    // Waiting for its turn, a call holds what it was sent once: as input, no longer as text too.
+    // A waiting call must not hold its text beside the input.
     return next({ input, text: undefined });
   };
 }

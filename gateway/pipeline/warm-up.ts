@@ -19,14 +19,13 @@ interface FirstCallsOptions {
   logger: Pick<Logger, 'error'>;
 }
 
-/** A call that comes with the start goes first, but calls without end keep the other threads waiting for this time at most. */
+/** Early calls go first, but hold up the other threads for this time at most. */
 const longestPoolWaitMs = 1_000;
 const waitMs = 20;
 
 /**
- * Loads what a start has no use for and one of the first calls has, and has the pool start the threads that the start did not wait
- * for: begun when the gateway is ready, so that neither waits for it. What few gateways ever use is loaded with its first use
- * instead: the protocol of agents, signing in to the site. To close it is to load no more.
+ * Loads what the first calls need and the start does not, and starts the remaining threads, once the gateway is ready. Modules that few
+ * gateways use (agents' protocol, site sign-in) load with their first use instead. Closing stops the loading.
  */
 export function loadForFirstCalls(options: FirstCallsOptions): { close(): void } {
   let isClosed = false;
@@ -53,7 +52,7 @@ async function loadSteps(
   try {
     const latest = Date.now() + longestPoolWaitMs;
     for (const step of steps) {
-      // What is printed of the start comes first, and a call that has come meanwhile waits for one step at most.
+      // First the start's own output; and a call waits for one step at most.
       await setImmediate();
       while (pool.stats().places > 0 && Date.now() < latest) await setTimeout(waitMs);
       if (isClosed()) return;
@@ -64,7 +63,6 @@ async function loadSteps(
   }
 }
 
-/** For whom an example runs. */
 const warmUpCaller: Caller = {
   tenant: {
     id: 'warm-up',
@@ -76,10 +74,7 @@ const warmUpCaller: Caller = {
   scopes: null,
 };
 
-/**
- * Runs the examples of the helpers whose short calls run on the main thread, once, so that no customer's call waits there for code
- * to be compiled and tables to be built: some 10 ms. One that fails is told to the log; its call would fail too.
- */
+/** Runs the examples of helpers with short calls once on the main thread, to compile code and build tables: some 10 ms. Failures are logged. */
 export async function warmUp(helpers: Iterable<Helper>, options: RunOptions): Promise<void> {
   for (const helper of helpers) {
     const { id: service, file, declaration, functions, parameters, shipped } = helper;
@@ -87,7 +82,7 @@ export async function warmUp(helpers: Iterable<Helper>, options: RunOptions): Pr
     if (!mayBeShort(functions) || declaration.effects) continue;
     for (const { input: example } of declaration.examples) {
       const { input, problems } = parameters.check(example, { dryrun: false });
-      // Only an example of a dry run may lack what a call needs.
+      // An example of a dry run may lack parameters.
       if (problems.length > 0) continue;
       const call = {
         state: { taskMs: 0, bytesIn: 0, signal: new AbortController().signal },
@@ -97,7 +92,7 @@ export async function warmUp(helpers: Iterable<Helper>, options: RunOptions): Pr
       const scope = new MainScope(call, { service, request_id: 'warm-up' }, options, parts);
       const its = { scope, context: new HandlerContext(scope, parts) as HelperContext };
       const run = async () => runShort(functions, call, its, { ...options, shipped });
-      // Nothing else need keep the process running yet: one that never settles is to meet its timeout.
+      // Keeps the process running until the timeout of an example that never settles.
       const awake = setInterval(() => {}, options.timeoutMs);
       try {
         const blocked = { limitMs: options.timeoutMs + 1_000, ends: true };
