@@ -53,6 +53,19 @@ export function createTextReader({
   };
 }
 
+/**
+ * A body of so many bytes that came whole with its head, as most small ones do; undefined for any other. koa-body and what it takes
+ * beside it (events, a promise, a budget's entry) cost a quarter of a small call's CPU.
+ */
+export function readWhole(request: IncomingMessage, bytes: number): Uint8Array | undefined {
+  const isHere = request.readableLength === bytes && !request.destroyed;
+  if (!isHere || request.headers.expect !== undefined) return undefined;
+  const body = request.read() as Uint8Array | null;
+  // Its end has yet to be read.
+  request.resume();
+  return body ?? undefined;
+}
+
 /** raw-body's errors carry `status`, also where the client went away. */
 function bodyError(error: unknown, maxBytes: number): unknown {
   if (error instanceof GatewayError) return error;

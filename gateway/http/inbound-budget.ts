@@ -47,6 +47,11 @@ export interface InboundBudget {
    * being read: reading more at once would end most of them half-way. After 20 seconds it starts anyway. Throws as `enter` does.
    */
   enterBody(tenant: string, bytes: number): InboundTransfer | Promise<InboundTransfer>;
+  /**
+   * Counts a body that has come whole with its head; the result forgets it. Throws `tenant_busy` or `busy` where there is no room, and
+   * nothing on its way stalls that could end for it.
+   */
+  accept(tenant: string, bytes: number): () => void;
   /** Counts bytes that are already here as held for a tenant, whether there is room or not; call the result once to release them. */
   hold(tenant: string, bytes: number): () => void;
   /** Reports each transfer that has ended, in whatever way, with its milliseconds. */
@@ -174,14 +179,14 @@ export function createInboundBudget({
     entry.bytes = 0;
   }
 
-  /** The transfer of a tenant that has stalled for longest; with `except`, only one that holds bytes. */
-  function slowest(tenant: string, except?: TransferEntry): TransferEntry | undefined {
+  /** The transfer of a tenant that has stalled for longest; of bytes only one that holds some. */
+  function slowest(tenant: string, sums: TenantSums, except?: TransferEntry): TransferEntry | undefined {
     let found: TransferEntry | undefined;
     const time = now();
     let least = minimumRate.graceMs - stalledMs;
     for (const entry of byTenant.get(tenant) ?? []) {
       const left = entry.rate.left(time);
-      if (entry === except || left >= least || (except && entry.bytes === 0)) continue;
+      if (entry === except || left >= least || (sums === held && entry.bytes === 0)) continue;
       least = left;
       found = entry;
     }
@@ -189,7 +194,7 @@ export function createInboundBudget({
   }
 
   /** The tenant's largest transfer if it is several times as large: a small call must not end for it. */
-  function largerThan({ tenant, bytes }: TransferEntry): TransferEntry | undefined {
+  function largerThan(tenant: string, bytes: number): TransferEntry | undefined {
     let found: TransferEntry | undefined;
     for (const entry of byTenant.get(tenant) ?? []) {
       if (entry.bytes > (found?.bytes ?? 4 * bytes)) found = entry;
@@ -205,7 +210,7 @@ export function createInboundBudget({
   ): 'tenant_busy' | 'busy' | undefined {
     while (sums.of(tenant) > own || sums.total > all) {
       const mine = sums.of(tenant) > own;
-      const victim = slowest(mine ? tenant : (sums.largest() ?? tenant), except);
+      const victim = slowest(mine ? tenant : (sums.largest() ?? tenant), sums, except);
       const full = mine ? 'tenant_busy' : 'busy';
       if (!victim) return full;
       end(victim, new GatewayError(full));
@@ -246,11 +251,16 @@ export function createInboundBudget({
         entry.bytes += received;
         held.add(tenant, received);
         const full = makeRoom(held, tenant, { own: tenantBytes, all: allBytes, except: entry });
-        if (full) end(largerThan(entry) ?? entry, new GatewayError(full));
+        if (full) end(largerThan(tenant, entry.bytes) ?? entry, new GatewayError(full));
       },
       complete: () => leave(entry),
       release: () => release(entry),
     };
+  }
+
+  function hold(tenant: string, bytes: number): () => void {
+    held.add(tenant, bytes);
+    return () => held.add(tenant, -bytes);
   }
 
   return {
@@ -267,10 +277,19 @@ export function createInboundBudget({
         else waiting.set(tenant, [body]);
       });
     },
-    hold(tenant, bytes) {
-      held.add(tenant, bytes);
-      return () => held.add(tenant, -bytes);
+    accept(tenant, bytes) {
+      const forget = hold(tenant, bytes);
+      const full = makeRoom(held, tenant, { own: tenantBytes, all: allBytes });
+      const larger = full && largerThan(tenant, bytes);
+      if (larger) end(larger, new GatewayError(full));
+      else if (full) {
+        forget();
+        throw new GatewayError(full);
+      }
+      onLeave?.('request_timeout', 0);
+      return forget;
     },
+    hold,
     watch: (listener) => (onLeave = listener),
     stats: () => ({ arriving: counts.total, bytes: held.total }),
     close: () => clearInterval(ticks),

@@ -10,7 +10,7 @@ const healthProbe = /^\/(?:healthz|readyz)(?:$|\?)/;
  * Starts the first few at once and the others in the next iterations of the event loop: round robin by requester, in order for
  * each.
  */
-export function createRoundRobin(): (start: () => void, requester?: string) => void {
+export function createRoundRobin(): (start: () => void, requesterOf?: () => string) => void {
   const waiting = new Map<string, (() => void)[]>();
   let started = 0;
   let ticking = false;
@@ -35,8 +35,9 @@ export function createRoundRobin(): (start: () => void, requester?: string) => v
     for (const start of chosen) start();
   }
 
-  return function roundRobin(start, requester = '') {
+  return function roundRobin(start, requesterOf = () => '') {
     if (started >= startsPerIteration) {
+      const requester = requesterOf();
       const starts = waiting.get(requester);
       if (starts) starts.push(start);
       else waiting.set(requester, [start]);
@@ -58,9 +59,12 @@ export function serveRoundRobin(listener: RequestListener): RequestListener {
 
   return function serve(request, response) {
     if (healthProbe.test(request.url ?? '')) return listener(request, response);
-    roundRobin(() => {
-      if (!request.socket.destroyed) listener(request, response);
-    }, keyText(request));
+    roundRobin(
+      () => {
+        if (!request.socket.destroyed) listener(request, response);
+      },
+      () => keyText(request),
+    );
   };
 }
 

@@ -30,10 +30,13 @@ function jsonLines(dest: 1 | 2, isTTY: boolean): { write(text: string): unknown 
 /** Characters, and for ASCII bytes, that a pipe takes in one piece whoever else writes to it (POSIX: `PIPE_BUF` on Linux). */
 const mostAtOnce = 4096;
 
+/** How long a line may wait for others. */
+const batchMs = 10;
+
 /**
- * Gathers what is logged in one turn of the event loop and writes it at its end: a line costs less than the system call that
- * writes it. Nothing is lost when the process ends by itself, by `process.exit` or of an exception; only what ends it without a
- * word (SIGKILL, memory) takes that turn's lines along. Lines of 4 KB and less are never torn apart.
+ * Writes the lines of 10 ms together: a line costs less than the system call that writes it, which also wakes the reader. Nothing is
+ * lost when the process ends by itself, by `process.exit` or of an exception; only SIGKILL and the like take those lines along. Lines
+ * of 4 KB and less are never torn apart.
  */
 export function batchWrites(destination: { write(text: string): unknown }): DestinationStream {
   let gathered = '';
@@ -45,7 +48,8 @@ export function batchWrites(destination: { write(text: string): unknown }): Dest
     gathered = '';
     destination.write(text);
   }
-  function turn(): void {
+
+  function flushBatch(): void {
     due = false;
     flush();
   }
@@ -59,7 +63,7 @@ export function batchWrites(destination: { write(text: string): unknown }): Dest
       gathered += line;
       if (due) return;
       due = true;
-      setImmediate(turn);
+      setTimeout(flushBatch, batchMs);
     },
   };
 }

@@ -54,10 +54,8 @@ function record(
 }
 
 /** The span has what the log has, except the path, which may be anything, and the key. */
-function endTrace(
-  { trace, helper, caller, ...state }: CallState,
-  { status, answered }: RequestOutcome,
-): void {
+function endTrace(state: CallState, { status, answered }: RequestOutcome): void {
+  const { trace, helper, caller } = state;
   if (!trace) return;
   if (helper) trace.route = `/${helper.id}`;
   trace.end({

@@ -3,7 +3,14 @@ import type { FileBytes } from '../../pool/task.js';
 import type { QueryText } from '../../schemas/input/urlencoded.js';
 import type { BodyText } from '../../schemas/input/validate-input.js';
 import { GatewayError, inputError } from '../errors.js';
-import { type BodyWatch, bodyTooLarge, createTextReader, meterBody, requirePlain } from '../http/body.js';
+import {
+  type BodyWatch,
+  bodyTooLarge,
+  createTextReader,
+  meterBody,
+  readWhole,
+  requirePlain,
+} from '../http/body.js';
 import type { InboundBudget } from '../http/inbound-budget.js';
 import { largestUpload, type MultipartLimits, readMultipart, uploadTooLarge } from '../http/multipart.js';
 import type { Helper } from '../plugins/registry.js';
@@ -41,7 +48,23 @@ export function readInput(
   ): Promise<Answer> {
     const { ctx, bodyBytes } = call;
     const type = typeOf(ctx, bodyBytes);
+    if (type !== multipart) {
+      const bytes = readWhole(ctx.req, bodyBytes);
+      if (bytes) return useWhole(call, type, bytes, next);
+    }
     return receive(call, arrivals, { read: (watch) => readBody(type, ctx, watch), use: next });
+  }
+
+  /** Reads nothing more, counts it, and keeps no hold of it. */
+  function useWhole(
+    { state, caller }: HttpCall & { caller: Caller },
+    type: string,
+    bytes: Uint8Array,
+    next: Parameters<ReturnType<typeof readInput>>[1],
+  ): Promise<Answer> {
+    const release = arrivals.accept(caller.tenant.id, bytes.byteLength);
+    state.bytesIn += bytes.byteLength;
+    return next({ text: textOf(type, bytes), uploads: noUploads }).finally(release);
   }
 
   /** The body's media type; throws for one that need not be read to be refused. */
@@ -58,13 +81,17 @@ export function readInput(
   async function readBody(type: string, ctx: CallContext, watch: BodyWatch): Promise<BodyInput> {
     if (type !== multipart) {
       const bytes = await readText(ctx, watch);
-      return { text: { kind: type === json ? 'json' : 'form', bytes }, uploads: noUploads };
+      return { text: textOf(type, bytes), uploads: noUploads };
     }
     const { signal } = watch;
     const reading = readMultipart(ctx.req, ctx.get('content-type'), limits, { fileFields, signal });
     const { files, ...text } = await meterBody(ctx.req, reading, watch);
     return { text: { kind: 'fields', ...text }, uploads: files };
   }
+}
+
+function textOf(type: string, bytes: Uint8Array): BodyText {
+  return { kind: type === json ? 'json' : 'form', bytes };
 }
 
 /**
