@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { mapStackTraces } from '../pool/thread-settings.js';
+import { visibleJson } from '../schemas/quote.js';
 import { hasServerOption } from './commands/call/words.js';
 import { registerCompletion } from './commands/completion.js';
 import { registerDev } from './commands/dev.js';
@@ -16,11 +17,11 @@ import {
   usageErrors,
 } from './commands/output.js';
 import { registerPluginCommands } from './commands/plugins/register.js';
-import { ignoreClosedPipe, reserveStdout } from './commands/process.js';
+import { exitSoon, ignoreClosedPipe, reserveStdout } from './commands/process.js';
 import { registerServe, registerWork } from './commands/serve.js';
 import { registerSign } from './commands/sign.js';
 import { registerOperatorCommands, registerTenantCommands } from './commands/tenants.js';
-import { version } from './plugins/paths.js';
+import { builtinPlugins, version } from './plugins/paths.js';
 
 mapStackTraces();
 for (const stream of [process.stdout, process.stderr]) ignoreClosedPipe(stream);
@@ -29,11 +30,11 @@ const program = usageErrors(new Command('helper-gateway'), processTerminal)
   .description('A self-hosted gateway for small text and image helpers.')
   .helpCommand('help [command]', 'Show the help of a command.')
   .version(version)
-  // What stands behind `call SERVICE` is the helper's: its parameters may be called as our own options are.
+  // The words behind `call SERVICE` are the helper's: its parameters may have the names of our options.
   .enablePositionalOptions()
   .showHelpAfterError('(--help lists what there is)');
 
-/** What opens the database is loaded by the commands that need it: help comes at once. */
+/** The database's modules are loaded only by commands that need them. */
 const opening = () => import('./commands/open-admin.js');
 const openAdmin: OpenKeys = async (options) => (await opening()).openAdmin(options);
 
@@ -50,7 +51,7 @@ registerOpenApi(program, processTerminal);
 registerMcp(program);
 registerCompletion(program, processTerminal);
 
-// Without a command it serves: that is what "npx ./helper-gateway-….tgz" is for in an empty folder.
+// Without a command it serves, as `npx ./helper-gateway-….tgz` does in an empty folder.
 const given = process.argv.slice(2);
 const serves = given.every((argument) => argument === '--json');
 
@@ -59,12 +60,12 @@ try {
 } catch (error) {
   console.error(failureText(error));
   process.exitCode = 1;
-  // The channel to a supervisor must not keep what has failed to start.
+  // The channel to a supervisor must not keep a failed start alive.
   process.channel?.unref();
 }
 
-/** `call SERVICE`: calls a helper in this process, without a server, a database or a key; or one of a gateway that is named. */
-export function registerCall(program: Command): void {
+/** `call SERVICE`: calls a helper in this process, or of the gateway that `--server` names. */
+function registerCall(program: Command): void {
   program
     .command('call')
     .description('Call a helper, here or by --server URL: its parameters as options, its files as arguments.')
@@ -73,22 +74,31 @@ export function registerCall(program: Command): void {
     .allowUnknownOption()
     .passThroughOptions()
     .action(async (words: string[]) => {
-      // Only here: help is shown before they are loaded.
+      // Imported here, so that help need not wait for them.
       if (hasServerOption(words)) await (await import('./commands/call/call-there.js')).callOnServer(words);
       else await (await import('./commands/call/call-here.js')).callLocally(words);
     });
 }
 
-/** `openapi`: prints the document that a gateway with this environment would serve, without starting one. */
-export function registerOpenApi(program: Command, terminal: Terminal): void {
+/** `openapi`: prints the document of a gateway with this environment. */
+function registerOpenApi(program: Command, terminal: Terminal): void {
   program
     .command('openapi')
     .description('Print the OpenAPI 3.1 document of all helpers.')
     .option(...jsonOption)
     .action(async ({ json }: JsonOption) => {
       const quiet = { ...terminal, stdout: reserveStdout() };
-      // Only here: help is shown before it is loaded.
-      const { describeHelpers } = await import('./commands/describe-helpers.js');
-      await answer(quiet, json === true, () => describeHelpers(process.env));
+      await answer(quiet, json === true, async () => {
+        const [{ loadConfig }, { openApiDocument }, { loadHelpers }] = await Promise.all([
+          import('./config.js'),
+          import('./docs/openapi/document.js'),
+          import('./commands/plugins/check.js'),
+        ]);
+        const { pluginDirs, apiUrl } = loadConfig(process.env);
+        const registry = await loadHelpers([builtinPlugins, ...pluginDirs]);
+        const data = openApiDocument(registry, { version, serverUrl: apiUrl });
+        return { data: { ...data }, result: visibleJson(JSON.stringify(data, null, 2)) };
+      });
+      exitSoon();
     });
 }

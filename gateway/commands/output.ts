@@ -125,28 +125,30 @@ function print(stream: Terminal['stdout'], text: string): void {
   stream.write(`${text}\n`);
 }
 
-function printJson(stdout: Terminal['stdout'], value: object): void {
-  const json = JSON.stringify(value);
+/** Prints a document for programs, which must not control a terminal either. */
+export function printJson(
+  stdout: { write(text: string): unknown; readonly isTTY?: boolean },
+  value: unknown,
+  indent?: number,
+): void {
+  const json = JSON.stringify(value, undefined, indent);
   print(stdout, stdout.isTTY ? visibleJson(json) : json);
 }
 
-/**
- * Aligned columns below their headings, without colours and borders, so that `grep` and `awk` can read them (packages for tables
- * draw both). Invisible characters are shown as their codes.
- */
+/** A table below its headings, without colours and borders, so that `grep` and `awk` can read it (packages for tables draw both). */
 export function formatTable(headings: string[], rows: string[][]): string {
-  const cells = [headings, ...rows].map((row) => row.map(escapeInvisible));
-  const widths = headings.map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? ''))));
-  return cells
-    .map((row) =>
-      row
-        .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell)))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  return columns([headings, ...rows]).join('\n');
 }
 
-function widthOf(cell: string): number {
-  return [...cell].length;
+/** Lines with aligned columns. Invisible characters are shown as their codes. */
+export function columns(rows: readonly (readonly string[])[]): string[] {
+  const cells = rows.map((row) => row.map(escapeInvisible));
+  const widthOf = (cell = '') => [...cell].length;
+  const widths = (cells[0] ?? []).map((_, at) => Math.max(...cells.map((row) => widthOf(row[at]))));
+  return cells.map((row) =>
+    row
+      .map((cell, at) => cell + ' '.repeat((widths[at] ?? 0) - widthOf(cell)))
+      .join('  ')
+      .trimEnd(),
+  );
 }

@@ -13,9 +13,10 @@ import { builtinPlugins, usualFolder } from '../../plugins/paths.js';
 import type { Helper } from '../../plugins/registry.js';
 import { problemLines } from '../dev.js';
 import { openLocalHelpers } from '../open-local.js';
+import { columns } from '../output.js';
 import { exitSoon, quoteWord, reserveStdout } from '../process.js';
 import { createInput } from './jobs.js';
-import { type CallOptions, type CallTarget, columns, runCall } from './make-calls.js';
+import { type CallOptions, type CallTarget, runCall } from './make-calls.js';
 import { serviceAt } from './words.js';
 
 /** Calls under way beyond those that threads work on: their files are read in advance. */
@@ -162,7 +163,7 @@ function rowOf({ name, schema, required, allowed }: ParameterProperty): [string,
 }
 
 function section(title: string, rows: readonly [string, string][]): string {
-  return [title, ...columns(rows)].join('\n');
+  return [title, ...columns(rows.map(([flag, what]) => [`  ${flag}`, what]))].join('\n');
 }
 
 /** The command line that calls a helper with this input, to be pasted into a shell. */

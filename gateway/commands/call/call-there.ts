@@ -2,11 +2,11 @@ import { pino } from 'pino';
 import { tryUrl } from '../../../schemas/try-url.js';
 import { loadConfig } from '../../config.js';
 import { inputError, toGatewayError } from '../../errors.js';
+import { columns } from '../output.js';
 import { createInput } from './jobs.js';
 import {
   type CalledHelper,
   type CallOptions,
-  columns,
   failedCode,
   interruptedCode,
   printOne,
@@ -106,15 +106,11 @@ function calledHelper(helper: ServedHelper, client: ServerClient, signal: AbortS
 }
 
 function helpOf({ id, summary, parameters, files }: ServedHelper): string {
-  const rows = [
-    ...files.map(({ field }) => [`--${field} FILE`, 'a file, or "-" for standard input'] as const),
-    ...parameters
-      .filter(({ name }) => !files.some(({ field }) => field === name))
-      .map(
-        ({ name, description, isBoolean }) =>
-          [isBoolean ? `--${name}` : `--${name} VALUE`, description] as const,
-      ),
-  ];
+  const fileRows = files.map(({ field }) => [`  --${field} FILE`, 'a file, or "-" for standard input']);
+  const rows = parameters
+    .filter(({ name }) => !files.some(({ field }) => field === name))
+    .map(({ name, description, isBoolean }) => [`  --${name}${isBoolean ? '' : ' VALUE'}`, description]);
   const usage = `Usage: helper-gateway call --server URL --key KEY ${id} [--parameter value …]`;
-  return [`${usage}${files.length > 0 ? ' [FILES…]' : ''}`, '', summary, '', ...columns(rows)].join('\n');
+  const lines = columns([...fileRows, ...rows]);
+  return [`${usage}${files.length > 0 ? ' [FILES…]' : ''}`, '', summary, '', ...lines].join('\n');
 }

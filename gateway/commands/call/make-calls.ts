@@ -3,10 +3,11 @@ import type { Logger } from 'pino';
 import { type Answer, jsonText } from '../../../pool/answer.js';
 import type { FileField } from '../../../schemas/declared-helper.js';
 import { didYouMean } from '../../../schemas/nearest.js';
-import { escapeInvisible, quote, visible, visibleJson } from '../../../schemas/quote.js';
+import { quote, visible } from '../../../schemas/quote.js';
 import { type GatewayError, toGatewayError } from '../../errors.js';
 import { failure, success } from '../../http/envelope.js';
 import type { Reply } from '../../local-helpers.js';
+import { columns, printJson } from '../output.js';
 import { type Input, type Job, jobsOf } from './jobs.js';
 import { type AnswerForm, planResultPaths, type ResultPaths, writeResult } from './results.js';
 import { readWords, serviceAt } from './words.js';
@@ -230,12 +231,6 @@ function printText(stream: Screen['stderr'], text: string): void {
   stream.write(`${visible(text)}\n`);
 }
 
-/** Prints a document for programs, which must not control a terminal either. */
-function printJson(stdout: Screen['stdout'], value: unknown, indent?: number): void {
-  const json = JSON.stringify(value, undefined, indent);
-  stdout.write(`${stdout.isTTY ? visibleJson(json) : json}\n`);
-}
-
 /** Prints the outcome of a single call; gives whether all is well. */
 export function printOne(outcome: Outcome, { stdout, stderr }: Screen, json: boolean): boolean {
   if (!outcome.ok) {
@@ -283,14 +278,15 @@ function errorLines({ code, message, details }: GatewayError): string {
 
 /** Lists the helpers where no helper of this name is there, or none was named. The first line alone says so. */
 function unknownHelper(service: string | undefined, helpers: CallTarget['list']): string {
-  const ids = helpers.map(({ id }) => id);
-  const width = Math.max(0, ...ids.map((id) => id.length));
-  const list = helpers.map(({ id, summary }) => escapeInvisible(`  ${id.padEnd(width)}  ${summary}`));
-  const first = service ? `there is no helper ${quote(service)}${didYouMean(service, ids)}` : 'name a helper';
+  const nearest = didYouMean(
+    service ?? '',
+    helpers.map(({ id }) => id),
+  );
+  const first = service ? `there is no helper ${quote(service)}${nearest}` : 'name a helper';
   return [
     service === undefined ? 'Usage: helper-gateway call SERVICE [--parameter value …] [FILES…]' : first,
     '',
-    ...list,
+    ...columns(helpers.map(({ id, summary }) => [`  ${id}`, summary])),
     '',
     'helper-gateway call SERVICE --help shows its parameters.',
     'With --server URL a gateway there does the work, by the key of --key or HELPER_KEY.',
@@ -307,10 +303,4 @@ function printUnknown(
   if (json) printJson(stdout, { ok: false, error: { code: 'not_found', message: text.split('\n', 1)[0] } });
   else printText(stderr, `Error: ${text}`);
   return usageCode;
-}
-
-/** Two columns, of which the first is as wide as its longest entry. */
-export function columns(rows: readonly (readonly [string, string])[]): string[] {
-  const width = Math.max(0, ...rows.map(([flag]) => flag.length));
-  return rows.map(([flag, what]) => `  ${flag.padEnd(width)}  ${what}`.trimEnd());
 }

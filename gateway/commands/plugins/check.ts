@@ -14,6 +14,7 @@ import {
   type Helper,
   type MostAllowed,
   PluginError,
+  type Registry,
 } from '../../plugins/registry.js';
 import { answer, type Terminal } from '../output.js';
 
@@ -82,8 +83,16 @@ export async function isSame(folder: string, other: string): Promise<boolean> {
   return one === two;
 }
 
-/** What stops a start as an error of the table, for programs. */
-export function asInvalidInput({ problems }: PluginError): GatewayError {
+/** Loads the plugins of folders to describe them. Throws `invalid_input` with all faults. */
+export async function loadHelpers(folders: string[]): Promise<Registry> {
+  try {
+    return await loadRegistry(folders, createVocabulary());
+  } catch (error) {
+    throw error instanceof PluginError ? asInvalidInput(error) : error;
+  }
+}
+
+function asInvalidInput({ problems }: PluginError): GatewayError {
   const details = problems.map(({ file, reason }) => ({ field: file, problem: reason }));
   return new GatewayError('invalid_input', {
     message: 'Not every plugin can be served; see details.',
