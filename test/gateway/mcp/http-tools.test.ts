@@ -43,12 +43,8 @@ describe('tools of agents', () => {
 
       it('are the helpers, each under a name of its own', async () => {
         const names = (await agent.listTools()).tools.map(({ name }) => name);
-        expect(names).to.include.members([
-          'text_diff-two-strings',
-          'media_add-border',
-          'counted',
-          'same_name',
-        ]);
+        const some = ['text_diff-two-strings', 'media_add-border', 'counted', 'same_name'];
+        expect(names).to.include.members(some);
         expect(new Set(names).size).to.equal(names.length);
         expect(names.filter((name) => name.startsWith('same_name'))).to.have.length(2);
       });
@@ -61,27 +57,19 @@ describe('tools of agents', () => {
         expect(border.inputSchema.required).to.deep.equal(['url']);
         expect(border.inputSchema.properties.format.enum).to.include.members(['png', 'jpg', 'jpeg']);
         expect(border.inputSchema.properties).to.have.property('dryrun');
-        expect(border.annotations).to.include({
-          readOnlyHint: true,
-          idempotentHint: true,
-          openWorldHint: true,
-        });
+        const hints = { readOnlyHint: true, idempotentHint: true, openWorldHint: true };
+        expect(border.annotations).to.include(hints);
       });
 
-      it('answer data, structured and as its text', async () => {
-        // The client itself holds it against the tool's schema.
-        const { structuredContent, content, isError } = await agent.callTool({
-          name: 'counted',
-          arguments: { text: 'abba' },
-        });
+      it('answer data, structured and as its text, and a dry run by the same schema', async () => {
+        // The client validates both by the tool's schema.
+        const call = (input: Record<string, unknown>) =>
+          agent.callTool({ name: 'counted', arguments: input });
+        const { structuredContent, content, isError } = await call({ text: 'abba' });
         expect(isError ?? false).to.equal(false);
         expect(structuredContent).to.deep.equal({ letters: { a: 2, b: 2 } });
         expect(JSON.parse(content[0].text)).to.deep.equal(structuredContent);
-      });
-
-      it('answer a dry run by the schema of what they answer, too', async () => {
-        const { structuredContent } = await agent.callTool({ name: 'counted', arguments: { dryrun: true } });
-        expect(structuredContent).to.deep.equal({ operation: 'counted' });
+        expect((await call({ dryrun: true })).structuredContent).to.deep.equal({ operation: 'counted' });
       });
 
       it('say each field that is wrong, in the words of HTTP', async () => {
@@ -107,10 +95,7 @@ describe('tools of agents', () => {
       });
 
       it('are unknown by any other name', async () => {
-        const error = await agent.callTool({ name: 'nothing' }).then(
-          () => undefined,
-          (thrown) => thrown,
-        );
+        const error = await agent.callTool({ name: 'nothing' }).catch((thrown) => thrown);
         expect(error.code).to.equal(-32602);
         expect(error.message).to.include('Unknown tool: "nothing"');
       });
@@ -131,14 +116,11 @@ describe('tools of agents', () => {
         }
       });
 
-      it('answer text as text', async () => {
+      it('answer text as text, and a small file with its bytes', async () => {
         const { content } = await agent.callTool({ name: 'file', arguments: { type: 'text/csv' } });
         expect(content).to.deep.equal([{ type: 'text', text: 'AAAA' }]);
-      });
-
-      it('answer a small file with its bytes', async () => {
-        const { content } = await agent.callTool({ name: 'file' });
-        expect(content[0].resource).to.include({ mimeType: 'application/pdf', blob: 'QUFBQQ==' });
+        const small = await agent.callTool({ name: 'file' });
+        expect(small.content[0].resource).to.include({ mimeType: 'application/pdf', blob: 'QUFBQQ==' });
       });
 
       it('link a large one to where its helper answers it, without the key', async () => {

@@ -148,54 +148,50 @@ describe('the schema of a tool', () => {
   });
 });
 
-function property(schema: Record<string, unknown>, beside: Record<string, unknown> = {}) {
-  const made = modernSchema({ type: 'object', properties: { it: schema }, ...beside });
-  return (made.properties as Record<string, unknown>).it;
-}
-
 describe('schemas for agents', () => {
-  it('write several types as alternatives', () => {
-    expect(property({ type: ['number', 'string'], fraction: true, default: 0.5 })).to.deep.equal({
-      anyOf: [{ type: 'number' }, { type: 'string' }],
-      default: 0.5,
-    });
-    expect(property({ type: 'integer', nullable: true, minimum: 1 })).to.deep.equal({
-      anyOf: [{ type: 'integer' }, { type: 'null' }],
-      minimum: 1,
-    });
-    expect(property({ type: ['string', 'null'], anyOf: [{ maxLength: 3 }] })).to.deep.equal({
-      anyOf: [{ maxLength: 3 }],
-      allOf: [{ anyOf: [{ type: 'string' }, { type: 'null' }] }],
-    });
-  });
+  const bounds = { minimum: 4, maximum: 90 };
+  const measure = (more: object) => ({ type: ['integer', 'string'], measure: { ...bounds, ...more } });
+  const pixels = { type: 'integer', ...bounds };
+  const half = { type: ['number', 'string'], fraction: true, default: 0.5 };
+  const percent = { type: 'string', description: 'Per cent such as "5%", or auto.' };
+  const types = { anyOf: [{ type: 'string' }, { type: 'null' }] };
 
-  it('write a measure as a number or a text, and as a number where there is no other', () => {
-    const bounds = { minimum: 4, maximum: 90 };
-    const measure = (more: object) => ({ type: ['integer', 'string'], measure: { ...bounds, ...more } });
-    const pixels = { type: 'integer', ...bounds };
-    expect(property({ ...measure({}), default: 9 })).to.deep.equal({ ...pixels, default: 9 });
-    expect(property(measure({ auto: true }))).to.deep.equal({
-      anyOf: [pixels, { type: 'string', enum: ['auto'] }],
+  for (const [what, schema, expected] of [
+    ['several types', half, { anyOf: [{ type: 'number' }, { type: 'string' }], default: 0.5 }],
+    [
+      'null',
+      { type: 'integer', nullable: true, minimum: 1 },
+      { anyOf: [{ type: 'integer' }, { type: 'null' }], minimum: 1 },
+    ],
+    [
+      'types beside alternatives',
+      { type: ['string', 'null'], anyOf: [{ maxLength: 3 }] },
+      { anyOf: [{ maxLength: 3 }], allOf: [types] },
+    ],
+    ['a measure', { ...measure({}), default: 9 }, { ...pixels, default: 9 }],
+    ['a measure or auto', measure({ auto: true }), { anyOf: [pixels, { type: 'string', enum: ['auto'] }] }],
+    [
+      'a measure in per cent',
+      { ...measure({ percent: true, auto: true }), nullable: true },
+      { anyOf: [pixels, percent, { type: 'null' }] },
+    ],
+    [
+      'a choice',
+      { type: 'string', choice: { png: [], jpg: ['jpeg'] } },
+      { type: 'string', enum: ['png', 'jpg', 'jpeg'] },
+    ],
+    ['a colour', { type: 'string', color: true, drawable: true, encodable: true }, { type: 'string' }],
+    ['a colour or auto', { type: 'string', color: { auto: true } }, { type: 'string' }],
+  ] as const) {
+    it(`write in plain keywords: ${what}`, () => {
+      const { properties } = modernSchema({ type: 'object', properties: { it: schema } });
+      expect((properties as { it: object }).it).to.deep.equal(expected);
     });
-    expect(property({ ...measure({ percent: true, auto: true }), nullable: true })).to.deep.equal({
-      anyOf: [pixels, { type: 'string', description: 'Per cent such as "5%", or auto.' }, { type: 'null' }],
-    });
-  });
+  }
 
-  it('leave what goes with what to descriptions', () => {
-    const made = modernSchema({ type: 'object', properties: {}, onlyWith: { a: { b: [true] } } });
-    expect(made).to.deep.equal({ type: 'object', properties: {} });
-  });
-
-  it('list the spellings of a choice, and leave colours to their description', () => {
-    expect(property({ type: 'string', choice: { png: [], jpg: ['jpeg'] } })).to.deep.equal({
-      type: 'string',
-      enum: ['png', 'jpg', 'jpeg'],
-    });
-    for (const color of [true, { auto: true }])
-      expect(property({ type: 'string', color, drawable: true, encodable: true })).to.deep.equal({
-        type: 'string',
-      });
+  it('leave onlyWith to descriptions', () => {
+    const schema = { type: 'object', properties: {} };
+    expect(modernSchema({ ...schema, onlyWith: { a: { b: [true] } } })).to.deep.equal(schema);
   });
 
   it('keep definitions inside, tuples in the new words, and loops', () => {
@@ -235,7 +231,8 @@ describe('schemas for agents', () => {
       required: ['kind'],
       properties: { kind: { const: kind } },
     });
-    const text = JSON.stringify(property({ type: 'object', oneOf: [branch('a'), branch('b')] }));
+    const either = { type: 'object', oneOf: [branch('a'), branch('b')] };
+    const text = JSON.stringify(modernSchema({ type: 'object', properties: { either } }));
     expect(text).not.to.include('discriminator');
     expect(text).to.include('oneOf');
   });

@@ -41,6 +41,8 @@ async function withFiles<T>(files: Record<string, string>, use: (folder: string)
   }
 }
 
+const problemsIn = (files: Record<string, string>) => withFiles(files, (folder) => problemsOf(folder));
+
 describe('loadRegistry', function () {
   // A command waits until a plugin has had its time to load.
   this.timeout(30_000);
@@ -71,20 +73,12 @@ describe('loadRegistry', function () {
     expect([...registry.keys()].sort()).to.deep.equal(['hello', 'team/size', 'team/typed', 'text']);
   });
 
-  describe('in a folder without node_modules', () => {
-    let folder: string;
-
-    before(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'plugins-'));
-      await cp(fixture('plugins/good'), folder, { recursive: true });
-    });
-
-    after(() => rm(folder, { recursive: true }));
-
-    it('loads plain objects and plugins that import helper-gateway/helper', async () => {
-      const registry = await loadRegistry([folder], createVocabulary());
-      expect([...registry.keys()]).to.include.members(['hello', 'team/typed']);
-    });
+  it('loads plain objects and plugins that import helper-gateway/helper, without node_modules', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'plugins-'));
+    await cp(fixture('plugins/good'), folder, { recursive: true });
+    const registry = await loadRegistry([folder], createVocabulary());
+    await rm(folder, { recursive: true });
+    expect([...registry.keys()]).to.include.members(['hello', 'team/typed']);
   });
 
   const faults: [string, RegExp][] = [
@@ -110,12 +104,12 @@ describe('loadRegistry', function () {
     });
   }
 
-  for (const path of ['docs', 'openapi.json', 'mcp/tool', 'jobs/text/x', 'healthz', 'readyz', 'img/x']) {
-    it(`keeps the gateway's own paths free: /${path}`, async () => {
-      const message = await withFiles({ [`${path}.js`]: '' }, (folder) => problemsOf(folder));
+  it("keeps the gateway's own paths free", async () => {
+    const paths = ['docs', 'openapi.json', 'mcp/tool', 'jobs/text/x', 'healthz', 'readyz', 'img/x'];
+    const message = await problemsIn(Object.fromEntries(paths.map((path) => [`${path}.js`, ''])));
+    for (const path of paths)
       expect(message).to.include(`the route /${path.split('/')[0]} is the gateway's own`);
-    });
-  }
+  });
 
   for (const [file, todo] of [
     ['text/shout.TS', 'rename it to shout.ts'],
@@ -127,7 +121,7 @@ describe('loadRegistry', function () {
     ['shout.CJS', 'rename it to shout.cjs'],
   ] as const) {
     it(`refuses by name what looks like a plugin and cannot be loaded: ${file}`, async () => {
-      const message = await withFiles({ [file]: '', 'good.js': plain }, (folder) => problemsOf(folder));
+      const message = await problemsIn({ [file]: '', 'good.js': plain });
       expect(message)
         .to.match(/^a plugin cannot be served/)
         .and.include(`/${file}\n`)
@@ -142,8 +136,7 @@ describe('loadRegistry', function () {
     [['shout/index.mjs', 'shout/index.ts'], 'index.mjs or index.ts'],
   ] as const) {
     it(`refuses each of several that could be one helper: ${files.join(', ')}`, async () => {
-      const both = Object.fromEntries(files.map((file) => [file, plain]));
-      const message = await withFiles(both, (folder) => problemsOf(folder));
+      const message = await problemsIn(Object.fromEntries(files.map((file) => [file, plain])));
       for (const file of files) expect(message).to.include(`/${file}\n`);
       expect(message.split(`keep ${keep}`)).to.have.length(3);
     });
@@ -162,8 +155,7 @@ describe('loadRegistry', function () {
     };
     const registry = await withFiles(files, (folder) => loadRegistry([folder], createVocabulary()));
     expect([...registry.keys()]).to.deep.equal(['a', 'b', 'c', 'typed/a', 'typed/index-of']);
-    const refused = { 'package.json': '{ "type": "module" }', 'a.js': common };
-    const message = await withFiles(refused, (folder) => problemsOf(folder));
+    const message = await problemsIn({ 'package.json': '{ "type": "module" }', 'a.js': common });
     expect(message).to.include('rename the file to .cjs');
   });
 
@@ -181,15 +173,8 @@ describe('loadRegistry', function () {
       return [...(await loadRegistry([folder], createVocabulary(), { onSkipped })).keys()];
     });
     expect(ids).to.deep.equal(['linked', 'more/b', 'more/linked/a', 'text/a']);
-    expect(skipped.map(({ file }) => file)).to.have.members([
-      'text/gone.mjs',
-      'text/self',
-      'text/loop',
-      'more/linked/gone.mjs',
-      'more/linked/self',
-      'more/linked/loop',
-      'up',
-    ]);
+    const links = ['gone.mjs', 'self', 'loop'].flatMap((name) => [`text/${name}`, `more/linked/${name}`]);
+    expect(skipped.map(({ file }) => file)).to.have.members([...links, 'up']);
     const reasons = new Map(skipped.map(({ file, reason }) => [file, reason]));
     expect(reasons.get('text/gone.mjs')).to.include('nowhere.mjs cannot be followed (it does not exist)');
     expect(reasons.get('text/self')).to.include('(it leads to itself)');
@@ -221,7 +206,7 @@ describe('loadRegistry', function () {
 
   it('refuses a plugin that is not compiled once, not each of its own files', async () => {
     const files = { 'shout/index.tsx': '', 'shout/words.tsx': '', 'shout/more/lists.ts': '' };
-    expect(await withFiles(files, (folder) => problemsOf(folder))).to.match(/^a plugin cannot be served/);
+    expect(await problemsIn(files)).to.match(/^a plugin cannot be served/);
   });
 
   it('leaves alone what is nobody’s, a plugin’s own, or the source of what lies beside it', async () => {
@@ -267,7 +252,7 @@ describe('loadRegistry', function () {
   it('tells the faults of a schema beside those of the declaration, each place once', async () => {
     const input = `{ properties: { a: { type: 'strin' }, b: 3, ak: { minimun: 1 } } }`;
     const code = `export default { sumary: 'x', input: ${input}, handler: () => ({}) };`;
-    const message = await withFiles({ 'a.mjs': code }, (folder) => problemsOf(folder));
+    const message = await problemsIn({ 'a.mjs': code });
     for (const part of ['summary must be', 'sumary is', 'input.type is', 'the parameter ak is']) {
       expect(message).to.include(`    ${part}`);
     }
@@ -275,11 +260,6 @@ describe('loadRegistry', function () {
       expect(message.split(`    input.properties.${place} `)).to.have.length(2);
     }
     expect(message.split('\n')).to.have.length(9);
-  });
-
-  it('says only once that there is no declaration', async () => {
-    const message = await withFiles({ 'a.mjs': 'export default "x";' }, (folder) => problemsOf(folder));
-    expect(message).to.match(/must be a helper declaration, but is the string "x"; write "export default /);
   });
 
   it('says where in a file a fault is, also where a link leads to its folder', async () => {
@@ -290,27 +270,25 @@ describe('loadRegistry', function () {
     expect(message).to.match(/Error: no database \(.*\/real\/a\.mjs:2:7\)/);
   });
 
-  it('says of a function what to write around it', async () => {
-    for (const code of ['export default function shout() {}', 'export default () => ({});']) {
-      const message = await withFiles({ 'a.mjs': code }, (folder) => problemsOf(folder));
-      expect(message).to.include('but is a function; write "export default { summary, input, handler }"');
-    }
-  });
-
-  it('tells every example that is refused', async () => {
-    const code = `export default { summary: 'x', input: { type: 'object', properties: { a: { type: 'integer' } } },
-      examples: [{ input: { a: 'x' } }, { input: {} }, { input: { b: 1 } }], handler: () => ({}) };`;
-    const message = await withFiles({ 'a.mjs': code }, (folder) => problemsOf(folder));
-    expect(message).to.match(/example 1 is refused .*\n +example 3 is refused/);
-  });
-
-  it('says what a plugin cannot find, without the gateway’s own places', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'plugins-'));
-    await writeFile(join(folder, 'lost.mjs'), "import './nowhere.mjs';\nexport default {};\n");
-    const message = await problemsOf(folder);
-    await rm(folder, { recursive: true });
-    expect(message).to.include('nowhere.mjs').and.not.include('plugin-hooks');
-  });
+  for (const [code, reason] of [
+    ['export default "x";', /must be a helper declaration, but is the string "x"; write "export default /],
+    [
+      'export default function shout() {}',
+      /but is a function; write "export default { summary, input, handler }"/,
+    ],
+    ['export default () => ({});', /but is a function; write "export default { summary, input, handler }"/],
+    [
+      `export default { summary: 'x', input: { type: 'object', properties: { a: { type: 'integer' } } },
+         examples: [{ input: { a: 'x' } }, { input: {} }, { input: { b: 1 } }], handler: () => ({}) };`,
+      /example 1 is refused .*\n +example 3 is refused/,
+    ],
+    // Without places in the gateway's own loader.
+    ["import './nowhere.mjs';", /nowhere\.mjs(?![\s\S]*plugin-hooks)/],
+  ] as const) {
+    it(`says what is wrong with ${code.slice(0, 40)}`, async () => {
+      expect(await problemsIn({ 'a.mjs': code })).to.match(reason);
+    });
+  }
 
   const checkStuck = (code: string) =>
     withFiles({ 'stuck.mjs': `${code}\nexport default {};\n` }, (folder) => checkFolder(folder));

@@ -49,7 +49,7 @@ describe('a helper on the main thread', () => {
       .and.match(/setup failed: TypeError: no entry for \[secret\]$/);
   });
 
-  it('is told of the end', async () => {
+  it('aborts the signal of setup at the end', async () => {
     let signal: AbortSignal | undefined;
     const main = helpersIn(env);
     const setup = (given: { signal: AbortSignal }) => {
@@ -61,7 +61,7 @@ describe('a helper on the main thread', () => {
     expect(signal?.aborted).to.equal(true);
   });
 
-  it('is missed what the environment lacks', async () => {
+  it('needs the variables that it declares', async () => {
     expect((await rejection(helpersIn({}).prepare(helper('in-pool')))).message).to.include(
       'TEST_CONTEXT_KEY',
     );
@@ -69,13 +69,13 @@ describe('a helper on the main thread', () => {
 });
 
 describe('a setup that a start waits for', () => {
-  it('is told once, with its file, however many threads wait', () => {
-    const told: unknown[] = [];
-    const tell = createSlowSetupNotice({ warn: (line: unknown) => void told.push(line) });
-    tell('a', 'file:///a.mjs');
-    tell('a', 'file:///a.mjs');
-    tell('b', 'file:///b%20c.mjs');
-    expect(told).to.deep.equal([
+  it('is logged once, with its file, however many threads wait', () => {
+    const logged: unknown[] = [];
+    const notice = createSlowSetupNotice({ warn: (line: unknown) => void logged.push(line) });
+    notice('a', 'file:///a.mjs');
+    notice('a', 'file:///a.mjs');
+    notice('b', 'file:///b%20c.mjs');
+    expect(logged).to.deep.equal([
       { service: 'a', file: '/a.mjs' },
       { service: 'b', file: '/b c.mjs' },
     ]);
