@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Image, ImageEngine } from '../../../pool/image/engine.js';
 import { decodeBySharp, makeEngine } from './engines.js';
-import { limits, paint, toSharp } from './pictures.js';
+import { limits, paint, pngOf } from './pictures.js';
 
 const recipes: Record<string, (image: Image) => Image> = {
   'with a border and watermarks': (image) => {
@@ -43,9 +43,7 @@ describe('both image engines', () => {
     for (const channels of [3, 4]) {
       it(`give the same pixels for a png of ${channels} channels ${what}`, async () => {
         const pixel = (x: number, y: number) => [(x * 3) & 255, (y * 5) & 255, (x * y) & 255, (x + y) & 255];
-        const source = await toSharp(paint(160, 90, (x, y) => pixel(x, y).slice(0, channels)))
-          .png()
-          .toBuffer();
+        const source = await pngOf(paint(160, 90, (x, y) => pixel(x, y).slice(0, channels)));
         const [one, other] = await Promise.all(
           engines.map(async (engine) => {
             const image = recipe(await engine.open(source, limits));

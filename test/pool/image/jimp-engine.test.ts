@@ -4,7 +4,17 @@ import fc from 'fast-check';
 import { decodeFirstGifFrame } from '../../../pool/image/jimp-gif.js';
 import { imageEngineTests } from './engine-contract.js';
 import { decodeBySharp, makeEngine } from './engines.js';
-import { animation, colorAt, distance, frameColors, limits, paint, toSharp } from './pictures.js';
+import {
+  animation,
+  colorAt,
+  distance,
+  frameColors,
+  limits,
+  paint,
+  pngOf,
+  rejectionOf,
+  toSharp,
+} from './pictures.js';
 
 imageEngineTests('jimp', () => makeEngine('jimp'), decodeBySharp);
 
@@ -30,15 +40,13 @@ describe('createJimpEngine', () => {
     bomb.writeUInt32BE(8, 20);
     bomb.writeUInt32BE(crcOf(bomb.subarray(12, 29)), 29);
     const image = await (await makeEngine('jimp')).open(bomb, limits);
-    const error = await image.encode('png').catch((caught) => caught);
+    const error = await rejectionOf(image.encode('png'));
     expect(error).to.include({ code: 'bad_image' });
     expect(error.cause.code).to.equal('ERR_BUFFER_TOO_LARGE');
   });
 
   it('takes a png with bytes after its end', async () => {
-    const png = await toSharp(paint(8, 8, () => [1, 2, 3]))
-      .png()
-      .toBuffer();
+    const png = await pngOf(paint(8, 8, () => [1, 2, 3]));
     const image = await (await makeEngine('jimp')).open(Buffer.concat([png, Buffer.alloc(40)]), limits);
     expect((await image.encode('png')).type).to.equal('image/png');
   });

@@ -122,3 +122,14 @@ export function storeTurned(upright: Raster, orientation: number): Raster {
     return [...data.subarray((y * w + x) * 3, (y * w + x) * 3 + 3)];
   });
 }
+
+export const pngOf = (raster: Raster): Promise<Buffer> => toSharp(raster).png().toBuffer();
+
+/** What a promise rejects with; undefined where it does not. */
+export function rejectionOf(promise: Promise<unknown>) {
+  return promise.then(
+    () => undefined,
+    // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever is thrown.
+    (error: any) => error,
+  );
+}

@@ -4,7 +4,7 @@ import type { ImageEngine } from '../../../pool/image/engine.js';
 import { makePreview } from '../../../pool/image/preview.js';
 import { example } from './contract/bench.js';
 import { makeEngine } from './engines.js';
-import { limits, paint, toSharp } from './pictures.js';
+import { limits, paint, pngOf, toSharp } from './pictures.js';
 
 const noise = (channels: 3 | 4, width = 300, height = 200) =>
   paint(width, height, (x, y) =>
@@ -42,10 +42,7 @@ for (const name of ['sharp', 'jimp'] as const) {
 
     for (const maxBytes of [20_000, 5_000, 1_200]) {
       it(`shrinks to ${maxBytes} bytes, not much further, and keeps the proportions`, async () => {
-        const { type, width, height, bytes } = await preview(
-          await toSharp(noise(3)).png().toBuffer(),
-          maxBytes,
-        );
+        const { type, width, height, bytes } = await preview(await pngOf(noise(3)), maxBytes);
         expect(type).to.equal('image/jpeg');
         expect(width / height).to.be.closeTo(1.5, 0.15);
         expect(bytes).to.be.greaterThan(maxBytes / 4);
@@ -53,7 +50,7 @@ for (const name of ['sharp', 'jimp'] as const) {
     }
 
     it('is a webp where the picture is transparent', async () => {
-      const { type, width } = await preview(await toSharp(noise(4)).png().toBuffer(), 5_000);
+      const { type, width } = await preview(await pngOf(noise(4)), 5_000);
       expect(type).to.equal('image/webp');
       expect(width).to.be.lessThan(300);
     });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import sharp from 'sharp';
 import type { Image, ImageEngine } from '../../../pool/image/engine.js';
 import { makeEngine } from './engines.js';
-import { animation, distance, frameColors, limits, paint, toSharp } from './pictures.js';
+import { animation, distance, frameColors, limits, paint, rejectionOf, toSharp } from './pictures.js';
 
 describe('an animation with sharp', () => {
   const timing = { delay: [100, 250, 400], loop: 3 };
@@ -233,10 +233,7 @@ describe('a gif that stays one', () => {
 
   it('has its frames counted', async () => {
     const image = await engine.open(await halves().gif().toBuffer(), { maxPixels: 10_000, maxFrames: 3 });
-    const error = await image
-      .resize({ width: 80 })
-      .encode('same')
-      .catch((caught) => caught);
+    const error = await rejectionOf(image.resize({ width: 80 }).encode('same'));
     expect(error).to.include({
       code: 'image_too_large',
       message: 'The result would be 80 × 48 × 3 frames = 11520 pixels; the limit is 10000.',
@@ -245,7 +242,7 @@ describe('a gif that stays one', () => {
 
   it('has no quality', async () => {
     const image = await engine.open(await halves().gif().toBuffer(), limits);
-    const error = await image.encode('same', { quality: 50 }).catch((caught) => caught);
+    const error = await rejectionOf(image.encode('same', { quality: 50 }));
     expect(error).to.deep.include({
       code: 'invalid_input',
       details: [

@@ -5,7 +5,17 @@ import { sharpFault } from '../../../pool/image/sharp-engine.js';
 import { example, psnr, rings } from './contract/bench.js';
 import { imageEngineTests } from './engine-contract.js';
 import { decodeByJimp, decodeBySharp, makeEngine } from './engines.js';
-import { animation, colorAt, distance, frameColors, limits, paint, toSharp } from './pictures.js';
+import {
+  animation,
+  colorAt,
+  distance,
+  frameColors,
+  limits,
+  paint,
+  pngOf,
+  rejectionOf,
+  toSharp,
+} from './pictures.js';
 
 imageEngineTests('sharp', () => makeEngine('sharp'), decodeByJimp);
 
@@ -127,10 +137,7 @@ describe('createSharpEngine', () => {
   it('leaves no loader but the four open', async () => {
     await makeEngine('sharp');
     const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>');
-    const error = await sharp(svg)
-      .png()
-      .toBuffer()
-      .catch((caught) => caught);
+    const error = await rejectionOf(sharp(svg).png().toBuffer());
     expect(error).to.be.instanceOf(Error);
   });
 });
@@ -170,7 +177,7 @@ describe('an avif by sharp', () => {
 
   it('keeps what is clear, and has what was done to the picture', async () => {
     const half = paint(64, 64, (x) => (x < 32 ? [200, 40, 40, 255] : [0, 0, 0, 0]));
-    const image = await open(await toSharp(half).png().toBuffer());
+    const image = await open(await pngOf(half));
     const raster = await decode(
       (await image.border({ width: 8, color: '#0000ff' }).rotate(90).encode('avif', { quality: 95 })).body,
     );
@@ -196,25 +203,17 @@ describe('an avif by sharp', () => {
   });
 
   it('may be 16384 pixels on a side, and no more', async () => {
-    const line = await engine.open(
-      await toSharp(paint(8192, 1, () => [9, 99, 9]))
-        .png()
-        .toBuffer(),
-      {
-        ...limits,
-        maxPixels: 1e8,
-      },
-    );
+    const line = await engine.open(await pngOf(paint(8192, 1, () => [9, 99, 9])), {
+      ...limits,
+      maxPixels: 1e8,
+    });
     const long = line.resize({ width: 16_383, height: 1, fit: 'fill' });
     const longest = long
       .border({ width: 1, color: '#000000' })
       .crop({ left: 0, top: 0, width: 16_384, height: 3 });
     const raster = await decode((await longest.encode('avif')).body);
     expect([raster.width, raster.height]).to.deep.equal([16_384, 3]);
-    const error = await long
-      .border({ width: 1, color: '#000000' })
-      .encode('avif')
-      .catch((caught) => caught);
+    const error = await rejectionOf(long.border({ width: 1, color: '#000000' }).encode('avif'));
     expect(error).to.include({
       code: 'image_too_large',
       message: 'The result would be 16385 × 3 pixels; an avif holds at most 16384 on a side.',
@@ -223,11 +222,9 @@ describe('an avif by sharp', () => {
 
   it('is not taken in', async () => {
     const { body } = await (await open(await example())).encode('avif');
-    const error = await open(body).catch((caught) => caught);
+    const error = await rejectionOf(open(body));
     expect(error).to.include({ code: 'bad_image' });
-    const direct = await sharp(body)
-      .metadata()
-      .catch((caught) => caught);
+    const direct = await rejectionOf(sharp(body).metadata());
     expect(direct).to.be.instanceOf(Error);
   });
 

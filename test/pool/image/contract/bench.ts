@@ -3,7 +3,7 @@ import sharp from 'sharp';
 import type { Image, ImageEngine, OutputFormat } from '../../../../pool/image/engine.js';
 import type { Raster } from '../../../../pool/image/raster.js';
 import { type Decode, decodeBySharp } from '../engines.js';
-import { limits, paint, toSharp } from '../pictures.js';
+import { limits, paint, pngOf } from '../pictures.js';
 
 /** What both engines write. */
 export const formats = ['png', 'jpg', 'webp'] as const;
@@ -45,7 +45,7 @@ export function rings(): Promise<Buffer> {
     const wave = Math.cos((x * x + y * y) / 250);
     return [128 + 127 * wave, 128 - 90 * wave, 128 + 60 * Math.sin(x / 9)].map(Math.round);
   });
-  return toSharp(zone).png().toBuffer();
+  return pngOf(zone);
 }
 
 /** What libvips makes of the picture at this size when it is asked for nothing else, to compare with. */

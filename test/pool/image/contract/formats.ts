@@ -9,8 +9,10 @@ import {
   frameColors,
   limits,
   paint,
+  pngOf,
   quadrantColors,
   quadrants,
+  rejectionOf,
   sources,
   storeTurned,
   toSharp,
@@ -75,7 +77,7 @@ export function formatTests(bench: EngineBench): void {
         (x ^ y) & 255,
         (x + y * 3) & 255,
       ]);
-      const raster = await bench.run(await toSharp(noise).png().toBuffer(), (image) => image);
+      const raster = await bench.run(await pngOf(noise), (image) => image);
       expect(Buffer.from(raster.data).equals(noise.data)).to.equal(true);
     });
   });
@@ -130,10 +132,7 @@ export function outputTests(bench: EngineBench, name: ImageEngine['name']): void
   }
 
   async function details(...asked: Parameters<typeof encoding>): Promise<unknown> {
-    const error = await encoding(...asked).then(
-      () => undefined,
-      (caught) => caught,
-    );
+    const error = await rejectionOf(encoding(...asked));
     expect(error?.code).to.equal('invalid_input');
     return error.details;
   }

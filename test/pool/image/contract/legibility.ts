@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { WatermarkOptions } from '../../../../pool/image/engine.js';
 import type { Raster } from '../../../../pool/image/raster.js';
 import { contrastOf, luminanceOf } from '../../../../pool/image/text/contrast.js';
-import { paint, toSharp } from '../pictures.js';
+import { paint, pngOf } from '../pictures.js';
 import type { EngineBench } from './bench.js';
 
 /** Noise that is the same each time, 0 to 1. */
@@ -143,7 +143,7 @@ export function legibilityTests(bench: EngineBench): void {
 }
 
 function png(raster: Raster): Promise<Buffer> {
-  return toSharp(raster).png().toBuffer();
+  return pngOf(raster);
 }
 
 function pixels({ width, height }: Raster): number[] {

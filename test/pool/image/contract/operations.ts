@@ -7,6 +7,7 @@ import {
   distance,
   limits,
   paint,
+  pngOf,
   quadrantColors,
   quadrants,
   sources,
@@ -150,7 +151,7 @@ const checkered = paint(23, 17, (x, y) => [x * 11, y * 15, (x * y) & 255, 40 + x
 
 /** Crops, turns and overlays, end to end; their pixels are judged by models of each in test/pool/image/geometry/. */
 export function geometryTests(bench: EngineBench): void {
-  const source = () => toSharp(checkered).png().toBuffer();
+  const source = () => pngOf(checkered);
   const pixel = (x: number, y: number) => {
     const at = (y * 23 + x) * 4;
     return [...checkered.data.subarray(at, at + 4)];
@@ -235,14 +236,8 @@ export function geometryTests(bench: EngineBench): void {
   });
 
   describe('composite', () => {
-    const red = () =>
-      toSharp(paint(30, 20, () => [200, 0, 0]))
-        .png()
-        .toBuffer();
-    const veil = () =>
-      toSharp(paint(10, 10, () => [0, 0, 255, 128]))
-        .png()
-        .toBuffer();
+    const red = () => pngOf(paint(30, 20, () => [200, 0, 0]));
+    const veil = () => pngOf(paint(10, 10, () => [0, 0, 255, 128]));
 
     it('lays a picture over another where it is told to, and cuts off what lies outside', async () => {
       const base = await bench.engine.open(await red(), limits);
@@ -332,7 +327,7 @@ export function resizeTests(bench: EngineBench): void {
     ] as const) {
       it(`of a wide picture to a square by ${fit} ${fit === 'cover' ? 'loses' : 'keeps'} its ends`, async () => {
         const striped = paint(60, 20, (x) => (x < 20 ? [255, 0, 0] : x < 40 ? [0, 255, 0] : [0, 0, 255]));
-        const raster = await bench.run(await toSharp(striped).png().toBuffer(), (image) =>
+        const raster = await bench.run(await pngOf(striped), (image) =>
           image.resize({ width: 30, height: 30, fit }),
         );
         // Next to the edge, off the kernel's ringing.
@@ -364,7 +359,7 @@ export function resizeTests(bench: EngineBench): void {
 
     it('lends transparent pixels no colour', async () => {
       const edge = paint(64, 16, (x) => (x < 32 ? [255, 0, 0, 255] : [0, 255, 0, 0]));
-      const png = await toSharp(edge).png().toBuffer();
+      const png = await pngOf(edge);
       for (const size of [{ width: 13 }, { width: 150 }]) {
         const raster = await bench.run(png, (image) => image.resize(size));
         for (const [red, green, , alpha] of pixels(raster)) {
@@ -380,11 +375,7 @@ export function resizeTests(bench: EngineBench): void {
     for (const format of formats) {
       it(`of a transparent picture to a ${format} is laid on white only in a jpg`, async () => {
         const clear = paint(40, 40, (x) => [0, 0, 255, x < 20 ? 0 : 255]);
-        const raster = await bench.run(
-          await toSharp(clear).png().toBuffer(),
-          (image) => image.resize({ width: 20 }),
-          format,
-        );
+        const raster = await bench.run(await pngOf(clear), (image) => image.resize({ width: 20 }), format);
         const [left, right] = [colorAt(raster, 0.2, 0.5), colorAt(raster, 0.8, 0.5)];
         if (format === 'jpg') expect(distance(left, [255, 255, 255])).to.be.at.most(4);
         else expect(left[3]).to.be.at.most(2);
@@ -433,7 +424,7 @@ export function resizeTests(bench: EngineBench): void {
 
     it('follows a crop, and sees nothing of what was cut off', async () => {
       const halves = paint(80, 20, (x) => (x < 40 ? [250, 0, 0] : [0, 0, 250]));
-      const raster = await bench.run(await toSharp(halves).png().toBuffer(), (image) =>
+      const raster = await bench.run(await pngOf(halves), (image) =>
         image.crop({ left: 40, top: 0, width: 40, height: 20 }).resize({ width: 10 }),
       );
       for (const [red, green, blue] of pixels(raster)) expect([red, green, blue]).to.deep.equal([0, 0, 250]);

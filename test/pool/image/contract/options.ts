@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { type Image, ImageError } from '../../../../pool/image/engine.js';
-import { animation, limits, paint, sources, toSharp } from '../pictures.js';
+import { animation, limits, paint, pngOf, rejectionOf, sources, toSharp } from '../pictures.js';
 import type { EngineBench } from './bench.js';
 
 /** What a plugin's author got wrong: type and whole message. */
@@ -139,7 +139,7 @@ export function optionTests(bench: EngineBench): void {
     source?: Uint8Array,
   ): Promise<Record<string, unknown> & Error> {
     const image = await bench.engine.open(source ?? (await sources.png()), limits);
-    const result: unknown = await (async () => call(image))().catch((error) => error);
+    const result: unknown = await rejectionOf((async () => call(image))());
     expect(result).to.be.instanceOf(Error);
     return result as Record<string, unknown> & Error;
   }
@@ -187,10 +187,7 @@ export function optionTests(bench: EngineBench): void {
     it('count the frames of an animation that stays one', async () => {
       const image = await bench.engine.open(await animation().gif().toBuffer(), limits);
       const large = image.resize({ width: 1000, height: 600 }).resize({ width: 10 });
-      const error = await large.encode('webp').then(
-        () => undefined,
-        (caught) => caught,
-      );
+      const error = await rejectionOf(large.encode('webp'));
       expect(error?.code).to.equal(image.frames === 1 ? undefined : 'image_too_large');
       expect((await large.encode('png')).type).to.equal('image/png');
     });
@@ -235,10 +232,7 @@ export function brokenPictureTests(bench: EngineBench): void {
         .jpeg()
         .toBuffer();
       const image = await bench.engine.open(whole.subarray(0, whole.length / 2), limits);
-      const error = await image
-        .resize({ width: 20 })
-        .encode('jpg')
-        .catch((caught) => caught);
+      const error = await rejectionOf(image.resize({ width: 20 }).encode('jpg'));
       expect(error).to.be.instanceOf(ImageError).and.include({ code: 'bad_image' });
     });
 
@@ -267,20 +261,15 @@ export function brokenPictureTests(bench: EngineBench): void {
 
     it('holds for the result', async () => {
       const image = await bench.engine.open(await sources.png(), limits);
-      const error = await image
-        .border({ width: 5000, color: '#000000' })
-        .encode('png')
-        .catch((caught) => caught);
+      const error = await rejectionOf(image.border({ width: 5000, color: '#000000' }).encode('png'));
       expect(error).to.be.instanceOf(ImageError).and.include({ code: 'image_too_large' });
       expect(error.message).to.include('10048 × 10032').and.include('1000000');
     });
 
     it('holds for what the format can store', async () => {
-      const source = await toSharp(paint(20_000, 1, () => [9, 9, 9]))
-        .png()
-        .toBuffer();
+      const source = await pngOf(paint(20_000, 1, () => [9, 9, 9]));
       const image = await bench.engine.open(source, limits);
-      const error = await image.encode('webp').catch((caught) => caught);
+      const error = await rejectionOf(image.encode('webp'));
       expect(error).to.be.instanceOf(ImageError).and.include({ code: 'image_too_large' });
       expect((await image.encode('png')).body.length).to.be.greaterThan(0);
     });

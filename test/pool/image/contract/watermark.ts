@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Corner, Image, LogoOptions, WatermarkOptions } from '../../../../pool/image/engine.js';
 import type { Raster } from '../../../../pool/image/raster.js';
-import { animation, colorAt, distance, frameColors, limits, paint, toSharp } from '../pictures.js';
+import { animation, colorAt, distance, frameColors, limits, paint, pngOf, rejectionOf } from '../pictures.js';
 import { type EngineBench, purple } from './bench.js';
 
 const mark: WatermarkOptions = {
@@ -15,10 +15,7 @@ const mark: WatermarkOptions = {
 /** Watermarks: place, opacity, size; and what is drawn on transparency. */
 export function watermarkTests(bench: EngineBench): void {
   describe('transparency', () => {
-    const clear = () =>
-      toSharp(paint(40, 40, () => [0, 0, 255, 0]))
-        .png()
-        .toBuffer();
+    const clear = () => pngOf(paint(40, 40, () => [0, 0, 255, 0]));
     const border = (image: Image) => image.border({ width: 10, color: '#800080' });
 
     for (const format of ['png', 'webp'] as const) {
@@ -43,10 +40,7 @@ export function watermarkTests(bench: EngineBench): void {
   });
 
   describe('watermark', () => {
-    const white = () =>
-      toSharp(paint(120, 90, () => [255, 255, 255]))
-        .png()
-        .toBuffer();
+    const white = () => pngOf(paint(120, 90, () => [255, 255, 255]));
     const corners: Record<Corner, (box: Box) => boolean> = {
       'top-left': (box) => box.left < 20 && box.top < 20,
       'top-right': (box) => box.right > 100 && box.top < 20,
@@ -85,9 +79,7 @@ export function watermarkTests(bench: EngineBench): void {
       [64, 64],
     ] as const) {
       it(`of 500 letters fits into ${width} × ${height}`, async () => {
-        const source = await toSharp(paint(width, height, () => [0, 0, 0]))
-          .png()
-          .toBuffer();
+        const source = await pngOf(paint(width, height, () => [0, 0, 0]));
         const raster = await bench.run(source, (image) =>
           image.watermark({ ...mark, text: 'W'.repeat(500), fontSize: 1000 }),
         );
@@ -102,10 +94,7 @@ export function watermarkTests(bench: EngineBench): void {
 
     it("with a character that no font draws is the input's fault", async () => {
       const image = (await bench.engine.open(await white(), limits)).watermark({ ...mark, text: 'a\u4e2d' });
-      const error = await image.encode('png').then(
-        () => undefined,
-        (caught) => caught,
-      );
+      const error = await rejectionOf(image.encode('png'));
       expect(error).to.include({ code: 'invalid_input' });
       expect(error.details[0].field).to.equal('text');
       expect(error.details[0].problem).to.include('\u4e2d');
@@ -154,19 +143,11 @@ function inked(
 /** A picture that is laid on another as its mark. */
 export function logoTests(bench: EngineBench): void {
   describe('a picture as a mark', () => {
-    const white = () =>
-      toSharp(paint(100, 80, () => [255, 255, 255]))
-        .png()
-        .toBuffer();
-    const black = () =>
-      toSharp(paint(100, 80, () => [0, 0, 0]))
-        .png()
-        .toBuffer();
+    const white = () => pngOf(paint(100, 80, () => [255, 255, 255]));
+    const black = () => pngOf(paint(100, 80, () => [0, 0, 0]));
     /** Red left, half clear blue in the middle, clear green right. */
     const stripes = () =>
-      toSharp(paint(60, 20, (x) => (x < 20 ? [255, 0, 0, 255] : x < 40 ? [0, 0, 255, 128] : [0, 255, 0, 0])))
-        .png()
-        .toBuffer();
+      pngOf(paint(60, 20, (x) => (x < 20 ? [255, 0, 0, 255] : x < 40 ? [0, 0, 255, 128] : [0, 255, 0, 0])));
 
     const lay = async (source: Buffer, logo: Buffer, options: Omit<LogoOptions, 'mark'>): Promise<Raster> => {
       const mark = await bench.engine.open(logo, limits);
@@ -185,9 +166,7 @@ export function logoTests(bench: EngineBench): void {
     });
 
     it('is half transparent, a fifth of the width, in the bottom right corner where nothing is said', async () => {
-      const logo = await toSharp(paint(7, 7, () => [255, 255, 255]))
-        .png()
-        .toBuffer();
+      const logo = await pngOf(paint(7, 7, () => [255, 255, 255]));
       const mark = await bench.engine.open(logo, limits);
       const raster = await bench.run(await black(), (image) => image.watermark({ mark }));
       // A twentieth of 80 from the edges.
@@ -198,9 +177,7 @@ export function logoTests(bench: EngineBench): void {
     });
 
     it('is turned with its corners, on nothing', async () => {
-      const logo = await toSharp(paint(40, 40, () => [255, 0, 0]))
-        .png()
-        .toBuffer();
+      const logo = await pngOf(paint(40, 40, () => [255, 0, 0]));
       const raster = await lay(await white(), logo, { scale: 0.4, position: 'center', rotate: 45 });
       expect(distance(colorAt(raster, 0.5, 0.5), [255, 0, 0])).to.be.at.most(1);
       expect(colorAt(raster, 0.25, 0.5)[1]).to.be.below(10);
@@ -208,9 +185,7 @@ export function logoTests(bench: EngineBench): void {
     });
 
     it('covers the picture as tiles, edges too', async () => {
-      const logo = await toSharp(paint(10, 10, () => [255, 0, 0]))
-        .png()
-        .toBuffer();
+      const logo = await pngOf(paint(10, 10, () => [255, 0, 0]));
       const raster = await lay(await white(), logo, { scale: 0.1, tile: { spacing: 0 } });
       expect(raster.data.every((value, i) => value === (i % 4 === 1 || i % 4 === 2 ? 0 : 255))).to.equal(
         true,
@@ -227,19 +202,11 @@ export function logoTests(bench: EngineBench): void {
     });
 
     it('counts its pixels as any picture on the way does', async () => {
-      const large = await toSharp(paint(300, 100, () => [1, 2, 3]))
-        .png()
-        .toBuffer();
+      const large = await pngOf(paint(300, 100, () => [1, 2, 3]));
       const narrow = { maxPixels: 20_000, maxFrames: 1 };
       const image = await bench.engine.open(await white(), narrow);
       const mark = await bench.engine.open(large, limits);
-      const error = await image
-        .watermark({ mark })
-        .encode('png')
-        .then(
-          () => undefined,
-          (caught) => caught,
-        );
+      const error = await rejectionOf(image.watermark({ mark }).encode('png'));
       expect(error).to.include({ code: 'image_too_large' });
       expect(error.message).to.contain('300 × 100 = 30000 pixels');
     });
@@ -250,9 +217,7 @@ export function logoTests(bench: EngineBench): void {
         [500, 3],
         [3, 500],
       ] as const) {
-        const logo = await toSharp(paint(width, height, () => [9, 9, 9, 0]))
-          .png()
-          .toBuffer();
+        const logo = await pngOf(paint(width, height, () => [9, 9, 9, 0]));
         const raster = await lay(await white(), logo, { scale: 1, rotate: 10 });
         expect(raster.data.every((value) => value === 255)).to.equal(true);
       }
