@@ -9,7 +9,7 @@ import { withDependencies } from '../../schemas/keywords/only-with.js';
 import { compileParameters } from '../../schemas/parameters/parameters.js';
 import { createVocabulary } from '../../schemas/vocabulary.js';
 
-/** A schema and what it refers to, as a document would hold them. */
+/** A schema and the targets of its references, as in a document. */
 function converted(root: JsonSchema): JsonSchema {
   const components = createComponents('#/components/schemas');
   const schema = createConverter(root, 'it', components)(root);
@@ -18,12 +18,12 @@ function converted(root: JsonSchema): JsonSchema {
 
 const ajv = new Ajv2020({ strict: false, ownProperties: true, addUsedSchema: false });
 
-/** A judge by the converted schema, as 2020-12 says, with no keyword of the house. */
+/** Validates by the converted schema, as 2020-12 says, without own keywords. */
 function validateBy(root: JsonSchema): ValidateFunction {
   return ajv.compile(converted(root));
 }
 
-describe('docs/openapi: a schema of draft-07 as one of 2020-12', () => {
+describe('a schema of draft-07 as one of 2020-12', () => {
   it('has tuples as prefixItems', () => {
     const { components: _, ...schema } = converted({
       type: 'array',
@@ -45,7 +45,7 @@ describe('docs/openapi: a schema of draft-07 as one of 2020-12', () => {
     );
   });
 
-  it('keeps apart what depends on names and on schemas', () => {
+  it('separates what depends on names and on schemas', () => {
     const schema = converted({
       type: 'object',
       dependencies: { a: ['b'], c: { required: ['d'] }, e: false },
@@ -57,11 +57,11 @@ describe('docs/openapi: a schema of draft-07 as one of 2020-12', () => {
     expect(schema).not.to.have.property('dependencies');
   });
 
-  it('takes null where ajv’s nullable does', () => {
+  it('accepts null where ajv’s nullable does', () => {
     expect(validateBy({ type: 'string', nullable: true })(null)).to.equal(true);
   });
 
-  it('puts what is referred to among the components, what holds itself too', () => {
+  it('makes components of the targets of references, recursive ones too', () => {
     const tree: JsonSchema = {
       $id: 'https://a.example/tree',
       definitions: {
@@ -77,13 +77,13 @@ describe('docs/openapi: a schema of draft-07 as one of 2020-12', () => {
     const schema = converted(tree);
     expect(schema).to.have.nested.property('properties.root.$ref', '#/components/schemas/it.a_node');
     expect(JSON.stringify(schema)).not.to.match(/definitions|\$id/);
-    const judge = validateBy(tree);
-    expect(judge({ root: { value: 1, next: { next: { value: 2 } } } })).to.equal(true);
-    expect(judge({ root: { next: { next: { value: 'x' } } } })).to.equal(false);
+    const validate = validateBy(tree);
+    expect(validate({ root: { value: 1, next: { next: { value: 2 } } } })).to.equal(true);
+    expect(validate({ root: { next: { next: { value: 'x' } } } })).to.equal(false);
   });
 
   it('finds parts by any pointer, by an $id, and by one that is a fragment', () => {
-    const judge = validateBy({
+    const validate = validateBy({
       type: 'object',
       properties: {
         size: { type: 'object', properties: { 'a%b': { type: 'integer' } } },
@@ -99,9 +99,9 @@ describe('docs/openapi: a schema of draft-07 as one of 2020-12', () => {
         marked: { $id: '#mark', type: 'boolean' },
       },
     });
-    expect(judge({ same: 1, named: 'x', marked: true })).to.equal(true);
+    expect(validate({ same: 1, named: 'x', marked: true })).to.equal(true);
     for (const wrong of [{ same: 'x' }, { named: 1 }, { marked: 1 }]) {
-      expect(judge(wrong), JSON.stringify(wrong)).to.equal(false);
+      expect(validate(wrong), JSON.stringify(wrong)).to.equal(false);
     }
   });
 
@@ -113,7 +113,7 @@ describe('docs/openapi: a schema of draft-07 as one of 2020-12', () => {
     });
   });
 
-  it('tells alternatives apart as OpenAPI does, each a component', () => {
+  it('distinguishes alternatives as OpenAPI does, each a component', () => {
     const shape = (kind: string, size: string) => ({
       type: 'object',
       properties: { kind: { const: kind }, [size]: { type: 'number' } },
@@ -195,12 +195,12 @@ const cases: { schema: JsonSchema; right: unknown[]; wrong: unknown[] }[] = [
   },
 ];
 
-describe('docs/openapi: the plugins’ own keywords in plain JSON Schema', () => {
+describe('the plugins’ own keywords in plain JSON Schema', () => {
   const ajv = createVocabulary();
 
   for (const { schema, right, wrong } of cases) {
     const inside = { type: 'object', properties: { value: schema } };
-    it(`take and refuse the same: ${JSON.stringify(schema)}`, () => {
+    it(`accept and refuse the same: ${JSON.stringify(schema)}`, () => {
       const [own, plain] = [ajv.compile(inside), validateBy(inside)];
       for (const value of [...right, ...wrong]) {
         const expected = right.includes(value);
@@ -210,11 +210,11 @@ describe('docs/openapi: the plugins’ own keywords in plain JSON Schema', () =>
     });
   }
 
-  it('hold beside what is said already', () => {
-    const judge = validateBy({ type: 'string', color: true, pattern: '^#' });
-    expect(judge('#abc')).to.equal(true);
-    expect(judge('red')).to.equal(false);
-    expect(judge('#abcde')).to.equal(false);
+  it('hold beside other keywords', () => {
+    const validate = validateBy({ type: 'string', color: true, pattern: '^#' });
+    expect(validate('#abc')).to.equal(true);
+    expect(validate('red')).to.equal(false);
+    expect(validate('#abcde')).to.equal(false);
   });
 });
 
@@ -233,40 +233,35 @@ const input: JsonSchema = {
 
 const calls = [
   { quality: 5 },
-  { quality: 5, format: 'png' },
-  { quality: 5, format: 'PNG' },
-  { quality: 5, format: 'jpg' },
-  { quality: 5, format: 'JPEG' },
-  { quality: 5, format: 'same' },
+  ...['png', 'PNG', 'jpg', 'JPEG', 'same'].map((format) => ({ quality: 5, format })),
   { format: 'png' },
   { lines: 1 },
   { lines: 1, kind: 'a' },
   { lines: 1, kind: 'b' },
-  { lines: 1, kind: 'a', wrap: true },
-  { lines: 1, kind: 'a', wrap: false },
+  ...[true, false].map((wrap) => ({ lines: 1, kind: 'a', wrap })),
   { depth: 1 },
   { depth: 1, border: 'Auto' },
   {},
 ];
 
-describe('docs/openapi: what goes with what', () => {
+describe('onlyWith', () => {
   for (const [what, schema] of Object.entries({
     alone: input,
     'beside dependencies of its own': { ...input, dependencies: { depth: ['border'] }, allOf: [{}] },
   })) {
-    it(`is taken and refused as here, ${what}`, () => {
+    it(`accepts and refuses the same, ${what}`, () => {
       const { check } = compileParameters(createVocabulary(), { input: schema });
-      const judge = validateBy(withDependencies(schema));
+      const validate = validateBy(withDependencies(schema));
       for (const call of calls) {
         const { problems } = check(call, { dryrun: false });
-        expect(judge({ ...call }), JSON.stringify(call)).to.equal(problems.length === 0);
+        expect(validate({ ...call }), JSON.stringify(call)).to.equal(problems.length === 0);
       }
     });
   }
 
   it('leaves out what it has no words for', () => {
-    const judge = validateBy(withDependencies(input));
-    expect(judge({ depth: 1, border: 'red' })).to.equal(true);
+    const validate = validateBy(withDependencies(input));
+    expect(validate({ depth: 1, border: 'red' })).to.equal(true);
     expect(withDependencies({ type: 'object', onlyWith: {} })).to.deep.equal({ type: 'object' });
   });
 });
@@ -333,8 +328,8 @@ const { value } = fc.letrec<{ value: unknown }>((tie) => ({
 
 const draft07 = new Ajv({ strict: false, ownProperties: true, addUsedSchema: false });
 
-describe('docs/openapi: any schema of draft-07', () => {
-  it('takes and refuses as 2020-12 what it did before', () => {
+describe('any schema of draft-07', () => {
+  it('accepts and refuses as 2020-12 what it did before', () => {
     const seen = { right: 0, wrong: 0 };
     const property = fc.property(whole, fc.array(value, { minLength: 3, maxLength: 6 }), (schema, values) => {
       const before = draft07.compile(schema);

@@ -14,7 +14,7 @@ describe('docs: pages and documents', () => {
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     gateway.call(path, { key: null, headers, method });
 
-  it('need no key, and are asked for again each time, for nothing where they are the same', async () => {
+  it('need no key, and are revalidated each time', async () => {
     for (const path of pages) {
       const { status, headers, bytes } = await get(path);
       expect(status).to.equal(200);
@@ -22,7 +22,7 @@ describe('docs: pages and documents', () => {
       expect(bytes.length).to.be.above(100);
       const again = await get(path, {
         'if-none-match': headers.get('etag') ?? '',
-        // What fetch would say of itself is that it wants it all.
+        // By itself fetch would ask for the whole.
         'cache-control': 'max-age=0',
       });
       expect(again.status).to.equal(304);
@@ -41,7 +41,7 @@ describe('docs: pages and documents', () => {
     }
   });
 
-  it('have files that may be kept for ever, whatever they are compressed with', async () => {
+  it('have files that may be cached for ever, whatever they are compressed with', async () => {
     const page = new TextDecoder().decode((await get('/docs')).bytes);
     const paths = [...page.matchAll(/(?:src|href)="(\/docs\/assets\/[^"]+)"/g)].map(([, path]) => path ?? '');
     expect(paths).to.have.length(5);
@@ -67,7 +67,7 @@ describe('docs: pages and documents', () => {
       const policy = headers.get('content-security-policy') ?? '';
       expect(policy).to.include("default-src 'none'").and.include("frame-ancestors 'none'");
       expect(policy).not.to.match(/unsafe|https?:|\*/);
-      // What a key is typed into is framed by nobody and shares nothing with a page that opened it.
+      // A page with a key is in no frame, and shares nothing with the page that opened it.
       expect(headers.get('x-frame-options')).to.equal('DENY');
       expect(headers.get('cross-origin-opener-policy')).to.equal('same-origin');
       expect(headers.get('referrer-policy')).to.equal('no-referrer');
@@ -136,27 +136,28 @@ describe('docs: with HELPER_DOCS=off', () => {
       body: JSON.stringify({ scopes: ['text/*'] }),
     });
     const { data } = (await response.json()) as { data: { key: string } };
-    const said = async (path: string, key: string) => (await gateway.call(path, { key })).json.error.message;
-    expect(await said('/text/difff', gateway.key)).to.include('Did you mean /text/diff-two-strings?');
-    expect(await said('/text/difff', data.key)).to.include('Did you mean /text/diff-two-strings?');
-    expect(await said('/media/add-bordr', gateway.key)).to.include('Did you mean /media/add-border?');
-    expect(await said('/media/add-bordr', data.key)).to.equal('Nothing is served at this path.');
+    const message = async (path: string, key: string) =>
+      (await gateway.call(path, { key })).json.error.message;
+    expect(await message('/text/difff', gateway.key)).to.include('Did you mean /text/diff-two-strings?');
+    expect(await message('/text/difff', data.key)).to.include('Did you mean /text/diff-two-strings?');
+    expect(await message('/media/add-bordr', gateway.key)).to.include('Did you mean /media/add-border?');
+    expect(await message('/media/add-bordr', data.key)).to.equal('Nothing is served at this path.');
     const headers = { authorization: `Bearer ${gateway.key}` };
     const bearer = await gateway.call('/text/difff', { key: null, headers });
     expect(bearer.json.error.message).to.include('Did you mean');
   });
 });
 
-describe('keepUntilChange', () => {
-  it('makes each thing once, until the helpers change, and keeps no more than it may', () => {
+describe('cacheUntilChange', () => {
+  it('makes each thing once, until the helpers change, and caches no more than it may', () => {
     const shelf = new HelperShelf();
-    const keep = cacheUntilChange<object>(shelf, () => 2);
-    const first = keep('a', () => ({}));
-    const second = keep('b', () => ({}));
-    expect(keep('c', () => ({}))).not.to.equal(keep('c', () => ({})));
-    expect([keep('a', () => ({})), keep('b', () => ({}))]).to.deep.equal([first, second]);
-    expect(keep('a', () => ({}))).to.equal(first);
+    const cached = cacheUntilChange<object>(shelf, () => 2);
+    const first = cached('a', () => ({}));
+    const second = cached('b', () => ({}));
+    expect(cached('c', () => ({}))).not.to.equal(cached('c', () => ({})));
+    expect([cached('a', () => ({})), cached('b', () => ({}))]).to.deep.equal([first, second]);
+    expect(cached('a', () => ({}))).to.equal(first);
     shelf.replaceAll(new Map());
-    expect(keep('a', () => ({}))).not.to.equal(first);
+    expect(cached('a', () => ({}))).not.to.equal(first);
   });
 });

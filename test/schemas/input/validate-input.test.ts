@@ -22,18 +22,18 @@ const parameters = compileParameters(createVocabulary(), {
   },
 });
 
-function judge(query: string, body?: RawInput['body']) {
+function validate(query: string, body?: RawInput['body']) {
   return validateRawInput(parameters, { query: parseUrlencoded(query), body }, { runsDry: false });
 }
 
-describe('judgeInput', () => {
+describe('validateRawInput', () => {
   it('makes one object of query and body, the body winning', () => {
-    const { input, problems } = judge('text=q&count=2', { kind: 'json', bytes: bytes('{"text":"b"}') });
+    const { input, problems } = validate('text=q&count=2', { kind: 'json', bytes: bytes('{"text":"b"}') });
     expect([input, problems]).to.deep.equal([{ text: 'b', count: 2 }, []]);
   });
 
   it('reads forms and fields by the declared type, and JSON to the letter', () => {
-    expect(judge('', { kind: 'form', bytes: bytes('text=b&count=3') }).input).to.deep.equal({
+    expect(validate('', { kind: 'form', bytes: bytes('text=b&count=3') }).input).to.deep.equal({
       text: 'b',
       count: 3,
     });
@@ -41,27 +41,32 @@ describe('judgeInput', () => {
       ['text', bytes('b')],
       ['count', bytes('4')],
     ]);
-    expect(judge('', { kind: 'fields', fields, problems: [] }).input).to.deep.equal({ text: 'b', count: 4 });
-    expect(judge('', { kind: 'json', bytes: bytes('{"text":"b","count":"4"}') }).problems).to.have.length(1);
+    expect(validate('', { kind: 'fields', fields, problems: [] }).input).to.deep.equal({
+      text: 'b',
+      count: 4,
+    });
+    expect(validate('', { kind: 'json', bytes: bytes('{"text":"b","count":"4"}') }).problems).to.have.length(
+      1,
+    );
   });
 
   it('lifts what is required in a dry run', () => {
-    expect(judge('dryrun=1')).to.deep.equal({ input: { count: 1 }, dryrun: true, problems: [] });
+    expect(validate('dryrun=1')).to.deep.equal({ input: { count: 1 }, dryrun: true, problems: [] });
   });
 
   it('says where bytes are not UTF-8', () => {
     const broken = new Uint8Array([0xff]);
-    expect(judge('', { kind: 'json', bytes: broken }).problems).to.deep.equal([
+    expect(validate('', { kind: 'json', bytes: broken }).problems).to.deep.equal([
       { field: 'body', problem: 'must be UTF-8 text' },
     ]);
     const fields = new Map([['text', broken]]);
-    expect(judge('', { kind: 'fields', fields, problems: [] }).problems).to.deep.equal([
+    expect(validate('', { kind: 'fields', fields, problems: [] }).problems).to.deep.equal([
       { field: 'text', problem: 'must be UTF-8 text' },
     ]);
   });
 
   it('takes an empty body for none', () => {
-    expect(judge('text=q', { kind: 'json', bytes: bytes('  ') }).input).to.deep.equal({
+    expect(validate('text=q', { kind: 'json', bytes: bytes('  ') }).input).to.deep.equal({
       text: 'q',
       count: 1,
     });
@@ -77,13 +82,15 @@ describe('judgeInput', () => {
       '[{"a":1}]',
       '%7B%22text%22%3A1%7D=',
     ]) {
-      const { problems } = judge('', { kind: 'form', bytes: bytes(text) });
+      const { problems } = validate('', { kind: 'form', bytes: bytes(text) });
       expect(problems, text).to.have.length(1);
       expect(problems[0]?.field).to.equal('body');
       expect(problems[0]?.problem).to.match(/looks like JSON.*Content-Type: application\/json/);
     }
     for (const text of ['text={"a":1}', 'text=[1]', '{x}=1&text=a']) {
-      expect(JSON.stringify(judge('', { kind: 'form', bytes: bytes(text) }).problems)).not.to.contain('JSON');
+      expect(JSON.stringify(validate('', { kind: 'form', bytes: bytes(text) }).problems)).not.to.contain(
+        'JSON',
+      );
     }
   });
 

@@ -18,7 +18,7 @@ const { check } = compileParameters(createVocabulary(), { input });
 const problems = (sent: Record<string, unknown>, dryrun = false) => check(sent, { dryrun }).problems;
 
 describe('onlyWith', () => {
-  it('takes a parameter beside the values that it is for, in any spelling', () => {
+  it('accepts a parameter beside the values that it is for, in any spelling', () => {
     expect(problems({ quality: 70, format: 'JPEG' })).to.deep.equal([]);
     expect(problems({ quality: 70, format: 'same' })).to.deep.equal([]);
     expect(problems({ lines: 2, wrap: true })).to.deep.equal([]);
@@ -35,12 +35,12 @@ describe('onlyWith', () => {
     ]);
   });
 
-  it('asks for nothing where the parameter is left to its default, or undefined', () => {
+  it('requires nothing where the parameter is left to its default, or undefined', () => {
     expect(check({}, { dryrun: false }).input).to.deep.include({ lines: 3, wrap: false });
     expect(problems({ quality: undefined })).to.deep.equal([]);
   });
 
-  it('tells of each condition, and of a value that is not there', () => {
+  it('names each condition, and a missing value', () => {
     expect(problems({ radius: 1 })).to.deep.equal([
       {
         field: 'radius',
@@ -50,14 +50,14 @@ describe('onlyWith', () => {
     ]);
   });
 
-  it('says nothing more of what is wrong already', () => {
+  it('adds nothing to other problems', () => {
     expect(problems({ quality: 700 }).map(({ problem }) => problem)).to.deep.equal([
       'must be an integer from 1 to 100, but is the number 700',
     ]);
     expect(problems({ quality: 70, format: 'gif' }).map(({ field }) => field)).to.deep.equal(['format']);
   });
 
-  it('judges examples too', () => {
+  it('validates examples too', () => {
     const examples = [{ input: { quality: 5 } }];
     expect(() => compileParameters(createVocabulary(), { input, examples })).to.throw(
       'example 1 is refused by its own schema: quality is for the formats',
@@ -65,7 +65,7 @@ describe('onlyWith', () => {
   });
 });
 
-describe('what an author gets wrong with the keywords', () => {
+describe('an author’s faults with the keywords', () => {
   const faultOf = (more: Record<string, unknown>, properties: Record<string, unknown> = {}) => {
     const wrong = { type: 'object', properties: { ...input.properties, ...properties }, ...more };
     try {
@@ -78,7 +78,7 @@ describe('what an author gets wrong with the keywords', () => {
   const length = (measure: unknown, type: unknown = ['integer', 'string']) =>
     faultOf({}, { width: { type, measure } });
 
-  it('is told of onlyWith, each with its place', () => {
+  it('names faults of onlyWith, each with its place', () => {
     expect(faultOf({ onlyWith: { qualiti: { format: ['jpg'] } } })).to.equal(
       'input.onlyWith.qualiti is no parameter; did you mean "quality"? (#/onlyWith/qualiti)',
     );
@@ -103,12 +103,12 @@ describe('what an author gets wrong with the keywords', () => {
     );
   });
 
-  it('is told of names that there are not beside all else', () => {
-    const told = faultOf({ onlyWith: { qualiti: { format: ['jpg'] } } }, { width: { type: 'integr' } });
-    expect(told).to.include('qualiti is no parameter').and.include('width.type must be one of');
+  it('names unknown parameters beside all else', () => {
+    const faults = faultOf({ onlyWith: { qualiti: { format: ['jpg'] } } }, { width: { type: 'integr' } });
+    expect(faults).to.include('qualiti is no parameter').and.include('width.type must be one of');
   });
 
-  it('is told of a measure', () => {
+  it('names faults of a measure', () => {
     expect(length(true)).to.equal(
       'input.properties.width.measure must be an object, but is the boolean true; write {"minimum":0,"maximum":100} (#/properties/width/measure)',
     );
@@ -119,7 +119,7 @@ describe('what an author gets wrong with the keywords', () => {
     expect(length({ minimum: 1, maximum: 2 }, 'integer')).to.contain('write "type": ["integer", "string"]');
   });
 
-  it('is told of colours and formats', () => {
+  it('names faults of colours and formats', () => {
     expect(faultOf({}, { c: { type: 'string', color: 'auto' } })).to.equal(
       'input.properties.c.color must be true or an object with auto, but is the string "auto" (#/properties/c/color)',
     );
@@ -128,11 +128,11 @@ describe('what an author gets wrong with the keywords', () => {
   });
 });
 
-describe('encodable, of what an author wrote', () => {
+describe('encodable, in what an author wrote', () => {
   const canEncode = (format: string) => (format === 'avif' ? 'cannot be avif here' : undefined);
   const avif = { ...pictureOutput, format: { ...pictureOutput.format, default: 'avif' } };
 
-  it('lets defaults and examples pass, and refuses what a caller gets of them', () => {
+  it('lets defaults and examples pass, and refuses them of a caller', () => {
     const parameters = compileParameters(createVocabulary({ canEncode }), {
       input: { type: 'object', properties: avif },
       examples: [{ input: { format: 'avif' } }],

@@ -57,7 +57,7 @@ const options = { notWith: ['size'], options: ['scale'] };
 const mark = { kind: 'image', parameter: 'mark_url', insteadOf: 'text', ...options };
 const good = { summary: 'x', input: { type: 'object', properties }, files: { mark }, handler: () => ({}) };
 
-describe('a file in the place of a parameter', () => {
+describe('a file that replaces a parameter', () => {
   const { files } = describeDeclaration(good);
   const { check, properties: documented } = compileParameters(createVocabulary(), {
     files: [sourceField, ...files],
@@ -90,7 +90,7 @@ describe('a file in the place of a parameter', () => {
     expect(problemsOf({}, [], true)).to.deep.equal([]);
   });
 
-  it('comes once itself, and is told with all else that is wrong', () => {
+  it('is given once itself, and is reported with all other problems', () => {
     const mistakes = problemsOf({ mark_url: 'https://a.example/b.png', more: 1 }, ['mark']);
     expect(mistakes.map(({ field }) => field)).to.deep.equal(['url', 'mark_url', 'more']);
     expect(mistakes[1]?.problem).to.equal(
@@ -109,7 +109,7 @@ describe('a file in the place of a parameter', () => {
     expect(problemsOf({ size: 3, scale: 1 }, [], true)).to.deep.equal([]);
   });
 
-  it('has one problem told of what means nothing, whatever else is wrong with it', () => {
+  it('has one problem of what means nothing, whatever else is wrong with it', () => {
     const beside = { field: 'size', problem: 'means nothing beside mark' };
     expect(problemsOf({ size: 30 }, ['file', 'mark'])).to.deep.equal([beside]);
     const ruled = compileParameters(createVocabulary(), {
@@ -134,64 +134,35 @@ describe('a file in the place of a parameter', () => {
     expect(uploadsOf(files, { mark_url: 'x' })).to.deep.equal([]);
   });
 
-  for (const [what, change, reason] of [
-    [
-      'a name that cannot be sent',
-      { files: { mark: { ...mark, parameter: 'a b' } } },
-      'the parameter of files.mark, "a b" needs another name',
-    ],
-    [
-      'a parameter of the helper as its url',
-      { files: { mark: { ...mark, parameter: 'text' } } },
-      'the parameter text of files.mark has the name of a parameter',
-    ],
-    [
-      'the gateway’s own name',
-      { files: { mark: { ...mark, parameter: 'ak' } } },
-      'the parameter ak of files.mark has the name of a parameter',
-    ],
-    [
-      'another file’s name',
-      { files: { mark, other: { kind: 'bytes', parameter: 'mark' } } },
-      'the parameter mark of files.other has the name of the file mark',
-    ],
-    [
-      'one url for two files',
-      { files: { mark, other: { kind: 'bytes', parameter: 'mark_url' } } },
-      'the parameter mark_url of files.other has the name of the parameter of files.mark',
-    ],
-    [
-      'the place of what there is not',
-      { files: { mark: { ...mark, insteadOf: 'txt' } } },
-      'files.mark.insteadOf is "txt", which is no parameter of input; did you mean "text"?',
-    ],
-    [
-      'a place of two',
-      { files: { mark, other: { kind: 'bytes', insteadOf: 'text' } } },
-      'files.other.insteadOf names text, as files.mark does',
-    ],
-    [
-      'a file that is always there',
-      { files: { mark: { ...mark, required: true } } },
-      'files.mark.insteadOf cannot be used where the file is required',
-    ],
-    [
-      'a parameter that is always there',
-      { input: { type: 'object', properties, required: ['text'] } },
-      'files.mark.insteadOf cannot name text while input.required does',
-    ],
-    [
-      'a parameter with a default',
-      {
-        input: { type: 'object', properties: { ...properties, text: { ...properties.text, default: 'a' } } },
-      },
-      'files.mark.insteadOf cannot name text, which has a default',
-    ],
-  ] as const) {
-    it(`refuses ${what}`, () => {
-      const reasons = checkDeclaration({ ...good, ...change });
-      expect(reasons).to.have.length(1);
-      expect(reasons[0]).to.contain(reason);
+  const withMark = (change: object) => ({ files: { mark: { ...mark, ...change } } });
+  const withOther = (change: object) => ({ files: { mark, other: { kind: 'bytes', ...change } } });
+
+  const reasons = {
+    'the parameter of files.mark, "a b" needs another name': withMark({ parameter: 'a b' }),
+    'the parameter text of files.mark has the name of a parameter': withMark({ parameter: 'text' }),
+    'the parameter ak of files.mark has the name of a parameter': withMark({ parameter: 'ak' }),
+    'the parameter mark of files.other has the name of the file mark': withOther({ parameter: 'mark' }),
+    'the parameter mark_url of files.other has the name of the parameter of files.mark': withOther({
+      parameter: 'mark_url',
+    }),
+    'files.mark.insteadOf is "txt", which is no parameter of input; did you mean "text"?': withMark({
+      insteadOf: 'txt',
+    }),
+    'files.other.insteadOf names text, as files.mark does': withOther({ insteadOf: 'text' }),
+    'files.mark.insteadOf cannot be used where the file is required': withMark({ required: true }),
+    'files.mark.insteadOf cannot name text while input.required does': {
+      input: { type: 'object', properties, required: ['text'] },
+    },
+    'files.mark.insteadOf cannot name text, which has a default': {
+      input: { type: 'object', properties: { ...properties, text: { ...properties.text, default: 'a' } } },
+    },
+  };
+
+  for (const [reason, change] of Object.entries(reasons)) {
+    it(`is refused in a declaration: ${reason}`, () => {
+      const found = checkDeclaration({ ...good, ...change });
+      expect(found).to.have.length(1);
+      expect(found[0]).to.contain(reason);
     });
   }
 });

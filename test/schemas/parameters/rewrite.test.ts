@@ -6,19 +6,18 @@ import { createVocabulary } from '../../../schemas/vocabulary.js';
 import { ownCpuMs } from '../../bench/measure.js';
 
 describe('nested objects', () => {
-  const real = { dryrun: false };
   const text = { type: 'string', maxLength: 10 };
 
-  /** What is said of `value` as the one parameter `v` of this schema. */
+  /** The problems of `value` as the one parameter `v` of this schema. */
   function problemsOf(value: unknown, v: JsonSchema, definitions: Record<string, JsonSchema> = {}): string[] {
     const input = { type: 'object', properties: { v }, definitions };
     const { check } = compileParameters(createVocabulary(), { input });
-    return check({ v: value }, real).problems.map(({ field, problem }) => `${field} ${problem}`);
+    return check({ v: value }, { dryrun: false }).problems.map(({ field, problem }) => `${field} ${problem}`);
   }
 
   const size = { type: 'object', properties: { width: { type: 'integer' }, unit: text } };
 
-  it('take no name that is not declared, at any depth and in lists', () => {
+  it('accept no undeclared name, at any depth and in lists', () => {
     expect(problemsOf({ width: 1, unit: 'px' }, size)).to.deep.equal([]);
     expect(problemsOf({ widht: 1 }, size)).to.deep.equal([
       'v.widht is not known here; did you mean "width"?',
@@ -157,11 +156,9 @@ describe('liftRequired', () => {
 });
 
 describe('alternatives', () => {
-  const real = { dryrun: false };
-
   function check(shape: JsonSchema, value: unknown, definitions: Record<string, JsonSchema> = {}) {
     const input = { type: 'object', properties: { shape }, required: ['shape'], definitions };
-    return compileParameters(createVocabulary(), { input }).check({ shape: value }, real);
+    return compileParameters(createVocabulary(), { input }).check({ shape: value }, { dryrun: false });
   }
 
   function problemsOf(...args: Parameters<typeof check>): string[] {
@@ -180,84 +177,66 @@ describe('alternatives', () => {
     required: ['kind', 'side'],
   };
 
+  const references = [{ $ref: '#/definitions/circle' }, { $ref: '#/definitions/square' }];
+  const kindAlone = { type: 'object', properties: { kind: { type: 'string' } }, required: ['kind'] };
+  const withNumber = (shape: typeof circle | typeof square, at: number) => ({
+    ...shape,
+    properties: { ...shape.properties, at: { const: at } },
+    required: [...shape.required, 'at'],
+  });
+
   for (const [what, shape, definitions] of [
     ['oneOf', { oneOf: [circle, square] }, {}],
     ['anyOf', { anyOf: [circle, square] }, {}],
-    [
-      'oneOf of references',
-      { oneOf: [{ $ref: '#/definitions/circle' }, { $ref: '#/definitions/square' }] },
-      { circle, square },
-    ],
-    [
-      'oneOf under an object',
-      {
-        type: 'object',
-        properties: { kind: { type: 'string' } },
-        required: ['kind'],
-        oneOf: [circle, square],
-      },
-      {},
-    ],
+    ['oneOf of references', { oneOf: references }, { circle, square }],
+    ['oneOf under an object', { ...kindAlone, oneOf: [circle, square] }, {}],
     ['a reference to oneOf', { $ref: '#/definitions/shape' }, { shape: { oneOf: [circle, square] } }],
-    [
-      'oneOf whose tags are numbers',
-      {
-        oneOf: [circle, square].map((each, at) => ({
-          ...each,
-          properties: { ...each.properties, at: { const: at } },
-          required: [...each.required, 'at'],
-        })),
-      },
-      {},
-    ],
+    ['oneOf whose tags are numbers', { oneOf: [circle, square].map(withNumber) }, {}],
   ] as [string, JsonSchema, Record<string, JsonSchema>][]) {
     const numbered = what.includes('numbers');
     const tagged = (value: object, at: number) => (numbered ? { ...value, at } : value);
 
-    describe(`alternatives that a property tells apart, as ${what},`, () => {
-      it('take what fits', () => {
-        expect(problemsOf(shape, tagged({ kind: 'circle', r: 1 }, 0), definitions)).to.deep.equal([]);
-        expect(problemsOf(shape, tagged({ kind: 'box', side: 1 }, 1), definitions)).to.deep.equal([]);
-      });
-
-      it('are judged by the one that is meant', () => {
-        expect(problemsOf(shape, tagged({ kind: 'circle' }, 0), definitions)).to.deep.equal([
+    describe(`alternatives that a property distinguishes, as ${what},`, () => {
+      it('are validated by the one that is meant', () => {
+        const problems = (value: object, at: number) => problemsOf(shape, tagged(value, at), definitions);
+        expect(problems({ kind: 'circle', r: 1 }, 0)).to.deep.equal([]);
+        expect(problems({ kind: 'box', side: 1 }, 1)).to.deep.equal([]);
+        expect(problems({ kind: 'circle' }, 0)).to.deep.equal([
           'shape.r is required: a number of at most 100',
         ]);
-        expect(
-          problemsOf(shape, tagged({ kind: 'square', side: 'x', r: 1 }, 1), definitions),
-        ).to.have.members([
+        expect(problems({ kind: 'square', side: 'x', r: 1 }, 1)).to.have.members([
           'shape.side must be a number of at most 100, but is the string "x"',
           'shape.r is not known here',
         ]);
       });
 
       it('are named where none is meant', () => {
-        const [unknown] = problemsOf(shape, { kind: 'circel', at: 7, r: 1 }, definitions);
+        const [unknown, ...others] = problemsOf(
+          shape,
+          { kind: 'circel', ...(numbered && { at: 7 }), r: 1 },
+          definitions,
+        );
         const [missing] = problemsOf(shape, { r: 1 }, definitions);
-        if (numbered) {
-          expect(unknown).to.match(/^shape\.(kind|at) must be one of/);
-        } else {
-          expect(problemsOf(shape, { kind: 'circel', r: 1 }, definitions)).to.deep.equal([
+        if (numbered) expect(unknown).to.match(/^shape\.(kind|at) must be one of/);
+        else {
+          expect(unknown).to.equal(
             'shape.kind must be one of circle, square, box, but is the string "circel"',
-          ]);
+          );
+          expect(others).to.deep.equal([]);
           expect(missing).to.equal('shape.kind is required: one of circle, square, box');
         }
-      });
-
-      it('are named where there is no object at all', () => {
         const [problem] = problemsOf(shape, 'circle', definitions);
         expect(problem).to.match(/^shape must be an object.*, but is the string "circle"$/);
       });
     });
   }
 
-  it('leave the value alone that another is meant for', () => {
+  it('leave a value alone that is meant for another', () => {
     const { input } = check({ oneOf: [circle, square] }, { kind: 'square', side: 1, color: 'red' });
     expect(input.shape).to.deep.equal({ kind: 'square', side: 1, color: 'red' });
   });
 
-  it('are told as what they are where nothing tells them apart', () => {
+  it('are described where nothing distinguishes them', () => {
     const point = { type: 'object', properties: { x: number, y: number }, required: ['x', 'y'] };
     const named = { type: 'object', properties: { place: { type: 'string' } }, required: ['place'] };
     const shape = { oneOf: [point, named] };
@@ -270,7 +249,7 @@ describe('alternatives', () => {
     ]);
   });
 
-  it('are judged by the one of the type that was sent', () => {
+  it('are validated by the one of the type that was sent', () => {
     const list = { type: 'array', items: number };
     const shape = { oneOf: [circle, list, { type: 'string', maxLength: 3 }] };
     expect(problemsOf(shape, [1, 'x'])).to.deep.equal([
@@ -323,7 +302,7 @@ describe('alternatives', () => {
     }
   });
 
-  it('of ten thousand items are judged in a moment', () => {
+  it('of thousands of items are validated in a moment', () => {
     const list = { type: 'array', items: { oneOf: [circle, square] } };
     const begun = ownCpuMs();
     const { problems } = check(

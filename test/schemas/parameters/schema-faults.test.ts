@@ -19,7 +19,7 @@ function faultsOf(input: JsonSchema): string[] {
 }
 
 describe('the faults of a schema', () => {
-  it('are told all at once, each with its place', () => {
+  it('are reported all at once, each with its place', () => {
     const message = refusal({
       properties: {
         width: { type: 'integer', minimum: 'x' },
@@ -63,19 +63,19 @@ describe('the faults of a schema', () => {
     ['a tuple without an end', { properties: { a: { type: 'array', items: [{}] } } }, '.properties.a.items'],
     ['an empty enum', { properties: { a: { enum: [] } } }, '.properties.a.enum'],
     [
-      'properties that are none',
+      'properties of a wrong type',
       { properties: { a: { type: 'object', properties: 3 } } },
       '.properties.a.properties',
     ],
     ['a broken reference', { properties: { a: { $ref: '#/definitions/%zz' } } }, ''],
-    ['alternatives that are none', { properties: { a: { oneOf: 3, anyOf: [] } } }, '.properties.a.anyOf'],
+    ['alternatives of a wrong type', { properties: { a: { oneOf: 3, anyOf: [] } } }, '.properties.a.anyOf'],
   ] as [string, JsonSchema, string][]) {
     it(`have a place: ${what}`, () => {
       expect(faultsOf(input)[0]).to.contain(path === '' ? '' : `input${path} `);
     });
   }
 
-  it('say where a property stands that was written among the keywords', () => {
+  it('suggest the place of a property that was written among the keywords', () => {
     const text = { type: 'string' };
     expect(refusal({ text })).to.include(
       'unknown keyword: "text"; did you mean input.properties.text? (#/text)',
@@ -139,7 +139,7 @@ describe('the faults of a schema', () => {
     });
   }
 
-  it('are told of what is no JSON, before anybody goes through it without end', () => {
+  it('are reported of what is no JSON, before it is walked without end', () => {
     const node: JsonSchema = { type: 'object', properties: { kid: {}, now: { default: () => 1 } } };
     (node.properties as JsonSchema).kid = node;
     expect(faultsOf({ properties: { node } })).to.deep.equal([
@@ -148,7 +148,7 @@ describe('the faults of a schema', () => {
     ]);
   });
 
-  it('are a matter of the start, however many', () => {
+  it('are all reported, however many', () => {
     const properties = Object.fromEntries(
       Array.from({ length: 50 }, (_, at) => [`p${at}`, { type: 'string', maxLenght: 1 }]),
     );
