@@ -29,19 +29,13 @@ export interface PendingWrite {
 /** Gathers counts in memory. */
 export interface BatchSource {
   /**
-   * Hands over what has gathered since it was last called, in pieces of at most `rowsAPiece` rows. It is not called again
+   * Hands over what has gathered since it was last called, in pieces of at most `rowsPerTransaction` rows. It is not called again
    * before they are written. No piece may take the event loop long to make.
    */
   drain(): AsyncIterator<PendingWrite> | Iterator<PendingWrite>;
 }
 
-export interface BatchWriter {
-  add(source: BatchSource): void;
-  /** Writes what was gathered before the call. False where the database did not take it; nothing is lost then. */
-  flush(): Promise<boolean>;
-  /** Stops the timer and writes the rest, for up to `closeMs`. */
-  close(): Promise<void>;
-}
+export type BatchWriter = ReturnType<typeof createBatchWriter>;
 
 export interface BatchWriterOptions {
   access: Access<NoTables>;
@@ -59,7 +53,7 @@ export interface BatchWriterOptions {
  * A connection lost during COMMIT leaves open whether the batch is in. So each process has a row with the number of
  * its last batch, written in the same transaction: a batch that is tried again and is not newer is already there.
  */
-export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
+export function createBatchWriter(options: BatchWriterOptions) {
   const { access, logger, closeMs = 4000 } = options;
   const id = randomUUID();
   const sources: BatchSource[] = [];
@@ -127,6 +121,7 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
     return true;
   }
 
+  /** Writes what was gathered before the call. False where the database did not accept it; nothing is lost then. */
   async function flush(): Promise<boolean> {
     while (running) await running;
     running = writeAll().finally(() => {
@@ -140,6 +135,7 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
   }, options.flushEveryMs ?? 2000);
   timer.unref();
 
+  /** Stops the timer and writes the rest, for up to `closeMs`. */
   async function close(): Promise<void> {
     clearInterval(timer);
     const deadline = AbortSignal.timeout(closeMs);
@@ -152,7 +148,7 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
     if (!written) logger.error({}, 'the last usage figures could not be written and are lost');
   }
 
-  return { add: (source) => void sources.push(source), flush, close };
+  return { add: (source: BatchSource) => void sources.push(source), flush, close };
 }
 
 /** Deletes the rows of processes that ended long ago. */

@@ -2,15 +2,11 @@ import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import {
-  type CompiledQuery,
   type DatabaseConnection,
-  type DatabaseIntrospector,
   type Dialect,
-  type DialectAdapter,
   type Driver,
   Kysely,
   type Migration,
-  type QueryCompiler,
   type QueryResult,
   SelectQueryNode,
   SqliteAdapter,
@@ -80,7 +76,7 @@ async function prepare(
   connection: SqliteConnection,
   migrations: Record<string, Migration>,
 ): Promise<Kysely<unknown>> {
-  const db = new Kysely<unknown>({ dialect: new SqliteConnectionDialect(connection) });
+  const db = new Kysely<unknown>({ dialect: sqliteDialect(connection) });
   // Kysely takes no lock on SQLite; within this transaction, one start migrates and the others find it done.
   await connection.exec(beginWriting);
   try {
@@ -94,111 +90,67 @@ async function prepare(
 }
 
 /** Kysely's SQLite dialect over a connection, on whichever thread that is. */
-export class SqliteConnectionDialect implements Dialect {
-  readonly #connection: SqliteConnection;
-
-  constructor(connection: SqliteConnection) {
-    this.#connection = connection;
-  }
-
-  createDriver(): Driver {
-    return new SingleDriver(this.#connection);
-  }
-
-  createQueryCompiler(): QueryCompiler {
-    return new SqliteQueryCompiler();
-  }
-
-  createAdapter(): DialectAdapter {
-    return new SqliteAdapter();
-  }
-
-  createIntrospector(db: Kysely<unknown>): DatabaseIntrospector {
-    return new SqliteIntrospector(db);
-  }
+export function sqliteDialect(connection: SqliteConnection): Dialect {
+  return {
+    createDriver: () => createDriver(connection),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createAdapter: () => new SqliteAdapter(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+  };
 }
 
 /** Lends the one connection to one user after the other, in the order in which they came. */
-class SingleDriver implements Driver {
-  readonly #connection: SqliteConnection;
-  readonly #lent: DatabaseConnection;
+function createDriver(connection: SqliteConnection): Driver {
   /** Resolves when the last of those who wait has given it back. */
-  #free: Promise<void> = Promise.resolve();
-  #giveBack: () => void = () => {};
-
-  constructor(connection: SqliteConnection) {
-    this.#connection = connection;
-    this.#lent = new LentConnection(connection);
-  }
-
-  async init(): Promise<void> {}
-
-  async acquireConnection(): Promise<DatabaseConnection> {
-    const before = this.#free;
-    let giveBack: () => void = () => {};
-    this.#free = new Promise((resolve) => {
-      giveBack = resolve;
-    });
-    await before;
-    this.#giveBack = giveBack;
-    return this.#lent;
-  }
-
-  async releaseConnection(): Promise<void> {
-    this.#giveBack();
-  }
-
-  beginTransaction(): Promise<void> {
-    return this.#connection.exec(beginWriting);
-  }
-
-  commitTransaction(): Promise<void> {
-    return this.#connection.exec('commit');
-  }
-
-  rollbackTransaction(): Promise<void> {
-    return this.#connection.rollback();
-  }
-
-  destroy(): Promise<void> {
-    return this.#connection.close();
-  }
-}
-
-class LentConnection implements DatabaseConnection {
-  readonly #connection: SqliteConnection;
-
-  constructor(connection: SqliteConnection) {
-    this.#connection = connection;
-  }
-
-  executeQuery<R>({ sql, parameters, query }: CompiledQuery): Promise<QueryResult<R>> {
-    const reads = SelectQueryNode.is(query);
-    return this.#connection.query({ sql, parameters, reads }) as Promise<QueryResult<R>>;
-  }
-
-  // biome-ignore lint/correctness/useYield: nobody streams, which would hold the connection for as long as the reader takes.
-  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-    throw new Error('SQLite is read whole.');
-  }
+  let free = Promise.resolve();
+  let giveBack = () => {};
+  const lent: DatabaseConnection = {
+    executeQuery<R>({ sql, parameters, query }: Parameters<DatabaseConnection['executeQuery']>[0]) {
+      const reads = SelectQueryNode.is(query);
+      return connection.query({ sql, parameters, reads }) as Promise<QueryResult<R>>;
+    },
+    // A stream would hold the connection for as long as its reader takes.
+    streamQuery() {
+      throw new Error('SQLite is read whole.');
+    },
+  };
+  return {
+    async init() {},
+    async acquireConnection() {
+      const before = free;
+      let done = () => {};
+      free = new Promise((resolve) => {
+        done = resolve;
+      });
+      await before;
+      giveBack = done;
+      return lent;
+    },
+    async releaseConnection() {
+      giveBack();
+    },
+    beginTransaction: () => connection.exec(beginWriting),
+    commitTransaction: () => connection.exec('commit'),
+    rollbackTransaction: () => connection.rollback(),
+    destroy: () => connection.close(),
+  };
 }
 
 /**
  * Opens a SQLite file on a thread of its own. SQLite works where it is called: on the main thread each statement, each wait for
  * the disk and for another's lock would hold up every call, for as long as a busy disk takes.
  *
- * A thread that fails, as it does where its memory runs out, fails what was asked of it, and the next question starts another;
+ * A thread that fails, as it does where its memory runs out, fails what was asked of it, and the next request starts another;
  * but no transaction is gone on with on a thread that does not know its beginning. `onLost` gets the reason.
  */
 export function connectThread(file: string, onLost: (error: Error) => void = () => {}): SqliteConnection {
-  const start = () => startSqliteWorker(file, onLost);
-  let worker = start();
+  let worker = startSqliteWorker(file, onLost);
   let inTransaction = false;
   let closed = false;
 
   async function ask(method: keyof SqliteConnection, argument?: unknown): Promise<unknown> {
-    if (closed || (worker.ended && inTransaction)) throw notOpen();
-    if (worker.ended) worker = start();
+    if (closed || (worker.ended() && inTransaction)) throw notOpen();
+    if (worker.ended()) worker = startSqliteWorker(file, onLost);
     return worker.ask(method, argument);
   }
 
@@ -212,13 +164,13 @@ export function connectThread(file: string, onLost: (error: Error) => void = () 
     async rollback() {
       inTransaction = false;
       // With its thread a transaction has gone.
-      if (!closed && !worker.ended) await ask('rollback');
+      if (!closed && !worker.ended()) await ask('rollback');
     },
     async close() {
       if (closed) return;
       closed = true;
       // One that fails now is closed too.
-      if (!worker.ended) await worker.ask('close').catch(onLost);
+      if (!worker.ended()) await worker.ask('close').catch(onLost);
       await worker.end();
     },
   };
@@ -239,30 +191,22 @@ interface PendingRequest {
   reject: (error: unknown) => void;
 }
 
-/** A thread that has a SQLite file open. */
-interface SqliteWorker {
-  readonly ended: boolean;
-  /** Rejects also where the thread ends before it has answered. */
-  ask(method: keyof SqliteConnection, argument?: unknown): Promise<unknown>;
-  end(): Promise<void>;
-}
-
-/** Starts `sqlite-thread`; `onFailed` gets the reason of an end that nobody asked for. */
-function startSqliteWorker(file: string, onFailed: (error: Error) => void): SqliteWorker {
+/** Starts `sqlite-thread`; `onFailed` gets the reason of an end that was not asked for. */
+function startSqliteWorker(file: string, onFailed: (error: Error) => void) {
   const worker = new Worker(new URL('./sqlite-thread.js', import.meta.url), { workerData: file });
-  const waiting = new Map<number, PendingRequest>();
-  let asked = 0;
+  const pending = new Map<number, PendingRequest>();
+  let requests = 0;
   let ended = false;
   let reason: Error | undefined;
 
-  worker.on('message', (answer: WorkerResponse) => {
-    const waiter = waiting.get(answer.id);
-    waiting.delete(answer.id);
-    // Only what is asked keeps the process alive.
-    if (waiting.size === 0) worker.unref();
-    if (!('error' in answer)) return waiter?.resolve(answer.result);
-    const { error, code } = answer;
-    waiter?.reject(code === undefined ? error : Object.assign(error, { code }));
+  worker.on('message', (response: WorkerResponse) => {
+    const request = pending.get(response.id);
+    pending.delete(response.id);
+    // Only pending requests keep the process alive.
+    if (pending.size === 0) worker.unref();
+    if (!('error' in response)) return request?.resolve(response.result);
+    const { error, code } = response;
+    request?.reject(code === undefined ? error : Object.assign(error, { code }));
   });
   // Without a listener it would end the process, and everybody's calls with it.
   worker.once('error', (error: Error) => {
@@ -271,30 +215,27 @@ function startSqliteWorker(file: string, onFailed: (error: Error) => void): Sqli
   });
   worker.once('exit', () => {
     ended = true;
-    for (const { reject } of waiting.values()) reject(notOpen(reason));
-    waiting.clear();
+    for (const { reject } of pending.values()) reject(notOpen(reason));
+    pending.clear();
   });
 
   return {
-    get ended() {
-      return ended;
-    },
-    ask(method, argument) {
+    ended: () => ended,
+    /** Rejects also where the thread ends before it has answered. */
+    ask(method: keyof SqliteConnection, argument?: unknown): Promise<unknown> {
       return new Promise((resolve, reject) => {
         if (ended) return reject(notOpen(reason));
-        asked += 1;
-        worker.postMessage({ id: asked, method, argument } satisfies WorkerRequest);
-        waiting.set(asked, { resolve, reject });
+        requests += 1;
+        worker.postMessage({ id: requests, method, argument } satisfies WorkerRequest);
+        pending.set(requests, { resolve, reject });
         worker.ref();
       });
     },
-    async end() {
-      await worker.terminate();
-    },
+    end: () => worker.terminate(),
   };
 }
 
-/** What is asked of a connection that is closed or lost is answered with. */
+/** The error of a connection that is closed or lost. */
 function notOpen(cause?: Error): Error {
   return new Error('The database connection is not open', cause ? { cause } : {});
 }

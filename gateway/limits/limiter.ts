@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { BatchWriter } from '../database/batch-writer.js';
 import type { Access } from '../database/database.js';
-import { createQuotaLedger, type QuotaAccount, type QuotaLedger, type QuotaTables } from './quota-ledger.js';
+import { createQuotaLedger, type QuotaAccount, type QuotaTables } from './quota-ledger.js';
 import {
   burstWindowS,
   createMemoryRate,
@@ -30,13 +30,6 @@ export type LimitVerdict =
       reserved?: true;
     };
 
-export interface Limiter {
-  /** Counts a call and says whether it may run. Never throws for a Redis or a database that is away. */
-  take(tenant: LimitedTenant): Promise<LimitVerdict>;
-  /** Ends the connection to what is shared. What is charged is written by the batch writer, which is its owner's to close. */
-  close(): void;
-}
-
 interface LimiterOptions {
   access: Access<QuotaTables>;
   writer: BatchWriter;
@@ -54,28 +47,20 @@ interface LimiterOptions {
   now?: () => number;
 }
 
-function reduce(limits: EffectiveLimits, part: number): EffectiveLimits {
-  if (limits.rate === 0) return limits;
-  return {
-    ...limits,
-    rate: Math.max(1, Math.floor(limits.rate * part)),
-    burst: Math.floor(limits.burst * part),
-  };
-}
+export type Limiter = Awaited<ReturnType<typeof createLimiter>>;
 
 /** The limits of every tenant: in memory, or shared with memory to fall back on. */
-export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
+export async function createLimiter(options: LimiterOptions) {
   const {
     access,
     writer,
     logger,
     redisUrl,
     redisPrefix = 'hg:',
-    redisTimeoutMs,
     outageShare = 0.5,
     now = Date.now,
   } = options;
-  const redis = { prefix: redisPrefix, logger, commandTimeoutMs: redisTimeoutMs, outageShare };
+  const redis = { prefix: redisPrefix, logger, commandTimeoutMs: options.redisTimeoutMs, outageShare };
   // Imported only where there is one: its client takes a tenth of a second to load.
   const shared = redisUrl
     ? await (await import('./redis.js')).openRedisCounts({ ...redis, url: redisUrl })
@@ -84,138 +69,80 @@ export async function createLimiter(options: LimiterOptions): Promise<Limiter> {
   const monthOf = createMonthClock();
   const ledger = createQuotaLedger(access);
   writer.add(ledger);
-  const quotas = createQuota(ledger, shared);
 
-  async function takeShared(
-    counts: SharedCounts,
-    id: string,
-    limits: EffectiveLimits,
-  ): Promise<LimitVerdict> {
-    const taken = await counts.run(() => counts.rate.take(id, limits.rate, limits.burst));
-    if (taken) return judge(id, limits, taken);
-    const inForce = reduce(limits, counts.outageShare);
-    return judge(id, inForce, await ownRate.take(id, inForce.rate, inForce.burst));
+  /** Counts a call in its rate, and says which limits are in force: a share of them where the shared counts cannot be reached. */
+  async function countRate(id: string, limits: EffectiveLimits) {
+    if (limits.rate === 0) return { limits };
+    const rate = await shared?.run(() => shared.rate.take(id, limits.rate, limits.burst));
+    if (rate) return { limits, rate };
+    const inForce = shared ? shareOf(limits, shared.outageShare) : limits;
+    return { limits: inForce, rate: await ownRate.take(id, inForce.rate, inForce.burst) };
   }
 
-  async function judge(
-    id: string,
-    limits: EffectiveLimits,
-    rate: RateState | undefined,
-  ): Promise<LimitVerdict> {
-    const month = monthOf(now());
-    if (rate && !rate.allowed) {
-      const retryAfter = Math.max(1, Math.ceil(rate.second.resetMs / 1000));
-      return {
-        allowed: false,
-        code: 'rate_limited',
-        retryAfter,
-        headers: rateLimitFields(limits, { rate, month }),
-      };
-    }
-    if (limits.monthlyQuota === null) {
-      return { allowed: true, headers: rateLimitFields(limits, { rate, month }), settle() {} };
-    }
-    const quota = await quotas.reserve(id, month.name, limits.monthlyQuota);
-    const headers = rateLimitFields(limits, { rate, month, quota });
-    if (!quota.granted) {
-      const reserved = quota.reserved ? { reserved: true as const } : {};
-      return { allowed: false, code: 'quota_exceeded', retryAfter: month.left, headers, ...reserved };
-    }
-    return { allowed: true, headers, settle: (status) => quota.settle(status < 400) };
+  /**
+   * Reserves a call before it runs; it is charged or given back when it is answered. That makes the quota exact for parallel calls.
+   * Where nothing is shared each gateway counts its own calls and learns of the others' with every batch it writes.
+   *
+   * The limiter library is no help here: it counts refused calls too, and its memory store hands a month to setTimeout, which takes
+   * 24.8 days at most and fires at once for more.
+   */
+  async function reserve(account: QuotaAccount, limit: number) {
+    const name = `${account.tenant}:${account.month}`;
+    const there = await shared?.run(() => shared.quota.reserve(name, limit, account.charged()));
+    const used = account.used();
+    const here = used < limit ? { granted: true, used: used + 1 } : { granted: false, used };
+    const { granted, ...reserved } = there ?? here;
+    if (granted) account.hold();
+    let open = true;
+    return {
+      granted,
+      remaining: Math.max(0, limit - reserved.used),
+      settle(charge: boolean): void {
+        if (!open) return;
+        open = false;
+        if (charge) account.charge();
+        else account.release();
+        if (there && !charge) void shared?.run(() => shared.quota.release(name, account.charged()));
+      },
+    };
   }
 
   return {
-    take({ id, limits }) {
-      if (limits.rate === 0) return judge(id, limits, undefined);
-      return shared
-        ? takeShared(shared, id, limits)
-        : ownRate.take(id, limits.rate, limits.burst).then((rate) => judge(id, limits, rate));
+    /** Counts a call and says whether it may run. Never rejects for a Redis or a database that is away. */
+    async take({ id, limits: own }: LimitedTenant): Promise<LimitVerdict> {
+      const { limits, rate } = await countRate(id, own);
+      const month = monthOf(now());
+      if (rate && !rate.allowed) {
+        const retryAfter = Math.max(1, Math.ceil(rate.second.resetMs / 1000));
+        const headers = rateLimitFields(limits, { rate, month });
+        return { allowed: false, code: 'rate_limited', retryAfter, headers };
+      }
+      const { monthlyQuota } = limits;
+      if (monthlyQuota === null) {
+        return { allowed: true, headers: rateLimitFields(limits, { rate, month }), settle() {} };
+      }
+      const account = await ledger.open(id, month.name);
+      const { granted, remaining, settle } = await reserve(account, monthlyQuota);
+      const headers = rateLimitFields(limits, { rate, month, remaining });
+      if (granted) return { allowed: true, headers, settle: (status) => settle(status < 400) };
+      const reserved = account.refuse(monthlyQuota) ? { reserved: true as const } : {};
+      return { allowed: false, code: 'quota_exceeded', retryAfter: month.left, headers, ...reserved };
     },
+    /** Ends the connection to what is shared. What is charged is written by the batch writer, which is its owner's to close. */
     close: () => shared?.close(),
   };
 }
 
-interface QuotaState {
-  limit: number;
-  remaining: number;
-}
-
-type QuotaVerdict =
-  | (QuotaState & { granted: true; settle(charge: boolean): void })
-  /** `reserved`: calls under way have what is lacking, and give it back where they fail. */
-  | (QuotaState & { granted: false; reserved: boolean });
-
-/** A monthly quota: a call is reserved before it runs, and charged or given back when it is answered. */
-interface Quota {
-  reserve(tenant: string, month: string, limit: number): Promise<QuotaVerdict>;
-}
-
-interface Reserved {
-  granted: boolean;
-  used: number;
-}
-
-/** What shares quotas between gateways or processes. */
-type QuotaSharing = Pick<SharedCounts, 'run' | 'quota'>;
-
-/**
- * Reserving before the call makes the quota exact for parallel calls. Where nothing is shared each gateway counts its own calls
- * and learns of the others' with every batch it writes.
- *
- * The limiter library is no help here: it counts refused calls too, and its memory store hands a month to setTimeout,
- * which takes 24.8 days at most and fires at once for more.
- */
-function createQuota(ledger: QuotaLedger, sharing?: QuotaSharing): Quota {
-  function reserveHere(account: QuotaAccount, limit: number): Reserved {
-    const used = account.used();
-    return used < limit ? { granted: true, used: used + 1 } : { granted: false, used };
-  }
-
-  function verdictOf(
-    account: QuotaAccount,
-    limit: number,
-    { granted, used }: Reserved,
-    giveBack?: () => void,
-  ): QuotaVerdict {
-    const remaining = Math.max(0, limit - used);
-    if (!granted) return { limit, remaining, granted, reserved: account.refuse(limit) };
-    account.hold();
-    let open = true;
-    const settle = (charge: boolean) => {
-      if (!open) return;
-      open = false;
-      if (charge) return account.charge();
-      account.release();
-      giveBack?.();
-    };
-    return { limit, remaining, granted, settle };
-  }
-
-  async function reserveShared(
-    { run, quota }: QuotaSharing,
-    account: QuotaAccount,
-    limit: number,
-  ): Promise<QuotaVerdict> {
-    const name = `${account.tenant}:${account.month}`;
-    const shared = await run(() => quota.reserve(name, limit, account.charged()));
-    if (!shared) return verdictOf(account, limit, reserveHere(account, limit));
-    return verdictOf(account, limit, shared, () => void run(() => quota.release(name, account.charged())));
-  }
-
-  return {
-    async reserve(tenant, month, limit) {
-      const account = await ledger.open(tenant, month);
-      return sharing
-        ? reserveShared(sharing, account, limit)
-        : verdictOf(account, limit, reserveHere(account, limit));
-    },
-  };
+function shareOf(limits: EffectiveLimits, part: number): EffectiveLimits {
+  const rate = Math.max(1, Math.floor(limits.rate * part));
+  return { ...limits, rate, burst: Math.floor(limits.burst * part) };
 }
 
 /** What an answer's fields are made from; a part is missing where the tenant has no such limit. */
 interface LimitState {
   rate?: RateState | undefined;
-  quota?: QuotaState;
+  /** Of the quota. */
+  remaining?: number;
   month: Month;
 }
 
@@ -230,7 +157,7 @@ function listPolicies(limits: EffectiveLimits, month: Month): string[] {
   return list;
 }
 
-/** Said with every call, and the same until the month or the limits change. */
+/** Sent with every answer, and the same until the month or the limits change. */
 const policyCache = new WeakMap<EffectiveLimits, { seconds: number; policy: string }>();
 
 function policyOf(limits: EffectiveLimits, month: Month): string {
@@ -241,12 +168,12 @@ function policyOf(limits: EffectiveLimits, month: Month): string {
   return policy;
 }
 
-/** Each state but the last is followed by a comma; no list is made to be joined, as this is said with every call. */
-function statesOf({ rate, quota, month }: LimitState): string {
+/** Each state but the last is followed by a comma; no list is made to be joined, as this is sent with every answer. */
+function statesOf({ rate, remaining, month }: LimitState): string {
   let text = '';
   if (rate) text = stateOf('rate', rate.second);
   if (rate?.burst) text += `, ${stateOf('burst', rate.burst)}`;
-  if (quota) text += `${text === '' ? '' : ', '}"quota";r=${quota.remaining};t=${month.left}`;
+  if (remaining !== undefined) text += `${text === '' ? '' : ', '}"quota";r=${remaining};t=${month.left}`;
   return text;
 }
 
@@ -278,7 +205,7 @@ interface Month {
   left: number;
 }
 
-/** Tells the month of moments given in epoch milliseconds; cheap for one after another of the same month. */
+/** Gives the month of moments given in epoch milliseconds; cheap for one after another of the same month. */
 export function createMonthClock(): (at: number) => Month {
   let start = 0;
   let end = 0;

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { type Kysely, sql, type Transaction } from 'kysely';
-import type { BatchSource, PendingWrite } from '../database/batch-writer.js';
+import type { PendingWrite } from '../database/batch-writer.js';
 import type { Access, DatabaseKind } from '../database/database.js';
 import type { Prune } from '../database/prune-daily.js';
 import { givenRows, rowsPerTransaction, slices, sortYielding, visitYielding } from '../database/rows.js';
@@ -15,43 +15,6 @@ interface QuotaRow {
 
 export type QuotaTables = { quota_use: QuotaRow };
 
-/** One tenant's calls of one month, as far as this gateway knows them. */
-export interface QuotaAccount {
-  readonly tenant: string;
-  readonly month: string;
-  /** Calls charged: the database's sum at the last look, and this gateway's since. */
-  charged(): number;
-  /** Calls charged and calls under way here. */
-  used(): number;
-  /** Begins a call; to be followed by one `charge` or `release`. */
-  hold(): void;
-  charge(): void;
-  release(): void;
-  /** Notes that a call was refused. Whether calls under way have what it lacked, here or elsewhere, and may still give it back. */
-  refuse(limit: number): boolean;
-}
-
-/** Keeps accounts in memory and their sums in the database, as one more source of the batch writer. */
-export interface QuotaLedger extends BatchSource {
-  /** Reads the account's sum once; where the database does not answer in time, it is read later. */
-  open(tenant: string, month: string): Promise<QuotaAccount>;
-}
-
-interface LedgerEntry extends QuotaAccount {
-  total: number;
-  flushing: number;
-  pending: number;
-  held: number;
-  /** Since when every call was refused that asked. */
-  refusedSince: number | undefined;
-  loaded: boolean;
-  loading: Promise<void> | undefined;
-  /** A call has waited for `loading` in vain; no further one does. */
-  late: boolean;
-  /** Opened since the last batch but one: a call may be about to hold it. */
-  recent: boolean;
-}
-
 /** What a first call of the month waits for a database that does not answer. */
 const loadMs = 250;
 /** What calls elsewhere have reserved is given back in this time, or is never: a process that was killed gives nothing back. */
@@ -59,95 +22,120 @@ const reservedMs = 60_000;
 /** An account whose sum could not be read is not tried again with every call. */
 const retryMs = 1000;
 
-function createEntry(tenant: string, month: string, onCharge: (entry: LedgerEntry) => void): LedgerEntry {
-  return {
-    tenant,
-    month,
-    total: 0,
-    flushing: 0,
-    pending: 0,
-    held: 0,
-    refusedSince: undefined,
-    loaded: false,
-    loading: undefined,
-    late: false,
-    recent: true,
-    charged() {
-      return this.total + this.flushing + this.pending;
-    },
-    used() {
-      return this.charged() + this.held;
-    },
-    hold() {
-      this.held += 1;
-      this.refusedSince = undefined;
-    },
-    charge() {
-      this.held -= 1;
-      this.pending += 1;
-      onCharge(this);
-    },
-    release() {
-      this.held -= 1;
-    },
-    refuse(limit) {
-      this.refusedSince ??= performance.now();
-      const mayCome = this.held > 0 || performance.now() - this.refusedSince < reservedMs;
-      return this.charged() < limit && mayCome;
-    },
-  };
+/** One tenant's calls of one month, as far as this gateway knows them. */
+export class QuotaAccount {
+  readonly tenant: string;
+  readonly month: string;
+  /** The database's sum at the last look, calls since that are being written, and those that are not. */
+  total = 0;
+  flushing = 0;
+  pending = 0;
+  /** Calls under way here. */
+  held = 0;
+  loaded = false;
+  loading: Promise<void> | undefined;
+  /** A call has waited for `loading` in vain; no further one does. */
+  late = false;
+  /** Opened since the last batch but one: a call may be about to hold it. */
+  recent = true;
+  readonly #onCharge: (account: QuotaAccount) => void;
+  /** Since when every call was refused that asked. */
+  #refusedSince: number | undefined;
+
+  constructor(tenant: string, month: string, onCharge: (account: QuotaAccount) => void) {
+    this.tenant = tenant;
+    this.month = month;
+    this.#onCharge = onCharge;
+  }
+
+  charged(): number {
+    return this.total + this.flushing + this.pending;
+  }
+
+  /** Calls charged and calls under way here. */
+  used(): number {
+    return this.charged() + this.held;
+  }
+
+  /** Begins a call; to be followed by one `charge` or `release`. */
+  hold(): void {
+    this.held += 1;
+    this.#refusedSince = undefined;
+  }
+
+  charge(): void {
+    this.held -= 1;
+    this.pending += 1;
+    this.#onCharge(this);
+  }
+
+  release(): void {
+    this.held -= 1;
+  }
+
+  /** Notes that a call was refused. Whether calls under way have what it lacked, here or elsewhere, and may still give it back. */
+  refuse(limit: number): boolean {
+    this.#refusedSince ??= performance.now();
+    const mayCome = this.held > 0 || performance.now() - this.#refusedSince < reservedMs;
+    return this.charged() < limit && mayCome;
+  }
 }
 
-/** Only finished calls reach the database, so its sum never has to be taken back. */
-export function createQuotaLedger(access: Access<QuotaTables>): QuotaLedger {
-  /** By month, then by tenant. */
-  const months = new Map<string, Map<string, LedgerEntry>>();
-  let current = '';
-  /** Entries that were charged since the last batch. */
-  let due = new Set<LedgerEntry>();
-  const noteCharge = (entry: LedgerEntry) => void due.add(entry);
+export type QuotaLedger = ReturnType<typeof createQuotaLedger>;
 
-  async function load(entry: LedgerEntry): Promise<void> {
+/**
+ * Keeps accounts in memory and their sums in the database, as one more source of the batch writer. Only finished calls reach the
+ * database, so its sum never has to be taken back.
+ */
+export function createQuotaLedger(access: Access<QuotaTables>) {
+  /** By month, then by tenant. */
+  const months = new Map<string, Map<string, QuotaAccount>>();
+  let current = '';
+  /** Accounts that were charged since the last batch. */
+  let due = new Set<QuotaAccount>();
+  const noteCharge = (account: QuotaAccount) => void due.add(account);
+
+  async function load(account: QuotaAccount): Promise<void> {
     try {
       // A batch may have been written while this was read: the sum only grows, so the larger one is the newer.
-      entry.total = Math.max(entry.total, await readQuotaUse(access, entry.tenant, entry.month));
-      entry.loaded = true;
-      entry.loading = undefined;
+      account.total = Math.max(account.total, await readQuotaUse(access, account.tenant, account.month));
+      account.loaded = true;
+      account.loading = undefined;
     } catch {
       setTimeout(() => {
-        entry.loading = undefined;
+        account.loading = undefined;
       }, retryMs).unref();
     }
   }
 
-  function entryOf(tenant: string, month: string): LedgerEntry {
-    const entries = months.get(month) ?? new Map<string, LedgerEntry>();
-    months.set(month, entries);
-    const entry = entries.get(tenant) ?? createEntry(tenant, month, noteCharge);
-    entries.set(tenant, entry);
-    entry.recent = true;
+  function accountOf(tenant: string, month: string): QuotaAccount {
+    const accounts = months.get(month) ?? new Map<string, QuotaAccount>();
+    months.set(month, accounts);
+    const account = accounts.get(tenant) ?? new QuotaAccount(tenant, month, noteCharge);
+    accounts.set(tenant, account);
+    account.recent = true;
     current = month;
-    return entry;
+    return account;
   }
 
   async function forgetOtherMonths(): Promise<void> {
-    for (const [month, entries] of months) {
+    for (const [month, accounts] of months) {
       if (month === current) continue;
-      await visitYielding(entries.values(), (entry) => {
-        const busy = entry.recent || entry.pending + entry.flushing + entry.held > 0;
-        if (!busy) entries.delete(entry.tenant);
-        entry.recent = false;
+      await visitYielding(accounts.values(), (account) => {
+        const busy = account.recent || account.pending + account.flushing + account.held > 0;
+        if (!busy) accounts.delete(account.tenant);
+        account.recent = false;
       });
-      if (entries.size === 0) months.delete(month);
+      if (accounts.size === 0) months.delete(month);
     }
   }
 
-  function pieceOf(entries: LedgerEntry[]): PendingWrite {
-    for (const entry of entries) {
-      entry.flushing = entry.pending;
-      entry.pending = 0;
+  function writeOf(accounts: QuotaAccount[]): PendingWrite {
+    for (const account of accounts) {
+      account.flushing = account.pending;
+      account.pending = 0;
     }
-    const rows = entries.map(({ tenant, month, flushing }) => ({ tenant, month, used: flushing }));
+    const rows = accounts.map(({ tenant, month, flushing }) => ({ tenant, month, used: flushing }));
     let sums = new Map<string, number>();
     return {
       async write(trx) {
@@ -155,50 +143,50 @@ export function createQuotaLedger(access: Access<QuotaTables>): QuotaLedger {
         sums = new Map(found.map(({ tenant, month, used }) => [`${month} ${tenant}`, used]));
       },
       committed(written) {
-        for (const entry of entries) {
-          const sum = written ? sums.get(`${entry.month} ${entry.tenant}`) : undefined;
-          entry.total = Math.max(entry.total + entry.flushing, sum ?? 0);
-          entry.flushing = 0;
+        for (const account of accounts) {
+          const sum = written ? sums.get(`${account.month} ${account.tenant}`) : undefined;
+          account.total = Math.max(account.total + account.flushing, sum ?? 0);
+          account.flushing = 0;
         }
       },
     };
   }
 
-  async function* pieces(drained: Set<LedgerEntry>): AsyncGenerator<PendingWrite> {
+  async function* writes(charged: Set<QuotaAccount>): AsyncGenerator<PendingWrite> {
     await forgetOtherMonths();
     // Every gateway writes in the same order, so that two of them never wait for each other's rows.
-    for (const entries of slices(await sortYielding([...drained], byTenant), rowsPerTransaction)) {
-      yield pieceOf(entries);
+    for (const accounts of slices(await sortYielding([...charged], byTenant), rowsPerTransaction)) {
+      yield writeOf(accounts);
     }
   }
 
   return {
-    async open(tenant, month) {
-      const entry = entryOf(tenant, month);
-      if (entry.loaded) return entry;
-      entry.loading ??= load(entry);
-      if (entry.late) return entry;
+    /** Reads the account's sum once; where the database does not answer in time, it is read later. */
+    async open(tenant: string, month: string): Promise<QuotaAccount> {
+      const account = accountOf(tenant, month);
+      if (account.loaded) return account;
+      account.loading ??= load(account);
+      if (account.late) return account;
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<void>((resolve) => {
         timer = setTimeout(() => {
-          entry.late = true;
+          account.late = true;
           resolve();
         }, loadMs);
       });
-      return Promise.race([entry.loading, late]).then(() => {
-        clearTimeout(timer);
-        return entry;
-      });
+      await Promise.race([account.loading, late]);
+      clearTimeout(timer);
+      return account;
     },
     drain() {
-      const drained = due;
+      const charged = due;
       due = new Set();
-      return pieces(drained);
+      return writes(charged);
     },
   };
 }
 
-function byTenant(a: LedgerEntry, b: LedgerEntry): number {
+function byTenant(a: QuotaAccount, b: QuotaAccount): number {
   if (a.tenant !== b.tenant) return a.tenant < b.tenant ? -1 : 1;
   return a.month < b.month ? -1 : 1;
 }

@@ -1,19 +1,12 @@
 import type { Logger } from 'pino';
-import type { BatchSource, BatchWriter, PendingWrite } from '../database/batch-writer.js';
+import type { BatchWriter, PendingWrite } from '../database/batch-writer.js';
 import type { Access } from '../database/database.js';
 import { rowsPerTransaction, slices, sortYielding } from '../database/rows.js';
 import { requireValid } from '../errors.js';
 import { createUsageInput, readUsage, type UsagePage, type UsageQuery } from './report.js';
 import { addUsageRows, compareUsageRows, dayMs, dayOf, type UsageTable, type UsageTables } from './store.js';
 
-export interface UsageMeter {
-  /** Counts a call. Synchronous and in memory: it costs the request about a microsecond. */
-  record(call: UsageRecord): void;
-  /** A tenant's figures; at most one flush interval behind. Rejects with `invalid_input` naming what is wrong with the query. */
-  usage(tenant: string, query?: UsageQuery): Promise<UsagePage>;
-  /** Writes what is left; the batch writer is its owner's to close. */
-  close(): Promise<void>;
-}
+export type UsageMeter = ReturnType<typeof createUsageMeter>;
 
 interface UsageMeterOptions {
   access: Access<UsageTables>;
@@ -24,32 +17,31 @@ interface UsageMeterOptions {
 }
 
 /** Counts calls by UTC day, tenant, key and helper; several gateways on one database add to the same rows. */
-export function createUsageMeter(options: UsageMeterOptions): UsageMeter {
-  const { access, writer, logger, maxRows } = options;
+export function createUsageMeter({ access, writer, logger, maxRows }: UsageMeterOptions) {
   const input = createUsageInput();
   let tally = createTally(maxRows);
   let overflowed = false;
 
   // In one order everywhere: gateways that write the same rows then lock them one after the other, and rows that lie beside each
   // other on SQLite's pages are written together, which costs it half.
-  async function* pieces(drained: Tally): AsyncGenerator<PendingWrite> {
-    for (const rows of slices(await sortYielding(drained.rows(), compareUsageRows), rowsPerTransaction)) {
-      yield { write: (trx) => addUsageRows(trx.withTables<UsageTables>(), access.kind, rows) };
+  async function* writes(rows: UsageTable[]): AsyncGenerator<PendingWrite> {
+    for (const batch of slices(await sortYielding(rows, compareUsageRows), rowsPerTransaction)) {
+      yield { write: (trx) => addUsageRows(trx.withTables<UsageTables>(), access.kind, batch) };
     }
   }
 
-  const source: BatchSource = {
+  writer.add({
     drain() {
-      const drained = tally;
+      const rows = tally.rows();
       tally = createTally(maxRows);
       overflowed = false;
-      return pieces(drained);
+      return writes(rows);
     },
-  };
-  writer.add(source);
+  });
 
   return {
-    record(call) {
+    /** Counts a call. Synchronous and in memory: it costs the request about a microsecond. */
+    record(call: UsageRecord): void {
       if (tally.add(call) || overflowed) return;
       overflowed = true;
       logger.error(
@@ -57,10 +49,12 @@ export function createUsageMeter(options: UsageMeterOptions): UsageMeter {
         'too many rows of usage are waiting for the database; calls on further rows go uncounted',
       );
     },
-    async usage(tenant, query = {}) {
+    /** A tenant's figures; at most one flush interval behind. Rejects with `invalid_input` naming what is wrong with the query. */
+    async usage(tenant: string, query: UsageQuery = {}): Promise<UsagePage> {
       return readUsage(access, tenant, requireValid(input.check(query)));
     },
-    async close() {
+    /** Writes what is left; the batch writer is its owner's to close. */
+    async close(): Promise<void> {
       await writer.flush();
     },
   };
@@ -86,15 +80,6 @@ export interface UsageRecord {
   at?: number;
 }
 
-/** Calls summed up by day, tenant, key and helper. */
-interface Tally {
-  readonly size: number;
-  /** False where a further row would pass the limit; calls on known rows always count. */
-  add(record: UsageRecord): boolean;
-  /** In no order. */
-  rows(): UsageTable[];
-}
-
 // A value that the database refuses would hold up its whole batch for ever.
 function amount(value: number): number {
   return Number.isFinite(value) && value > 0 ? value : 0;
@@ -107,8 +92,8 @@ function errorClass(status: number): 'errors_client' | 'errors_limited' | 'error
   return undefined;
 }
 
-/** A tally of at most `maxRows` rows (default 200,000): it grows with keys × helpers, not with calls. */
-export function createTally(maxRows = 200_000): Tally {
+/** Calls summed up by day, tenant, key and helper, in at most `maxRows` rows: it grows with keys × helpers, not with calls. */
+export function createTally(maxRows = 200_000) {
   const rows = new Map<string, UsageTable>();
   let lastDay = Number.NaN;
   let lastName = '';
@@ -124,27 +109,18 @@ export function createTally(maxRows = 200_000): Tally {
   }
 
   return {
-    get size() {
-      return rows.size;
-    },
-    add(record) {
+    size: () => rows.size,
+    /** False where a further row would pass the limit; calls on known rows always count. */
+    add(record: UsageRecord): boolean {
       const day = nameDay(record.at ?? Date.now());
       const name = `${record.tenant}\n${day}\n${record.key}\n${record.service}`;
       let row = rows.get(name);
       if (!row) {
         if (rows.size >= maxRows) return false;
         row = {
-          tenant: record.tenant,
-          day,
-          key_id: record.key,
-          service: record.service,
-          calls: 0,
-          errors_client: 0,
-          errors_limited: 0,
-          errors_server: 0,
-          bytes_in: 0,
-          bytes_out: 0,
-          cpu_ms: 0,
+          ...{ tenant: record.tenant, day, key_id: record.key, service: record.service },
+          ...{ calls: 0, errors_client: 0, errors_limited: 0, errors_server: 0 },
+          ...{ bytes_in: 0, bytes_out: 0, cpu_ms: 0 },
         };
         rows.set(name, row);
       }
@@ -156,8 +132,7 @@ export function createTally(maxRows = 200_000): Tally {
       if (failed) row[failed] += 1;
       return true;
     },
-    rows() {
-      return [...rows.values()];
-    },
+    /** In no order. */
+    rows: (): UsageTable[] => [...rows.values()],
   };
 }

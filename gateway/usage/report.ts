@@ -31,7 +31,7 @@ const usageSchema: FieldsSchema = {
   },
 };
 
-/** Compiles the judge of what a report on usage may be asked. */
+/** The query of a report on usage. */
 export function createUsageInput(): Fields<ValidUsageQuery> {
   return compileFields(createAdminVocabulary({}), usageSchema);
 }

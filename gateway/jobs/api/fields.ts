@@ -15,7 +15,7 @@ export interface RequestedFile extends UploadedFile {
   field: string;
 }
 
-/** What a body asks for, of which its form alone has been judged. */
+/** What a body asks for, of which its form alone is valid. */
 export interface RequestedJob {
   /** Absent where there is none, or none that can be read, which is among the problems. */
   service?: string;
@@ -28,7 +28,7 @@ export interface RequestedJob {
   problems: FieldProblem[];
 }
 
-/** Says what is wrong, all at once. */
+/** Rejects with what is wrong, all at once. */
 export function rejectProblems(problems: readonly FieldProblem[]): void {
   if (problems.length > 0) throw inputError(boundProblems(problems));
 }
@@ -50,7 +50,8 @@ type FieldRead = { value: string } | { problems: FieldProblem[] };
 
 export function readService(value: unknown): FieldRead {
   if (typeof value === 'string' && value !== '') return { value };
-  return problemOf('service', `must be the id of a helper, but is ${describeValue(value)}`);
+  const problem = `must be the id of a helper, but is ${describeValue(value)}`;
+  return { problems: [{ field: 'service', problem }] };
 }
 
 /** Reads `{"url": …}`. */
@@ -78,10 +79,6 @@ export function readWebhook(text: string): FieldRead {
 /** A form's webhook: its url, or the object of JSON. */
 export function readWebhookField(text: string): FieldRead {
   return looksLikeJson(text) ? readWebhook(text) : { value: text };
-}
-
-function problemOf(field: string, problem: string): { problems: FieldProblem[] } {
-  return { problems: [{ field, problem }] };
 }
 
 /** The form of a job's id. */
@@ -117,11 +114,11 @@ function readQuery<T>(
   { values, problems }: QueryText,
   fields: Fields<T>,
 ): { value: T; problems: FieldProblem[] } {
-  const judged = fields.check(fields.coerce(values));
-  return { value: judged.value, problems: [...problems, ...judged.problems] };
+  const checked = fields.check(fields.coerce(values));
+  return { value: checked.value, problems: [...problems, ...checked.problems] };
 }
 
-/** What a query has that takes nothing. */
+/** What is wrong with a query that should be empty. */
 export function emptyQueryProblems(query: QueryText): FieldProblem[] {
   return readQuery(query, noFields).problems;
 }

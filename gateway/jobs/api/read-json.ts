@@ -25,7 +25,7 @@ export type YieldToEventLoop = () => Promise<void> | undefined;
 
 export function createYieldToEventLoop(): YieldToEventLoop {
   let since = performance.now();
-  return function breathe() {
+  return function yieldToEventLoop() {
     if (performance.now() - since < longestTurnMs) return undefined;
     return setImmediate().then(() => {
       since = performance.now();
@@ -37,24 +37,24 @@ export function createYieldToEventLoop(): YieldToEventLoop {
 const stretch = 64 * 1024;
 /** Bytes of a name that is decoded. */
 const mostNameBytes = 512;
-/** Bytes of a value that are worth being shown to whoever sent it. */
+/** Bytes of a value that are worth being shown to its sender. */
 const shownBytes = 200;
 
 /**
- * Reads `{service, inputs, webhook?}` out of a body that may be long, a stretch at a time. Each input is taken as it was written, and
- * is held here only to be an object that a call could bring: what is in it is judged when it is worked on. Rejects with
+ * Reads `{service, inputs, webhook?}` out of a body that may be long, a stretch at a time. Each input is kept as it was written,
+ * and has only to be an object that a call could bring: its content is validated when it is worked on. Rejects with
  * `invalid_input` for what is no JSON at all, and with `too_large` for an input that would be so as a call's body.
  */
 export async function readJobJson(
   bytes: Buffer,
   { maxTextBytes }: { maxTextBytes: number },
-  breathe: YieldToEventLoop,
+  yieldToEventLoop: YieldToEventLoop,
 ): Promise<RequestedJob> {
   const reader = new JobReader(bytes, maxTextBytes);
   if (bytes.length > 0) {
     const walk = new JsonWalk(bytes, reader);
     try {
-      while (walk.step(stretch)) await breathe();
+      while (walk.step(stretch)) await yieldToEventLoop();
     } catch (error) {
       if (!(error instanceof JsonFault)) throw error;
       const field = error.isOfValue ? reader.place() : 'body';
@@ -62,7 +62,7 @@ export async function readJobJson(
       throw inputError(boundProblems([...reader.problems, problem]));
     }
   }
-  return reader.asked();
+  return reader.requested();
 }
 
 class JobReader {
@@ -94,8 +94,8 @@ class JobReader {
     this.#member = isKnown && !this.#seen.has(name) ? name : undefined;
     if (!isKnown) {
       const hint = this.problems.length < mostProblems ? didYouMean(name, jobFields) : '';
-      this.#tell(fieldName(name), `is not known; known are ${jobFields.join(', ')}${hint}`);
-    } else if (this.#seen.has(name)) this.#tell(name, givenTwiceProblem);
+      this.#report(fieldName(name), `is not known; known are ${jobFields.join(', ')}${hint}`);
+    } else if (this.#seen.has(name)) this.#report(name, givenTwiceProblem);
     else this.#seen.add(name);
   }
 
@@ -110,9 +110,9 @@ class JobReader {
     return this.#member === 'inputs' ? `inputs.${this.#count}` : (this.#member ?? 'body');
   }
 
-  asked(): RequestedJob {
+  requested(): RequestedJob {
     for (const name of ['service', 'inputs']) {
-      if (!this.#seen.has(name)) this.#tell(name, 'is required');
+      if (!this.#seen.has(name)) this.#report(name, 'is required');
     }
     return { ...this.#found, inputs: this.#inputs, problems: this.problems };
   }
@@ -126,13 +126,13 @@ class JobReader {
     const { start, end } = value;
     if (this.#member === undefined) return;
     if (this.#member === 'inputs') this.#takeInputs(value);
-    else if (end - start > mostFieldBytes) this.#tell(this.#member, 'is too long');
+    else if (end - start > mostFieldBytes) this.#report(this.#member, 'is too long');
     else this.#takeField(this.#member, this.#text(start, end));
   }
 
   #takeField(name: string, text: string): void {
     if (text === 'null') {
-      this.#tell(name, 'is null; leave it out instead');
+      this.#report(name, 'is null; leave it out instead');
       return;
     }
     const read = name === 'service' ? readService(JSON.parse(text)) : readWebhook(text);
@@ -143,8 +143,8 @@ class JobReader {
 
   #takeInputs(value: WalkedValue): void {
     if (this.#bytes[value.start] !== 0x5b) {
-      this.#tell('inputs', `must be ${inputsForm}, but is ${this.#describe(value)}`);
-    } else if (this.#count === 0) this.#tell('inputs', `must be ${inputsForm}, but is an empty list`);
+      this.#report('inputs', `must be ${inputsForm}, but is ${this.#describe(value)}`);
+    } else if (this.#count === 0) this.#report('inputs', `must be ${inputsForm}, but is an empty list`);
   }
 
   #takeInput(value: WalkedValue): void {
@@ -161,8 +161,9 @@ class JobReader {
         message: `${field} has ${end - start} bytes; ${this.#maxTextBytes} are accepted.`,
       });
     }
-    if (this.#bytes[start] !== 0x7b) this.#tell(field, `must be an object, but is ${this.#describe(value)}`);
-    else if (names > mostNames) this.#tell(field, `must not hold more than ${mostNames} names`);
+    if (this.#bytes[start] !== 0x7b)
+      this.#report(field, `must be an object, but is ${this.#describe(value)}`);
+    else if (names > mostNames) this.#report(field, `must not hold more than ${mostNames} names`);
     else this.#inputs.push(this.#bytes.subarray(start, end));
   }
 
@@ -176,7 +177,7 @@ class JobReader {
     return this.#bytes.toString('utf8', start, end);
   }
 
-  #tell(field: string, problem: string): void {
+  #report(field: string, problem: string): void {
     this.problems.push({ field, problem });
   }
 }

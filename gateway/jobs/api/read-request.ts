@@ -25,10 +25,10 @@ const json = 'application/json';
 const multipart = 'multipart/form-data';
 const wanted = { message: 'Send application/json or multipart/form-data, not compressed.' };
 
-/** What is asked for, and what lets others go on while it is worked at. */
+/** What is asked for, and what gives the event loop back while that is worked on. */
 export interface RequestFound {
-  asked: RequestedJob;
-  breathe: YieldToEventLoop;
+  requested: RequestedJob;
+  yieldToEventLoop: YieldToEventLoop;
 }
 
 /** Reads the body that asks for a job. Its bytes are held against the tenant until the job has been made. */
@@ -44,13 +44,14 @@ export function readRequest(
     const type = bodyBytes === 0 ? json : ctx.is(json, multipart);
     if (!type) throw new GatewayError('unsupported_media_type', wanted);
     if (Number.isFinite(bodyBytes) && bodyBytes > maxJobBytes) throw bodyTooLarge(maxJobBytes);
-    const breathe = createYieldToEventLoop();
+    const yieldToEventLoop = createYieldToEventLoop();
     return receive(call, arrivals, {
       read: (watch): Promise<Buffer | JobForm> =>
         type === json ? readText(call, watch) : readFiles(ctx, watch),
       use: async (read) => {
-        const asked = 'fields' in read ? readJobForm(read) : await readJobJson(read, limits, breathe);
-        return next({ asked, breathe });
+        const requested =
+          'fields' in read ? readJobForm(read) : await readJobJson(read, limits, yieldToEventLoop);
+        return next({ requested, yieldToEventLoop });
       },
     });
   };
@@ -70,12 +71,12 @@ export function readRequest(
 
 /** Reads what a form asks for: `service`, `webhook`, fields and files. */
 function readJobForm({ fields, files, problems }: JobForm): RequestedJob {
-  const asked: RequestedJob = { files, problems: [...problems] };
+  const requested: RequestedJob = { files, problems: [...problems] };
   const shared: [string, string][] = [];
   for (const [name, bytes] of fields) {
     const text = readUtf8(bytes, fieldName(name));
     if ('problems' in text) {
-      asked.problems.push(...text.problems);
+      requested.problems.push(...text.problems);
       continue;
     }
     if (name !== 'service' && name !== 'webhook') {
@@ -85,14 +86,15 @@ function readJobForm({ fields, files, problems }: JobForm): RequestedJob {
     // A form's field that was left empty.
     if (name === 'webhook' && text.value === '') continue;
     const read = name === 'service' ? readService(text.value) : readWebhookField(text.value);
-    if ('problems' in read) asked.problems.push(...read.problems);
-    else if (name === 'service') asked.service = read.value;
-    else asked.webhookUrl = read.value;
+    if ('problems' in read) requested.problems.push(...read.problems);
+    else if (name === 'service') requested.service = read.value;
+    else requested.webhookUrl = read.value;
   }
-  const isTold = asked.problems.some(({ field }) => field === 'service');
-  if (!fields.has('service') && !isTold) asked.problems.push({ field: 'service', problem: 'is required' });
-  asked.fields = shared;
-  return asked;
+  const isTold = requested.problems.some(({ field }) => field === 'service');
+  if (!fields.has('service') && !isTold)
+    requested.problems.push({ field: 'service', problem: 'is required' });
+  requested.fields = shared;
+  return requested;
 }
 
 export interface JobPartLimits {
@@ -104,7 +106,7 @@ export interface JobPartLimits {
   maxTextBytes: number;
 }
 
-/** What stood in a form: text fields as bytes, of which UTF-8 is still to be judged, and files in their order. */
+/** What stood in a form: text fields as bytes, of which UTF-8 is still to be checked, and files in their order. */
 interface JobForm extends Pick<RequestedJob, 'problems'> {
   fields: Map<string, Uint8Array>;
   files: RequestedFile[];
@@ -124,14 +126,14 @@ function createJobParts({ maxJobBytes, maxFileBytes, maxTextBytes }: JobPartLimi
   const texts = new Map<string, GrowingBuffer>();
   const files: RequestedFile[] = [];
   let part: Part | undefined;
-  let came = 0;
+  let received = 0;
   let text = 0;
   let fields = 0;
   let fileParts = 0;
 
   function count(bytes: number): void {
-    came += bytes;
-    if (came > maxJobBytes) throw bodyTooLarge(maxJobBytes);
+    received += bytes;
+    if (received > maxJobBytes) throw bodyTooLarge(maxJobBytes);
   }
 
   function startFile(header: PartHeader): Part {

@@ -62,35 +62,40 @@ export function jobRoutes(parts: JobApiParts): JobRoute[] {
     .through(requireOpen(jobs))
     .through(readRequest(arrivals, { ...bodyLimits, maxJobBytes }))
     .to(createJob(jobs, parts));
-  const awaitTurn = onePageAtATime();
-  const list = asking().through(readPage(jobPage)).through(awaitTurn).to(listJobs(jobs));
-  const show = asking().through(readPage(itemPage)).through(awaitTurn).to(showJob(jobs));
+  const onePage = onePageAtATime();
+  const list = asking().through(readPage(jobPage)).through(onePage).to(listJobs(jobs));
+  const show = asking().through(readPage(itemPage)).through(onePage).to(showJob(jobs));
   const remove = asking().through(requireEmptyQuery()).to(deleteJob(jobs));
   const answer = asking().through(requireEmptyQuery()).to(answerItem(jobs));
   return [
-    { path: jobsPath, method: 'POST', handle: handle(jobsPath, create) },
-    { path: jobsPath, method: 'GET', handle: handle(jobsPath, list) },
-    { path: one, method: 'GET', handle: handle(one, show) },
-    { path: one, method: 'DELETE', handle: handle(one, remove) },
-    { path: item, method: 'GET', handle: handle(item, answer) },
+    routeOf('POST', jobsPath, create),
+    routeOf('GET', jobsPath, list),
+    routeOf('GET', one, show),
+    routeOf('DELETE', one, remove),
+    routeOf('GET', item, answer),
   ];
 }
 
 /** One tenant's pages are made one after another, so that many requests of one for long pages hold up no other. */
 function onePageAtATime(): Stage<HttpCall & { caller: Caller }, object> {
-  const inTurn = serializeByKey();
+  const inOrder = serializeByKey();
   return function awaitTurn({ caller }, next) {
-    return inTurn(caller.tenant.id, async () => next({}));
+    return inOrder(caller.tenant.id, async () => next({}));
   };
 }
 
-function handle(path: string, stages: (call: HttpCall) => Promise<Answer>): CallMiddleware {
-  return async function handle(ctx) {
+function routeOf(
+  method: JobRoute['method'],
+  path: string,
+  stages: (call: HttpCall) => Promise<Answer>,
+): JobRoute {
+  async function handle(ctx: Parameters<CallMiddleware>[0]): Promise<void> {
     const { state } = ctx;
     if (state.trace) state.trace.route = path;
-    const bodyBytes = ctx.method === 'POST' ? announcedBytes(ctx.req.headers) : 0;
+    const bodyBytes = method === 'POST' ? announcedBytes(ctx.req.headers) : 0;
     state.result = await stages({ ctx, state, bodyBytes });
-  };
+  }
+  return { path, method, handle };
 }
 
 /**
@@ -124,14 +129,21 @@ function createJob(
   jobs: Pick<Jobs, 'create'>,
   rules: JobRules,
 ): LastStage<HttpCall & RequestFound & { caller: Caller; query: QueryText }> {
-  return async function createJob({ ctx, state, caller, query, asked, breathe }): Promise<Answer> {
-    const problems = [...emptyQueryProblems(query), ...asked.problems];
+  return async function createJob({
+    ctx,
+    state,
+    caller,
+    query,
+    requested,
+    yieldToEventLoop,
+  }): Promise<Answer> {
+    const problems = [...emptyQueryProblems(query), ...requested.problems];
     const key = readIdempotencyKey(ctx.headers['idempotency-key'] as string | undefined, (problem) =>
       problems.push(problem),
     );
-    const request = validateRequest({ ...asked, problems }, caller, rules);
+    const request = validateRequest({ ...requested, problems }, caller, rules);
     const idempotency =
-      key === undefined ? {} : { idempotency: { key, digest: await digestOf(request, breathe) } };
+      key === undefined ? {} : { idempotency: { key, digest: await digestOf(request, yieldToEventLoop) } };
     const { job, replayed } = await jobs.create({
       ...request,
       ...idempotency,
@@ -198,7 +210,7 @@ function deleteJob(jobs: Pick<Jobs, 'job' | 'delete'>): LastStage<KeyedCall> {
 function answerItem(jobs: Pick<Jobs, 'job' | 'answer'>): LastStage<KeyedCall> {
   return async function answerItem(call): Promise<Answer> {
     const { ctx, state, caller } = call;
-    // Before anything is said of its items: that there are so many tells of the job.
+    // Before anything is said of its items: their number would disclose the job.
     const { id } = await visibleJob(jobs, call);
     const { index = '' } = ctx.params;
     if (!/^(?:0|[1-9]\d{0,8})$/.test(index)) throw noSuchItem();
@@ -221,7 +233,7 @@ function answerOf(
   return kind === 'json' ? { kind, bytes } : { kind, bytes, type, ...(headers ? { headers } : {}) };
 }
 
-/** Whoever polls can tell by the status alone: 409 until there is an answer, 404 where there will never be one. */
+/** A client that polls sees by the status alone: 409 until there is an answer, 404 where there will never be one. */
 function notEnded(state: 'waiting' | 'running' | 'cancelled'): GatewayError {
   if (state === 'cancelled') {
     return new GatewayError('not_found', { message: 'This item was cancelled: it has no answer.' });

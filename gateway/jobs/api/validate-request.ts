@@ -16,7 +16,7 @@ import type { YieldToEventLoop } from './read-json.js';
 export interface JobRules {
   /** The helpers as they are now. */
   registry: Pick<ReadonlyMap<string, Helper>, 'get' | 'keys'>;
-  /** Judges urls that are to be told. */
+  /** Checks the urls of webhooks. */
   webhooks: Pick<Webhooks, 'check'>;
 }
 
@@ -27,27 +27,28 @@ const noItems: JobItems = { inputs: [], files: [], sharedFiles: new Map() };
  * `invalid_input` with each problem, or what the webhook's url is refused with.
  */
 export function validateRequest(
-  asked: RequestedJob,
+  requested: RequestedJob,
   { scopes }: Pick<Caller, 'scopes'>,
   { registry, webhooks }: JobRules,
 ): Omit<JobRequest, 'tenantId' | 'keyId' | 'idempotency'> {
-  const problems = [...asked.problems];
-  const tell = (problem: FieldProblem) => void problems.push(problem);
-  const helper = asked.service === undefined ? undefined : registry.get(asked.service);
+  const problems = [...requested.problems];
+  const report = (problem: FieldProblem) => void problems.push(problem);
+  const helper = requested.service === undefined ? undefined : registry.get(requested.service);
   if (helper && !scopeAllows(scopes, helper.id)) throw new GatewayError('scope_denied');
-  if (asked.service !== undefined && !helper) tell(unknownService(asked.service, [...registry.keys()]));
+  if (requested.service !== undefined && !helper)
+    report(unknownService(requested.service, [...registry.keys()]));
 
   let items = noItems;
-  if (asked.inputs) items = { ...noItems, inputs: asked.inputs.map(jsonInput) };
+  if (requested.inputs) items = { ...noItems, inputs: requested.inputs.map(jsonInput) };
   else if (helper) {
     const known = helper.declaration.files;
-    items = itemsOfForm(asked.fields ?? [], asked.files ?? [], { known, tell });
+    items = itemsOfForm(requested.fields ?? [], requested.files ?? [], { known, report });
   }
-  const webhook = validateWebhook(asked.webhookUrl, webhooks, tell);
+  const webhook = validateWebhook(requested.webhookUrl, webhooks, report);
   rejectProblems(problems);
   if (webhook.refusal) throw webhook.refusal;
-  const textBytes = asked.inputs?.reduce((sum, { byteLength }) => sum + byteLength, 0) ?? 0;
-  return { service: asked.service ?? '', webhookUrl: webhook.url, ...items, textBytes };
+  const textBytes = requested.inputs?.reduce((sum, { byteLength }) => sum + byteLength, 0) ?? 0;
+  return { service: requested.service ?? '', webhookUrl: webhook.url, ...items, textBytes };
 }
 
 /** An input whose text is made each time it is read: the texts of 60 MB would be 120 MB of strings beside the body that they are in. */
@@ -67,18 +68,18 @@ function unknownService(service: string, known: readonly string[]): FieldProblem
 
 const webhookField = 'webhook.url';
 
-/** A url that is none is a problem of the input; one that may not be asked is refused as any other such url is. */
+/** A url that is none is a problem of the input; one that may not be requested is refused as any other such url is. */
 function validateWebhook(
   url: string | undefined,
   webhooks: JobRules['webhooks'],
-  tell: (problem: FieldProblem) => void,
+  report: (problem: FieldProblem) => void,
 ): { url: string | undefined; refusal?: GatewayError } {
   if (url === undefined) return { url };
   try {
     return { url: webhooks.check(url, webhookField).href };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    if (error.code === 'invalid_input') for (const problem of error.details ?? []) tell(problem);
+    if (error.code === 'invalid_input') for (const problem of error.details ?? []) report(problem);
     const { code, message, cause } = error;
     if (code === 'invalid_input') return { url };
     // Whatever else it is, such as a gateway that can sign nothing, is not wrong with the url.
@@ -103,12 +104,12 @@ const anyFile = 'file';
 
 /**
  * Makes an item of each file that came for the helper's one main field, in their order. The other files, such as a logo, are
- * every item's, and so are the text fields, in one list. Tells what is wrong with the files by `tell`.
+ * every item's, and so are the text fields, in one list. Tells what is wrong with the files by `report`.
  */
 function itemsOfForm(
   fields: readonly (readonly [string, string])[],
   files: readonly RequestedFile[],
-  { known, tell }: FormRules,
+  { known, report }: FormRules,
 ): JobItems {
   const main = mainField(known);
   const own: RequestedFile[] = [];
@@ -120,10 +121,10 @@ function itemsOfForm(
     else if (shared.has(file.field)) lost.add(file.field);
     else shared.set(file.field, file);
   }
-  for (const field of lost) tell({ field: fieldName(field), problem: lostProblem(field, known, main) });
+  for (const field of lost) report({ field: fieldName(field), problem: lostProblem(field, known, main) });
   for (const [name] of fields)
-    if (main && name === anyFile) tell({ field: anyFile, problem: 'must be a file' });
-  checkCount(own, { main, hasLost: lost.has(anyFile) || (!main && lost.size > 0), tell });
+    if (main && name === anyFile) report({ field: anyFile, problem: 'must be a file' });
+  checkCount(own, { main, hasLost: lost.has(anyFile) || (!main && lost.size > 0), report });
   const sharedFiles = [...shared.values()].map((file): ItemFile => ({ ...describeFile(file), shared: true }));
   return {
     inputs: own.map((file) => ({
@@ -136,9 +137,9 @@ function itemsOfForm(
 }
 
 interface FormRules {
-  /** The files that the helper takes. */
+  /** The files that the helper accepts. */
   known: readonly FileField[];
-  tell: (problem: FieldProblem) => void;
+  report: (problem: FieldProblem) => void;
 }
 
 /** The one file of which each item has its own: the one that is required, or the only one. */
@@ -160,13 +161,14 @@ function lostProblem(field: string, known: readonly FileField[], main: FileField
 
 function checkCount(
   own: readonly RequestedFile[],
-  { main, hasLost, tell }: { main: FileField | undefined; hasLost: boolean } & Pick<FormRules, 'tell'>,
+  { main, hasLost, report }: { main: FileField | undefined; hasLost: boolean } & Pick<FormRules, 'report'>,
 ): void {
-  if (own.length > mostItems) tell({ field: anyFile, problem: `must be given at most ${mostItems} times` });
+  if (own.length > mostItems) report({ field: anyFile, problem: `must be given at most ${mostItems} times` });
   if (own.length > 0 || hasLost) return;
   if (main)
-    tell({ field: main.field, problem: `is required: 1 to ${mostItems} files, of which each is an item` });
-  else tell({ field: 'inputs', problem: 'is required: this helper makes no items of a form, so send JSON' });
+    report({ field: main.field, problem: `is required: 1 to ${mostItems} files, of which each is an item` });
+  else
+    report({ field: 'inputs', problem: 'is required: this helper makes no items of a form, so send JSON' });
 }
 
 function describeFile({ field, type, name, bytes }: RequestedFile): ItemFile {
@@ -177,45 +179,45 @@ function describeFile({ field, type, name, bytes }: RequestedFile): ItemFile {
 const idempotencyHeader = 'Idempotency-Key';
 
 const idempotencyKeyForm = /^[\x21-\x7e]{1,255}$/;
-/** Bytes that are taken without looking at the time. */
+/** Bytes that are hashed without looking at the time. */
 const hashedBytes = 1024 * 1024;
 
 /** The key of a request; undefined where it has none. */
 export function readIdempotencyKey(
   header: string | undefined,
-  tell: (problem: FieldProblem) => void,
+  report: (problem: FieldProblem) => void,
 ): string | undefined {
   if (header === undefined || idempotencyKeyForm.test(header)) return header;
-  tell({ field: idempotencyHeader, problem: 'must be 1 to 255 visible ASCII characters, given once' });
+  report({ field: idempotencyHeader, problem: 'must be 1 to 255 visible ASCII characters, given once' });
   return undefined;
 }
 
 type Digested = Pick<JobRequest, 'service' | 'webhookUrl' | 'inputs' | 'files' | 'sharedFiles'>;
 
 /**
- * What tells a request from others: all that the job will be made of, as it was written, and not how it was sent. So the same form
+ * Distinguishes a request from others by all that the job will be made of, as it was written, and not how it was sent. So the same form
  * with another boundary is the same request, and by whichever of the tenant's keys.
  */
-export async function digestOf(request: Digested, breathe: YieldToEventLoop): Promise<string> {
+export async function digestOf(request: Digested, yieldToEventLoop: YieldToEventLoop): Promise<string> {
   const hash = createHash('sha256');
   const add = async (bytes: Uint8Array) => {
     // Each with its length before it: else what ends one could begin the next.
     hash.update(`${bytes.byteLength}:`);
     for (let at = 0; at < bytes.byteLength; at += hashedBytes) {
       hash.update(bytes.subarray(at, at + hashedBytes));
-      await breathe();
+      await yieldToEventLoop();
     }
   };
-  const say = (value: unknown) => add(Buffer.from(JSON.stringify(value)));
-  await say([request.service, request.webhookUrl ?? null, request.inputs.length]);
+  const addJson = (value: unknown) => add(Buffer.from(JSON.stringify(value)));
+  await addJson([request.service, request.webhookUrl ?? null, request.inputs.length]);
   for (const bytes of request.sharedFiles.values()) await add(bytes);
-  // Forms share one list of fields, which is said once.
+  // Forms share one list of fields, which is added once.
   let fields: unknown;
   for (const [index, input] of request.inputs.entries()) {
-    await say([input.json ?? null, input.fields === fields ? null : input.fields, input.files]);
+    await addJson([input.json ?? null, input.fields === fields ? null : input.fields, input.files]);
     fields = input.fields;
     for (const bytes of request.files[index]?.values() ?? []) await add(bytes);
-    await breathe();
+    await yieldToEventLoop();
   }
   return hash.digest('base64url');
 }

@@ -9,8 +9,7 @@ import { nameParts, type ResultStore, resultStore } from './result-store.js';
 /** Opens the bucket of an `s3://` url by the configuration. Throws a `ConfigError` that names what is missing. */
 export function openS3Results(url: string, config: Config): ResultStore {
   const address = readS3Address(url, config);
-  const credentials = readS3Credentials(config);
-  return createS3Store(address, createS3Client({ ...address, credentials }));
+  return createS3Store(address, createS3Client({ ...address, credentials: readS3Credentials(config) }));
 }
 
 /** Keeps files as objects of a bucket, below the prefix of its address. S3 lists and deletes up to 1,000 at a time (`pageSize`). */
@@ -21,10 +20,11 @@ export function createS3Store(
 ): ResultStore {
   const keyOf = (name: string) => prefix + nameParts(name).join('/');
 
-  function ask(request: S3Request, isFine: (answer: S3Answer) => boolean = () => false): Promise<S3Answer> {
+  /** What S3 answers; an error of it is thrown, but for those that are `expected`. */
+  function ask(request: S3Request, expected = (_: S3Answer) => false): Promise<S3Answer> {
     return withStore(resultStore, async () => {
       const answer = await client.send(request);
-      if (answer.failure && !isFine(answer)) throw answer.failure;
+      if (answer.failure && !expected(answer)) throw answer.failure;
       return answer;
     });
   }
@@ -57,15 +57,13 @@ export function createS3Store(
       await ask({ method: 'PUT', key: keyOf(name), body: bytes, headers });
     },
     async get(name, range) {
-      const isMissing = ({ status, failure }: S3Answer) => status === 404 && failure?.code !== 'NoSuchBucket';
-      const isBeyond = ({ status }: S3Answer) => status === 416;
-      const wanted = range && { headers: { range: `bytes=${range.start}-${range.end - 1}` } };
-      const answer = await ask(
-        { method: 'GET', key: keyOf(name), ...wanted },
-        (answer) => isMissing(answer) || isBeyond(answer),
+      const headers = range && { range: `bytes=${range.start}-${range.end - 1}` };
+      const { status, body } = await ask(
+        { method: 'GET', key: keyOf(name), ...(headers ? { headers } : {}) },
+        ({ status, failure }) => status === 416 || (status === 404 && failure?.code !== 'NoSuchBucket'),
       );
-      if (isBeyond(answer)) return Buffer.alloc(0);
-      return answer.failure ? undefined : answer.body;
+      if (status === 416) return Buffer.alloc(0);
+      return status === 404 ? undefined : body;
     },
     async removeAll(under) {
       const query = { prefix: `${keyOf(under)}/`, 'max-keys': String(pageSize) };
@@ -94,7 +92,7 @@ export function createS3Store(
 }
 
 /** One request to a bucket. */
-export interface S3Request {
+interface S3Request {
   method: 'GET' | 'PUT' | 'POST';
   /** An object's name; the bucket itself without. */
   key?: string;
@@ -104,17 +102,17 @@ export interface S3Request {
 }
 
 /** The whole answer, where the store gave one that will not change by asking again. */
-export interface S3Answer {
+interface S3Answer {
   status: number;
   body: Buffer;
   /** Why it was refused; undefined for 2xx. */
   failure?: S3Failure;
 }
 
-export interface S3ClientOptions {
+interface S3ClientOptions {
   url: string;
   region: string;
-  credentials: { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
+  credentials: ReturnType<typeof readS3Credentials>;
   /** Milliseconds that one try may take, default 15,000. */
   deadlineMs?: number;
   /** Milliseconds before the second try, default 100; it doubles. */
@@ -122,7 +120,7 @@ export interface S3ClientOptions {
 }
 
 const maxTries = 4;
-/** After which nothing is tried again: somebody waits. */
+/** After which nothing is tried again: a caller waits. */
 const retryForMs = 30_000;
 /** Requests at a time, of a process. */
 const connections = 16;
@@ -149,16 +147,15 @@ export function createS3Client(options: S3ClientOptions) {
     });
     const bytes = Buffer.from(await response.body.arrayBuffer());
     const status = response.statusCode;
-    if (status < 300) return { status, body: bytes };
-    return { status, body: bytes, failure: s3Failure(status, bytes) };
+    return { status, body: bytes, ...(status < 300 ? {} : { failure: s3Failure(status, bytes) }) };
   }
 
-  async function send(asked: S3Request): Promise<S3Answer> {
+  async function send(s3Request: S3Request): Promise<S3Answer> {
     const began = performance.now();
     for (let tried = 1; ; tried += 1) {
       const last = tried === maxTries || performance.now() - began > retryForMs;
       try {
-        const answer = await attempt(asked);
+        const answer = await attempt(s3Request);
         if (answer.status < 500 && answer.status !== 429) return answer;
         if (last) throw answer.failure;
       } catch (error) {
@@ -171,7 +168,7 @@ export function createS3Client(options: S3ClientOptions) {
   return { send, close: () => agent.close() };
 }
 
-export type S3Client = ReturnType<typeof createS3Client>;
+type S3Client = ReturnType<typeof createS3Client>;
 
 /** Of much, off this thread. */
 async function sha256(body: Uint8Array = new Uint8Array()): Promise<string> {
@@ -180,7 +177,7 @@ async function sha256(body: Uint8Array = new Uint8Array()): Promise<string> {
 }
 
 /** A store's refusal, for the log: its own code and words, which hold no secret. */
-export class S3Failure extends Error {
+class S3Failure extends Error {
   readonly code: string;
 
   constructor(status: number, code: string, message: string) {
@@ -190,7 +187,7 @@ export class S3Failure extends Error {
   }
 }
 
-export function s3Failure(status: number, body: Buffer): S3Failure {
+function s3Failure(status: number, body: Buffer): S3Failure {
   const text = body.subarray(0, 4096).toString();
   return new S3Failure(
     status,
@@ -200,7 +197,7 @@ export function s3Failure(status: number, body: Buffer): S3Failure {
 }
 
 /** Which part of which bucket, and where it answers. */
-export interface S3Address {
+interface S3Address {
   /** Of the bucket, without a slash at its end: its own host, or a path of the store's. */
   url: string;
   region: string;
@@ -208,22 +205,7 @@ export interface S3Address {
   prefix: string;
 }
 
-export interface S3Credentials {
-  accessKeyId: string;
-  secretAccessKey: string;
-  sessionToken?: string;
-}
-
-type S3Config = Pick<
-  Config,
-  | 'awsAccessKeyId'
-  | 'awsSecretAccessKey'
-  | 'awsSessionToken'
-  | 'awsRegion'
-  | 'awsDefaultRegion'
-  | 'awsEndpointUrlS3'
-  | 'awsEndpointUrl'
->;
+type S3Config = Pick<Config, Extract<keyof Config, `aws${string}`>>;
 
 const urlVariable = 'HELPER_RESULTS_URL';
 
@@ -263,34 +245,36 @@ function awsUrl(bucket: string, region: string): string {
 }
 
 /** Throws a `ConfigError` that names the variables that are missing. */
-export function readS3Credentials(config: S3Config): S3Credentials {
-  const { awsAccessKeyId, awsSecretAccessKey, awsSessionToken } = config;
-  if (awsAccessKeyId === undefined || awsSecretAccessKey === undefined) {
+function readS3Credentials(config: S3Config) {
+  const { awsAccessKeyId: accessKeyId, awsSecretAccessKey: secretAccessKey, awsSessionToken } = config;
+  if (accessKeyId === undefined || secretAccessKey === undefined) {
     const missing = [
-      ...(awsAccessKeyId === undefined ? ['AWS_ACCESS_KEY_ID'] : []),
-      ...(awsSecretAccessKey === undefined ? ['AWS_SECRET_ACCESS_KEY'] : []),
+      ...(accessKeyId === undefined ? ['AWS_ACCESS_KEY_ID'] : []),
+      ...(secretAccessKey === undefined ? ['AWS_SECRET_ACCESS_KEY'] : []),
     ];
     throw new ConfigError([`${urlVariable} needs ${missing.join(' and ')}`]);
   }
-  const keys = { accessKeyId: awsAccessKeyId, secretAccessKey: awsSecretAccessKey };
-  return awsSessionToken === undefined ? keys : { ...keys, sessionToken: awsSessionToken };
+  return {
+    ...{ accessKeyId, secretAccessKey },
+    ...(awsSessionToken === undefined ? {} : { sessionToken: awsSessionToken }),
+  };
 }
 
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 /** The texts of all elements of this name. For S3's answers, which have no attributes and no comments in what is read of them. */
-export function tags(xml: string, name: string): string[] {
+function tags(xml: string, name: string): string[] {
   return [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, 'g'))].map(([, text = '']) =>
     unescapeXml(text),
   );
 }
 
-export function firstTag(xml: string, name: string): string | undefined {
+function firstTag(xml: string, name: string): string | undefined {
   return tags(xml, name)[0];
 }
 
 /** Text as it stands in an element. */
-export function escapeXml(text: string): string {
+function escapeXml(text: string): string {
   return text.replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 

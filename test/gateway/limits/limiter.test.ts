@@ -61,7 +61,9 @@ for (const { name, there, options } of backends) {
     it('allows the rate again after a second, however many calls were refused meanwhile', async () => {
       const tenant = tenantWith({ rate: 5 });
       expect(await allowed(gateway.limiter, tenant, 10)).to.equal(5);
-      expect(await until(() => allowed(gateway.limiter, tenant, 10))).to.equal(5);
+      // The window may end between the calls of one try: the others of the new window's calls are allowed at once then.
+      const again = await until(() => allowed(gateway.limiter, tenant, 10));
+      expect(again < 5 ? again + (await allowed(gateway.limiter, tenant, 10)) : again).to.equal(5);
     });
 
     it('allows the burst once on top of the rate', async () => {
@@ -223,8 +225,8 @@ describe('RateLimit fields', () => {
     const limits = { rate: 50, burst: 100, monthlyQuota: 10_000, inFlight: 4 };
     const second = { limit: 50, remaining: 0, resetMs: 1 };
     const burst = { limit: 100, remaining: 98, resetMs: 9001 };
-    const quota = { limit: 10_000, remaining: 9000 };
-    expect(rateLimitFields(limits, { rate: { allowed: true, second, burst }, quota, month })).to.deep.equal({
+    const rate = { allowed: true, second, burst };
+    expect(rateLimitFields(limits, { rate, remaining: 9000, month })).to.deep.equal({
       'RateLimit-Policy':
         '"rate";q=50;w=1, "burst";q=100;w=10, "quota";q=10000;w=2678400, "in-flight";q=4;qu="concurrent-requests"',
       RateLimit: '"rate";r=0;t=1, "burst";r=98;t=10, "quota";r=9000;t=1000',
@@ -236,10 +238,7 @@ describe('RateLimit fields', () => {
   });
 
   it('tell a quota of nothing', () => {
-    const fields = rateLimitFields(
-      { ...none, monthlyQuota: 0 },
-      { quota: { limit: 0, remaining: 0 }, month },
-    );
+    const fields = rateLimitFields({ ...none, monthlyQuota: 0 }, { remaining: 0, month });
     expect(fields['RateLimit-Policy']).to.equal('"quota";q=0;w=2678400');
   });
 });

@@ -274,7 +274,7 @@ describe('tally', () => {
     expect(tally.add(call)).to.equal(true);
     expect(tally.add({ ...call, key: 'other' })).to.equal(false);
     expect(tally.add(call)).to.equal(true);
-    expect(tally.size).to.equal(1);
+    expect(tally.size()).to.equal(1);
   });
 
   it('names days in UTC', () => {

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { type CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
 import { createAccess, type DatabaseKind, type NoTables } from '../../../../gateway/database/database.js';
-import { SqliteConnectionDialect } from '../../../../gateway/database/sqlite.js';
+import { sqliteDialect } from '../../../../gateway/database/sqlite.js';
 import { openConnection } from '../../../../gateway/database/sqlite-connection.js';
 import type { ItemRef } from '../../../../gateway/jobs/model.js';
 import type { JobStore } from '../../../../gateway/jobs/store/job-store.js';
@@ -190,7 +190,7 @@ describe('jobs/store, with many jobs that are kept', () =>
           const db = new Kysely<NoTables>({
             dialect:
               kind === 'sqlite'
-                ? new SqliteConnectionDialect(openConnection(join(location, 'gateway.db')))
+                ? sqliteDialect(openConnection(join(location, 'gateway.db')))
                 : new PostgresDialect({ pool: new pg.Pool({ connectionString: location }) }),
             log: ({ query }) => void asked.push(query),
           });
