@@ -16,8 +16,8 @@ import { migrations } from './migrations.js';
 import type { Tracing } from './observability/tracing.js';
 import { openReuse, type ReuseParts } from './pipeline/reuse.js';
 import { warmUp } from './pipeline/warm-up.js';
+import type { PluginProblem } from './plugins/discover.js';
 import { type Environment, HelperShelf, type LiveRegistry, logCutLimits } from './plugins/registry.js';
-import { createHelperReload, type DevMode } from './plugins/reloader.js';
 import { openRuntime, type Runtime } from './runtime.js';
 import { openSigning, type SigningSecrets } from './signing/signing-secrets.js';
 import { createUsageMeter, type UsageMeter } from './usage/meter.js';
@@ -28,8 +28,6 @@ interface Core {
   work: Runtime;
   registry: LiveRegistry;
   engine: WorkerReport;
-  /** Loads helpers anew, as `Gateway.reload` says. */
-  reload(changed?: Iterable<string>): Promise<void>;
   database: Database;
   store: KeyStore;
   signing: SigningSecrets;
@@ -42,14 +40,21 @@ interface Core {
   tracing: Tracing | undefined;
 }
 
+/** Somebody writes helpers, and waits for them. */
+export interface DevMode {
+  /** Told of what cannot be loaded, which is left out; what it throws ends the start. */
+  onProblems(problems: readonly PluginProblem[]): Promise<void>;
+}
+
 interface CoreOptions {
   config: Config;
   logger: Logger;
   closers: Closers;
   /** Where plugins' own configuration is set. */
   env: Environment;
-  /** A plugin that cannot be loaded stops no start then. */
   dev?: DevMode | undefined;
+  /** When plugins may be read; at once where absent. */
+  mayLoad?: Promise<unknown> | undefined;
   /** Why no task of this tenant may start; any may by default. */
   stopOf?: (tenant: string) => StopReason | undefined;
   /** What several processes of this host count together. */
@@ -63,18 +68,26 @@ export async function openCore({
   closers,
   env,
   dev,
+  mayLoad,
   stopOf,
   counts,
 }: CoreOptions): Promise<Core> {
-  // In dev the author's helpers are loaded as any later version of them will be.
-  const atStart = dev ? { ...config, pluginDirs: [] } : config;
+  const problems: PluginProblem[] = [];
   const { otlpUrl: url } = config;
   // Loaded only where there is a collector.
   const tracing =
     url === undefined
       ? undefined
       : closers.own((await import('./observability/opentelemetry.js')).openTracing({ url, logger }));
-  const work = openRuntime({ config: atStart, logger, env, closers, ...(stopOf ? { stopOf } : {}) });
+  const work = openRuntime({
+    config,
+    logger,
+    env,
+    closers,
+    mayLoad,
+    ...(stopOf ? { stopOf } : {}),
+    ...(dev ? { onProblem: (problem) => void problems.push(problem) } : {}),
+  });
   const { loading, pool, inline } = work;
   const [loaded, engine, database] = await Promise.all([
     loading,
@@ -87,6 +100,7 @@ export async function openCore({
       onConnectionLost: (error) => logger.debug({ err: error }, 'database connection lost'),
     }).then((opened) => closers.own(opened)),
     loading.then(async (registry) => {
+      await dev?.onProblems(problems);
       await Promise.all([...registry.values()].map(inline.helpers.prepare));
       // Those of the others run when the gateway is ready: their faults would be ours, and stop no start.
       await warmUp(
@@ -97,9 +111,7 @@ export async function openCore({
   ]);
   for (const helper of loaded.values()) helper.group = pool.first;
   const registry = new HelperShelf(loaded);
-  const live = { config, env, shelf: registry, pool, engine, logger, dev };
-  const reloader = closers.own(createHelperReload(live));
-  if (dev) await reloader.reload();
+  registry.replaceAll(loaded, problems);
   logCutLimits(registry, config, logger);
   logEngineFallback(engine, logger);
   const store = createKeyStore(database.access());
@@ -119,12 +131,10 @@ export async function openCore({
     }),
   );
   const reuse = await openReuse(work, engine, config);
-  const { reload } = reloader;
   return {
     work,
     registry,
     engine,
-    reload,
     database,
     store,
     signing,

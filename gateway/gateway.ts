@@ -20,7 +20,7 @@ export async function startGateway(
   const lifecycle = createLifecycle();
   const api = createFront(
     lifecycle,
-    { host: config.host, port: config.port, variable: 'PORT' },
+    { host: config.host, port: config.port, variable: 'PORT', inlets: member?.door('api') },
     { probes: answerProbes },
   );
   const site =
@@ -28,13 +28,17 @@ export async function startGateway(
       ? undefined
       : createFront(
           lifecycle,
-          { host: config.connectHost, port: config.connectPort, variable: 'CONNECT_PORT' },
+          {
+            host: config.connectHost,
+            port: config.connectPort,
+            variable: 'CONNECT_PORT',
+            inlets: member?.door('site'),
+          },
           // Forms are small, and read as they come.
           { requestTimeout: 60_000 },
         );
   try {
-    // Where other processes of this host serve, they answer meanwhile.
-    if (member?.servesAlone ?? true) await api.listen();
+    await api.listen();
     await site?.listen();
     return await openTogether(async (closers) => {
       const { compose } = await import('./server.js');

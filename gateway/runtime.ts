@@ -44,6 +44,8 @@ export interface RuntimeOptions {
   onDemand?: boolean;
   /** Called with each plugin's file that cannot be loaded, which is left out then; without it the start ends. */
   onProblem?: LoadHelpersOptions['onProblem'];
+  /** When plugins may be read; at once where absent. */
+  mayLoad?: Promise<unknown> | undefined;
   /** Stands before the network; whatever is public is fetched by default. */
   guardSource?: ((source: Source) => Source) | undefined;
   /** Why no task of this tenant may start; any may by default. */
@@ -84,7 +86,15 @@ export function openRuntime(options: RuntimeOptions): Runtime {
   // Threads that start when they are needed may not have by then, and be needed for nothing else.
   const engine = () => pool.first.threads.engine() ?? (onDemand ? engineToBe(config.imageEngine) : undefined);
   const { fonts } = config;
-  const loading = loadHelpers({ folders, fonts, engine, logger, onProblem, ...(onDemand ? {} : { env }) });
+  const loading = loadHelpers({
+    folders,
+    fonts,
+    engine,
+    logger,
+    onProblem,
+    mayLoad: options.mayLoad,
+    ...(onDemand ? {} : { env }),
+  });
   const onSlowSetup = createSlowSetupNotice(logger);
   const pool = closers.own(
     createHelperPool({

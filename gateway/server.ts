@@ -5,7 +5,7 @@ import type { WorkerReport } from '../pool/task.js';
 import { createApp } from './app.js';
 import type { Closers } from './closers.js';
 import type { Config } from './config.js';
-import { openCore } from './core.js';
+import { type DevMode, openCore } from './core.js';
 import { docRoutes } from './docs/routes.js';
 import { loadKoaBody } from './http/body.js';
 import type { Front } from './http/front.js';
@@ -20,7 +20,6 @@ import { createReadiness } from './pipeline/health.js';
 import { createReportError, reportPublicly } from './pipeline/respond.js';
 import { loadForFirstCalls } from './pipeline/warm-up.js';
 import type { Environment, LiveRegistry } from './plugins/registry.js';
-import type { DevMode } from './plugins/reloader.js';
 import type { Credentials } from './site/accounts/first-operator.js';
 import { type StartedSite, startSite } from './site/start-site.js';
 import { type Member, shareChanges, shareMetrics } from './supervisor/member.js';
@@ -44,11 +43,8 @@ export interface Gateway {
    * loses no call when the gateway closes.
    */
   drain(): Promise<void>;
-  /**
-   * Loads the helpers of the configuration's folders anew while calls go on: those that a change of these files concerns, or all.
-   * Never rejects: what cannot be loaded is told, and goes on as it was.
-   */
-  reload(changed?: Iterable<string>): Promise<void>;
+  /** Finishes the calls that have begun: another process takes all others from now on, on the same connections too. */
+  leave(): Promise<void>;
   /** Takes no more calls, finishes those under way, frees everything. */
   close(): Promise<void>;
 }
@@ -95,7 +91,16 @@ export async function compose({
   );
   const counts = member?.counts(config.processes, logger);
   const [core] = await Promise.all([
-    openCore({ config, logger, closers, env, dev, stopOf: departures.backlog, counts }),
+    openCore({
+      config,
+      logger,
+      closers,
+      env,
+      dev,
+      mayLoad: member?.load(),
+      stopOf: departures.backlog,
+      counts,
+    }),
     // While the first thread starts, there is time for what the first upload would wait for.
     loadKoaBody(),
   ]);
@@ -164,7 +169,8 @@ export async function compose({
   const firstKey = await createFirstTenant(store);
   const demoTenant = (await store.tenant(firstTenant))?.name;
   logger.debug({ url, ms: Math.round(performance.now() - started) }, 'listening');
-  jobs.start(metrics);
+  if (member) void member.begun.then(() => jobs.start(metrics));
+  else jobs.start(metrics);
   isStarting = false;
   closers.own(loadForFirstCalls({ ...work, registry, logger }));
 
@@ -176,12 +182,18 @@ export async function compose({
     firstKey,
     demoTenant,
     firstOperator: site.firstOperator,
-    reload: core.reload,
     async drain() {
       lifecycle.enter('draining');
       // Others take what it has in hand meanwhile.
       jobs.stop().catch(() => undefined);
       await sleep(config.drainMs);
+    },
+    async leave() {
+      lifecycle.enter('draining');
+      jobs.stop().catch(() => undefined);
+      const returned = member?.leave();
+      const graceMs = config.taskTimeoutMs + config.sourceTimeoutMs;
+      await Promise.all([returned, fronts.api.finish(graceMs), fronts.site?.finish(graceMs)]);
     },
     async close() {
       lifecycle.enter('closing');

@@ -61,10 +61,10 @@ export interface Worker {
   url: string | undefined;
   registry: LiveRegistry;
   engine: WorkerReport;
-  /** As `Gateway.reload` says. */
-  reload(changed?: Iterable<string>): Promise<void>;
   /** Takes no more and hands back what has not begun: nobody sends anything here that would have to be waited for. */
   drain(): Promise<void>;
+  /** Takes no more, as another process takes its place. */
+  leave(): Promise<void>;
   /** Takes no more, finishes what runs, hands the rest back, frees everything. */
   close(): Promise<void>;
 }
@@ -98,7 +98,7 @@ async function compose(
 ): Promise<Worker> {
   const started = performance.now();
   const counts = member?.counts(config.processes, logger);
-  const core = await openCore({ config, logger, closers, env, counts });
+  const core = await openCore({ config, logger, closers, env, mayLoad: member?.load(), counts });
   const { work, registry, engine, store, keys } = core;
   const jobs = await openJobs({ ...core, config, logger, closers, works: true, tuning });
   const metrics = shareMetrics(
@@ -108,18 +108,23 @@ async function compose(
   );
   closers.add(shareChanges(store, keys, member));
   const lifecycle = createLifecycle();
-  const url = await serveWatchers({ config, logger, closers, lifecycle, core, metrics });
+  const url = await serveWatchers({ config, logger, closers, lifecycle, core, metrics, member });
   logger.debug({ url, ms: Math.round(performance.now() - started) }, 'working');
-  jobs.start(metrics);
+  if (member) void member.begun.then(() => jobs.start(metrics));
+  else jobs.start(metrics);
   closers.own(loadForFirstCalls({ ...work, registry, logger }));
 
   return {
     url,
     registry,
     engine,
-    reload: core.reload,
     async drain() {
       lifecycle.enter('draining');
+      await jobs.stop();
+    },
+    async leave() {
+      lifecycle.enter('draining');
+      await member?.leave();
       await jobs.stop();
     },
     async close() {
@@ -136,11 +141,12 @@ interface Watched {
   lifecycle: Lifecycle;
   core: Awaited<ReturnType<typeof openCore>>;
   metrics: Metrics;
+  member: Member | undefined;
 }
 
 /** Listens for those who watch it, where a port is set for that. */
 async function serveWatchers(watched: Watched): Promise<string | undefined> {
-  const { config, logger, closers, lifecycle, core, metrics } = watched;
+  const { config, logger, closers, lifecycle, core, metrics, member } = watched;
   const { host, workPort: port, operatorToken, outputBytes } = config;
   if (port === undefined) return undefined;
   const { work, engine, keys, usage } = core;
@@ -157,5 +163,7 @@ async function serveWatchers(watched: Watched): Promise<string | undefined> {
   });
   const server = createHttpServer(lifecycle, app.callback());
   closers.add(() => closeServer(server, 5_000));
-  return listen(server, { host, port, variable: 'HELPER_WORK_PORT' });
+  const inlets = member?.door('work');
+  if (inlets) closers.add(() => inlets.close());
+  return listen(server, { host, port, variable: 'HELPER_WORK_PORT', inlets });
 }

@@ -1,11 +1,15 @@
 /** Hooks for Node before 22.15; Node loads this file into its hooks thread. See `plugin-hooks.ts`. */
-import { explainMissing, isTypeScript, loadTypeScript } from './plugin-hooks.js';
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { explainMissing, loadFrom, type Sources } from './plugin-hooks.js';
 
 const modules = new Map<string, string>();
+let sources: Sources = {};
+let port: MessagePort | undefined;
 
 /** Called by Node once, with what `register` was given. */
-export function initialize(urls: Record<string, string>): void {
-  for (const [specifier, url] of Object.entries(urls)) modules.set(specifier, url);
+export function initialize(data: { modules: Record<string, string>; port: MessagePort }): void {
+  for (const [specifier, url] of Object.entries(data.modules)) modules.set(specifier, url);
+  port = data.port;
 }
 
 /** Called by Node for every import. */
@@ -24,10 +28,15 @@ export async function resolve<Context extends { parentURL?: string | undefined }
 }
 
 /** Called by Node for every module that is loaded. */
-export function load<Context>(
+export async function load<Context extends { format?: string }, Loaded extends { format: string }>(
   url: string,
   context: Context,
-  next: (url: string, context: Context) => unknown,
-): unknown {
-  return isTypeScript(url) ? loadTypeScript(url) : next(url, context);
+  next: (url: string, context: Context) => Promise<Loaded>,
+): Promise<unknown> {
+  const received = port && receiveMessageOnPort(port);
+  if (received) sources = received.message as Sources;
+  const loaded = loadFrom(sources, url, context);
+  if (loaded && !('replace' in loaded)) return loaded;
+  const found = await next(url, context);
+  return loaded ? loaded.replace(found) : found;
 }

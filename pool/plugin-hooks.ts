@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import nodeModule, { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 
 /** What the stripper throws: an object, and no error. */
 interface StripFault {
@@ -29,8 +30,35 @@ export function isTypeScript(url: string): boolean {
 }
 
 /** What a module hook answers Node with for a module in TypeScript. Each is an ES module, whatever the folder's package.json says. */
-export function loadTypeScript(url: string): { format: 'module'; source: string; shortCircuit: true } {
-  return { format: 'module', source: stripTypes(fileURLToPath(url)), shortCircuit: true };
+function loadTypeScript(url: string, source: string | undefined): LoadedModule {
+  return { format: 'module', source: stripTypes(fileURLToPath(url), source), shortCircuit: true };
+}
+
+/** Texts of modules as they were when the gateway started, by their URLs. */
+export type Sources = Readonly<Record<string, string>>;
+
+interface LoadedModule {
+  format: string;
+  source?: unknown;
+  shortCircuit?: true;
+}
+
+interface LoadContext {
+  format?: string | null | undefined;
+}
+
+/** What a module hook answers Node with, where it does not leave a module to the `next` one. */
+export function loadFrom(
+  sources: Sources,
+  url: string,
+  context: LoadContext,
+): LoadedModule | { replace: (found: LoadedModule) => LoadedModule } | undefined {
+  const source = sources[url];
+  if (isTypeScript(url)) return loadTypeScript(url, source);
+  if (source === undefined || context.format === 'commonjs') return undefined;
+  if (context.format === 'module') return { format: 'module', source, shortCircuit: true };
+  // Node looks into the file to see what it is.
+  return { replace: (found) => (found.format === 'commonjs' ? found : { ...found, source }) };
 }
 
 /**
@@ -38,8 +66,7 @@ export function loadTypeScript(url: string): { format: 'module'; source: string;
  * for what is more than a type, and for what cannot be read, with the line. The stripper is what Node 22 and later bring with
  * them, taken as a package so that each Node takes the same; only its first use loads it, which costs 40 ms.
  */
-export function stripTypes(file: string): string {
-  const source = readFileSync(file, 'utf8');
+export function stripTypes(file: string, source = readFileSync(file, 'utf8')): string {
   stripper ??= createRequire(import.meta.url)('@swc/wasm-typescript') as NonNullable<typeof stripper>;
   try {
     return stripper.transformSync(source, { mode: 'strip-only', module: true }).code;
@@ -85,10 +112,25 @@ interface Hooks {
     context: { parentURL?: string | undefined },
     next: (specifier: string, context: unknown) => unknown,
   ) => unknown;
-  load: (url: string, context: unknown, next: (url: string, context: unknown) => unknown) => unknown;
+  load: (
+    url: string,
+    context: LoadContext,
+    next: (url: string, context: LoadContext) => LoadedModule,
+  ) => LoadedModule;
 }
 
 let hooked = false;
+let sources: Sources = {};
+let sourcesPort: MessagePort | undefined;
+let hasSources = false;
+
+/** Has this thread load ES modules from these texts, which are JSON that all threads share, and not from the files as they are by then. */
+export function useSources(shared: Uint8Array): void {
+  if (hasSources) return;
+  hasSources = true;
+  sources = JSON.parse(new TextDecoder().decode(Uint8Array.from(shared))) as Sources;
+  sourcesPort?.postMessage(sources);
+}
 
 /**
  * Gives plugins in this thread what Node alone would not: `helper-gateway/helper`, which lies at `helperUrl`, and its neighbour
@@ -106,7 +148,12 @@ export function hookPlugins(helperUrl: string): void {
   };
   const { registerHooks } = nodeModule as unknown as { registerHooks?: (hooks: Hooks) => void };
   if (!registerHooks) {
-    nodeModule.register('./plugin-hooks-thread.js', import.meta.url, { data: modules });
+    const { port1, port2 } = new MessageChannel();
+    sourcesPort = port1;
+    port1.unref();
+    const data = { modules, port: port2 };
+    nodeModule.register('./plugin-hooks-thread.js', import.meta.url, { data, transferList: [port2] });
+    if (hasSources) port1.postMessage(sources);
     return;
   }
   registerHooks({
@@ -119,6 +166,11 @@ export function hookPlugins(helperUrl: string): void {
         throw explainMissing(error, specifier, context.parentURL);
       }
     },
-    load: (url, context, next) => (isTypeScript(url) ? loadTypeScript(url) : next(url, context)),
+    load(url, context, next) {
+      const loaded = loadFrom(sources, url, context);
+      if (loaded && !('replace' in loaded)) return loaded;
+      const found = next(url, context);
+      return loaded ? loaded.replace(found) : found;
+    },
   });
 }

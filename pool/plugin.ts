@@ -107,6 +107,8 @@ export interface PluginModule {
   config?: Readonly<Record<string, string>> | undefined;
   /** Those of them that are never told. */
   secrets?: readonly string[] | undefined;
+  /** What `useSources` takes; absent where modules are read from their files. */
+  sources?: Uint8Array | undefined;
   /** Whether it has a `setup`, to be run before its first call. */
   setup?: boolean | undefined;
 }

@@ -16,7 +16,7 @@ import { describeThrown, readThrown } from './errors.js';
 import { countSharedBuffers, type SharedBytes } from './memory.js';
 import { once } from './once.js';
 import { importPlugin, type LoadedPlugin, type Plugin, type PluginModule, setUp } from './plugin.js';
-import { hookPlugins } from './plugin-hooks.js';
+import { hookPlugins, useSources } from './plugin-hooks.js';
 import type {
   CallTask,
   Failed,
@@ -102,7 +102,8 @@ export async function load(module: PluginModule): Promise<string | undefined> {
 }
 
 async function loadPlugin(module: PluginModule): Promise<LoadedPlugin> {
-  const { service, config = {}, secrets = [] } = module;
+  const { service, config = {}, secrets = [], sources } = module;
+  if (sources) useSources(sources);
   return {
     service,
     plugin: (await importPlugin(module)) as Plugin,

@@ -1,10 +1,10 @@
 // Plain CommonJS, because libuv reads UV_THREADPOOL_SIZE once, and an ES module's loader has already used the pool.
-const cluster = require('node:cluster');
-
 /** Commands that run until they are told to stop do so below a supervisor: what it loads is as little as can be. */
 const given = process.argv.slice(2).filter((argument) => argument !== '--json');
 const isServing = given.length === 0 || (given.length === 1 && ['serve', 'work'].includes(given[0]));
-const isSupervisor = isServing && cluster.isPrimary;
+const isDev = given[0] === 'dev' && !given.includes('--help') && !given.includes('-h');
+// By this variable a process below it learns its place.
+const isSupervisor = (isServing || isDev) && process.env.GATEWAY_PROCESS === undefined;
 
 if (!isSupervisor) require('./prepare-threads.cjs');
 

@@ -1,13 +1,12 @@
 import type { EventEmitter } from 'node:events';
 import { join, resolve } from 'node:path';
-import { isatty } from 'node:tty';
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import { visible, visibleJson } from '../../schemas/quote.js';
 import type { Config } from '../config.js';
 import type { Gateway } from '../gateway.js';
+import { problemKey } from '../plugins/registry.js';
 import type { Member } from '../supervisor/member.js';
-import type { Ports } from '../supervisor/messages.js';
 import type { Worker } from '../worker.js';
 import { commandName, reserveStdout } from './process.js';
 
@@ -23,7 +22,6 @@ export function registerServe(program: Command): void {
           (await import('../gateway.js')).startGateway(config, logger, { member }),
         describe: describeGateway,
         greeting: gatewayGreeting,
-        ports: ({ url, connectUrl }) => ({ api: url, site: connectUrl }),
       }),
     );
 }
@@ -42,7 +40,6 @@ export function registerWork(program: Command): void {
           (await import('../worker.js')).startWorker(config, logger, { member }),
         describe: describeWorker,
         greeting: workerGreeting,
-        ports: () => ({}),
       }),
     );
 }
@@ -52,16 +49,16 @@ const closingMs = 15_000;
 
 /** What a command runs until it is told to stop. */
 interface LongRun<Running> {
+  /** The environment's by default. */
+  config?(member: Member | undefined): Promise<Config>;
   start(config: Config, logger: Logger, member: Member | undefined): Promise<Running>;
   /** What is told of the start as JSON, and to people. */
   describe(running: Running, config: Config): object;
   greeting(running: Running, config: Config): string;
-  /** What other processes of this host are to listen on too. */
-  ports(running: Running): Ports;
 }
 
 /** Starts it by the environment, prints what was started, and ends it in order when a signal says so. */
-async function runUntilSignal<Running extends Pick<Gateway, 'drain' | 'close' | 'reload'>>(
+export async function runUntilSignal<Running extends Pick<Gateway, 'drain' | 'leave' | 'close' | 'registry'>>(
   json: boolean,
   run: LongRun<Running>,
 ): Promise<void> {
@@ -72,15 +69,12 @@ async function runUntilSignal<Running extends Pick<Gateway, 'drain' | 'close' | 
   const { joinProcesses } = await import('../supervisor/member.js');
   const member = joinProcesses();
   sealObjectPrototype();
-  const given = loadConfig(process.env);
-  const config = member?.settle(given) ?? given;
+  const config = run.config ? await run.config(member) : loadConfig(process.env);
   const { logLevel, processes } = config;
   const logger = json ? openJsonLog(logLevel) : await openLog(logLevel, process.stdout);
   // Programs read what is printed with --json; plugins print what they like, on any thread.
   const stdout = json ? reserveStdout() : process.stdout;
-  const starting = run.start(config, logger, member);
-  reloadOnHangup(starting, logger, member?.signals);
-  const running = await starting;
+  const running = await run.start(config, logger, member);
   // First, for whoever reads the next line may send a signal at once.
   closeOnSignal(running, logger, member?.signals);
   const said = json
@@ -97,13 +91,10 @@ async function runUntilSignal<Running extends Pick<Gateway, 'drain' | 'close' | 
     stdout.write(text);
     return;
   }
-  try {
-    member.ready({ text, processes, logLevel, json, ports: run.ports(running), ...limits });
-  } catch (error) {
-    // At once: no client knows this address, and what is open here would keep the process alive at it for good.
-    process.stderr.write(`helper-gateway: ${(error as Error).message}\n`);
-    process.exit(1);
-  }
+  const outside = [...running.registry.values()].filter(({ shipped }) => !shipped);
+  const helpers = Object.fromEntries(outside.map(({ id, file }) => [id, file]));
+  const problems = running.registry.problems().map(problemKey);
+  member.ready({ text, processes, logLevel, json, helpers, problems, ...limits });
 }
 
 /** npm passes on a Ctrl-C that the terminal has sent to the gateway too: that is one signal and not two. */
@@ -114,20 +105,22 @@ const echoMs = 500;
  * manages processes, and balancers may send calls here still: these are told first. SIGINT is a person who waits. Where several
  * processes serve, `signals` is what the one that started them passes on.
  */
-export function closeOnSignal(
-  gateway: Pick<Gateway, 'drain' | 'close'>,
+function closeOnSignal(
+  gateway: Pick<Gateway, 'drain' | 'leave' | 'close'>,
   logger: Logger,
   signals: EventEmitter = process,
 ): void {
   let closingSince: number | undefined;
-  const stop = async (signal: NodeJS.Signals) => {
+  const stop = async (signal: NodeJS.Signals | 'leave') => {
     if (closingSince !== undefined) {
       if (performance.now() - closingSince > echoMs) process.exit(1);
       return;
     }
     closingSince = performance.now();
-    logger.info({ signal }, 'shutting down');
+    if (signal === 'leave') logger.info('another process has taken over');
+    else logger.info({ signal }, 'shutting down');
     try {
+      if (signal === 'leave') await gateway.leave();
       if (signal === 'SIGTERM') await gateway.drain();
       await gateway.close();
       process.exitCode = 0;
@@ -139,34 +132,7 @@ export function closeOnSignal(
   };
   signals.on('SIGTERM', stop);
   signals.on('SIGINT', stop);
-}
-
-/**
- * Loads the helpers anew at SIGHUP, from now on: one that comes before the gateway serves waits for that, and must not end it. A
- * terminal that is closed sends the same signal, and means the end: it is gone then. Windows knows no other.
- */
-export function reloadOnHangup(
-  starting: Promise<Pick<Gateway, 'reload' | 'close'>>,
-  logger: Pick<Logger, 'info'>,
-  signals: EventEmitter = process,
-): void {
-  if (process.platform === 'win32') return;
-  const terminal = [0, 1, 2].find((fd) => isatty(fd));
-  const onHangup = async () => {
-    const isGone = terminal !== undefined && !isatty(terminal);
-    // Why it could not start is told by whoever starts it.
-    const gateway = await starting.catch(() => undefined);
-    if (!isGone) {
-      logger.info('reloading plugins');
-      await gateway?.reload();
-      return;
-    }
-    await gateway?.close().catch(() => undefined);
-    // By the signal's own way: where the terminal is gone, Node cannot put it back as it was, and would abort at its exit.
-    process.removeAllListeners('SIGHUP');
-    process.kill(process.pid, 'SIGHUP');
-  };
-  signals.on('SIGHUP', onHangup);
+  signals.on('leave', stop);
 }
 
 /** What was started, for programs. */

@@ -5,6 +5,7 @@ import { ignoreClosedPipe } from './process.js';
 for (const stream of [process.stdout, process.stderr]) ignoreClosedPipe(stream);
 
 supervise({
+  dev: process.argv[2] === 'dev',
   async openLog({ logLevel, json }) {
     // Few gateways ever need it.
     const { openJsonLog, openLog } = await import('../observability/log.js');

@@ -18,6 +18,8 @@ export interface Front {
   open(handle: RequestListener): void;
   /** Refuses requests that still wait, stops listening and lets running calls finish, for at most `graceMs`. */
   close(graceMs: number): Promise<void>;
+  /** Waits for the calls under way, at most `graceMs`, where no more connections come. */
+  finish(graceMs: number): Promise<void>;
 }
 
 /** Bounds requests, because each connection may bring many. */
@@ -61,8 +63,10 @@ export function createFront(lifecycle: Lifecycle, place: ListenOptions, options:
       if (handle === wait) handle = (_, response) => refuseAtEnd(response);
       for (const response of waiting.keys()) refuseAtEnd(response);
       waiting.clear();
+      place.inlets?.close();
       return closeServer(server, graceMs);
     },
+    finish: (graceMs) => closeServer(server, graceMs, { idle: false }),
   };
 }
 

@@ -10,6 +10,7 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 import type { ErrorCode } from '../errors.js';
 import { rawFailure } from './envelope.js';
+import type { Inlets } from './inlet.js';
 import { createLinger, type Linger } from './linger.js';
 import { hasOneHost, originForm } from './request.js';
 import { createRoundRobin, serveRoundRobin } from './round-robin.js';
@@ -58,15 +59,26 @@ export interface ListenOptions {
   port: number;
   /** The variable that sets the port, named in errors. */
   variable: string;
+  /** Where another process listens and passes on the connections. */
+  inlets?: Inlets | undefined;
 }
 
 /** Resolves with the server's url; rejects where the address is in use or not allowed. */
-export function listen(server: Server, { host, port, variable }: ListenOptions): Promise<string> {
+export async function listen(
+  server: Server,
+  { host, port, variable, inlets }: ListenOptions,
+): Promise<string> {
+  try {
+    return await (inlets ? inlets.listen(server, { host, port }) : listenHere(server, host, port));
+  } catch (error) {
+    const reason = listenProblem(error as NodeJS.ErrnoException, variable);
+    throw new Error(`Cannot listen on ${host}:${port}: ${reason}`, { cause: error });
+  }
+}
+
+function listenHere(server: Server, host: string, port: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const reason = listenProblem(error, variable);
-      reject(new Error(`Cannot listen on ${host}:${port}: ${reason}`, { cause: error }));
-    });
+    server.once('error', reject);
     server.listen(port, host, () => {
       server.removeAllListeners('error');
       const { address, family, port: bound } = server.address() as AddressInfo;
@@ -90,10 +102,14 @@ function listenProblem({ code, message }: NodeJS.ErrnoException, variable: strin
   }
 }
 
-/** Stops listening, closes idle connections at once and all others after `graceMs`. */
-export async function closeServer(server: Server, graceMs: number): Promise<void> {
+/** Stops listening, closes idle connections at once unless they are left alone, and all others after `graceMs`. */
+export async function closeServer(
+  server: Server,
+  graceMs: number,
+  { idle = true }: { idle?: boolean } = {},
+): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeIdleConnections();
+  if (idle) server.closeIdleConnections();
   const timer = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
   clearTimeout(timer);

@@ -2,12 +2,14 @@ import { hash, randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { Ajv } from 'ajv';
 import type { Logger } from 'pino';
 import { readThrown } from '../../pool/errors.js';
 import type { EngineName } from '../../pool/image/engine.js';
 import { encodableBy } from '../../pool/image/formats.js';
 import { createFontSet } from '../../pool/image/text/fonts.js';
+import { useSources } from '../../pool/plugin-hooks.js';
 import { createVocabulary } from '../../schemas/vocabulary.js';
 import { isBelow, isLinkLoop } from './discover.js';
 import { type LoadRegistryOptions, loadRegistry } from './load-registry.js';
@@ -26,6 +28,8 @@ export interface LoadHelpersOptions {
   env?: Environment;
   /** Called with each faulty file, which is left out then; without it they stop the start. */
   onProblem?: LoadRegistryOptions['onProblem'];
+  /** When plugins may be read; at once where absent. */
+  mayLoad?: Promise<unknown> | undefined;
 }
 
 /** Loads every helper for a gateway that serves them. Throws a `PluginError`, or for a font that cannot be read. */
@@ -36,8 +40,10 @@ export async function loadHelpers({
   logger,
   env,
   onProblem,
+  mayLoad,
 }: LoadHelpersOptions): Promise<Registry> {
   const makeVocabulary = await vocabularyMaker(fonts, engine);
+  await mayLoad;
   const load = () =>
     loadRegistry(folders, makeVocabulary(), {
       env,
@@ -48,8 +54,11 @@ export async function loadHelpers({
     });
   // Where helpers are called one by one, nothing is kept of their results.
   if (!env) return load();
-  const { loaded, versionOf } = await withVersions(folders, load);
-  for (const helper of loaded.values()) helper.version = versionOf(helper);
+  const { loaded, versionOf, sources } = await withVersions(folders, load);
+  for (const helper of loaded.values()) {
+    helper.version = versionOf(helper);
+    if (!helper.shipped) helper.sources = sources;
+  }
   return loaded;
 }
 
@@ -69,6 +78,7 @@ const mostBytes = 4 * 1024 * 1024;
 const mostFiles = 10_000;
 /** File systems count times in steps of up to two seconds. */
 const settledMs = 3_000;
+const isModule = /\.(?:[cm]?js|m?ts|json)$/;
 /** What is installed, and what tells of the past. */
 const leftAlone = new Set(['node_modules', '.git']);
 
@@ -80,12 +90,20 @@ const leftAlone = new Set(['node_modules', '.git']);
 export async function withVersions<T>(
   folders: readonly string[],
   load: () => Promise<T>,
-): Promise<{ loaded: T; versionOf: (helper: Pick<Helper, 'file' | 'shipped'>) => string }> {
-  const before = await readVersions(folders);
+): Promise<{
+  loaded: T;
+  versionOf: (helper: Pick<Helper, 'file' | 'shipped'>) => string;
+  sources: Uint8Array | undefined;
+}> {
+  const texts: Record<string, string> = {};
+  const before = await readVersions(folders, undefined, texts);
+  const sources = shareSources(texts);
+  if (sources) useSources(sources);
   const loaded = await load();
   const after = await readVersions(folders, before);
   return {
     loaded,
+    sources,
     versionOf({ file, shipped }) {
       if (shipped) return packageVersion;
       const folder = folders.find((each) => isBelow(each, file)) ?? '';
@@ -108,18 +126,23 @@ interface FolderVersion {
 async function readVersions(
   folders: readonly string[],
   before?: ReadonlyMap<string, FolderVersion>,
+  texts?: Record<string, string>,
 ): Promise<Map<string, FolderVersion>> {
   const versions = new Map<string, FolderVersion>();
   for (const folder of folders) {
     if (folder === builtinPlugins) continue;
     // What cannot be read is told where it is loaded.
-    const version = await readVersion(folder, before?.get(folder)).catch(() => undefined);
+    const version = await readVersion(folder, before?.get(folder), texts).catch(() => undefined);
     if (version !== undefined) versions.set(folder, version);
   }
   return versions;
 }
 
-async function readVersion(folder: string, before?: FolderVersion): Promise<FolderVersion | undefined> {
+async function readVersion(
+  folder: string,
+  before?: FolderVersion,
+  texts?: Record<string, string>,
+): Promise<FolderVersion | undefined> {
   const files: string[] = [];
   await listFiles(folder, files);
   if (files.length > mostFiles) return undefined;
@@ -131,7 +154,7 @@ async function readVersion(folder: string, before?: FolderVersion): Promise<Fold
   const isSettled = stats.every(({ mtimeMs, ctimeMs }) => Math.max(mtimeMs, ctimeMs) < now - settledMs);
   const lines: string[] = [];
   for (const [at, file] of files.entries()) {
-    lines.push(`${relative(folder, file)}\n${await contentOf(file, stats[at] as Stats)}\n`);
+    lines.push(`${relative(folder, file)}\n${await contentOf(file, stats[at] as Stats, texts)}\n`);
   }
   return { version: hash('sha256', lines.join(''), 'base64url'), stamp, isSettled };
 }
@@ -150,6 +173,24 @@ async function listFiles(folder: string, files: string[], around: readonly strin
   }
 }
 
-async function contentOf(file: string, { size, mtimeMs }: Stats): Promise<string> {
-  return size > mostBytes ? `${size} ${mtimeMs}` : hash('sha256', await readFile(file), 'base64url');
+/** Notes the text of a module besides. */
+async function contentOf(
+  file: string,
+  { size, mtimeMs }: Stats,
+  texts?: Record<string, string>,
+): Promise<string> {
+  if (size > mostBytes) return `${size} ${mtimeMs}`;
+  const bytes = await readFile(file);
+  // Node knows a module by where links lead to.
+  if (texts && isModule.test(file)) texts[pathToFileURL(await realpath(file)).href] = bytes.toString();
+  return hash('sha256', bytes, 'base64url');
+}
+
+/** In memory that threads share: each would have a copy of its own otherwise. */
+function shareSources(texts: Record<string, string>): Uint8Array | undefined {
+  if (Object.keys(texts).length === 0) return undefined;
+  const bytes = new TextEncoder().encode(JSON.stringify(texts));
+  const shared = new Uint8Array(new SharedArrayBuffer(bytes.byteLength));
+  shared.set(bytes);
+  return shared;
 }

@@ -32,6 +32,8 @@ export interface Helper {
   functions?: HelperFunctions;
   /** Of the plugin's files, by which its results are known; absent where none are kept. Set when it is loaded. */
   version?: string;
+  /** The texts of its modules, of which each thread makes the same code; absent where they are read from the files. */
+  sources?: Uint8Array | undefined;
   /** The threads that have loaded this version of the plugin; the pool's first ones where absent. Set when they are known. */
   group?: Group;
   /** Compiled once, from the declaration's schema. */
@@ -47,6 +49,11 @@ export function poolPlugins(registry: Registry, env: Environment): PluginModule[
     ({ declaration, functions }) => declaration.runs === 'pool' || functions === undefined,
   );
   return helpers.map((helper) => moduleOf(helper, env));
+}
+
+/** By which a problem is known again. */
+export function problemKey({ file, reason }: PluginProblem): string {
+  return `${file}\n${reason}`;
 }
 
 /** Every helper as it is now: what is made of them once is made anew when `watch` tells of a change. */
@@ -73,8 +80,9 @@ export class HelperShelf extends Map<string, Helper> implements LiveRegistry {
   /** Puts these helpers in the place of all that are here, in one step. */
   replaceAll(helpers: Registry, problems: readonly PluginProblem[] = []): void {
     this.#problems = problems;
+    const all = [...helpers];
     this.clear();
-    for (const [id, helper] of helpers) this.set(id, helper);
+    for (const [id, helper] of all) this.set(id, helper);
     for (const listener of this.#listeners) listener();
   }
 }
@@ -88,6 +96,7 @@ interface Configured {
   file: string;
   url: string;
   shipped?: boolean;
+  sources?: Uint8Array | undefined;
   declaration: Pick<DeclaredHelper, 'config' | 'setup'>;
 }
 
@@ -130,11 +139,12 @@ function missingVariable({ name, env, description }: ConfigField): string {
 
 /** A helper's plugin as a worker gets it, with its configuration. */
 export function moduleOf(helper: Configured, env: Environment): PluginModule {
-  const { id: service, url, shipped, declaration } = helper;
+  const { id: service, url, shipped, sources, declaration } = helper;
   return {
     service,
     url,
     shipped,
+    ...(sources ? { sources } : {}),
     ...(declaration.config.length > 0
       ? { config: configOf(helper, env), secrets: secretsOf(helper, env) }
       : {}),

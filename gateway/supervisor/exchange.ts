@@ -1,4 +1,4 @@
-import type { Worker } from 'node:cluster';
+import type { ChildProcess } from 'node:child_process';
 import { once } from '../../pool/once.js';
 import type { MetricFacts } from '../observability/metrics.js';
 import type { ToMember, ToPrimary } from './messages.js';
@@ -6,37 +6,37 @@ import type { ToMember, ToPrimary } from './messages.js';
 /** What processes tell each other, through the primary. */
 interface Exchange {
   /** Takes what a process sent, other than that it is ready. */
-  take(from: Worker, message: ToPrimary): void;
+  take(from: ChildProcess, message: ToPrimary): void;
   /** Says that one has ended. */
-  ended(worker: Worker): void;
+  ended(worker: ChildProcess): void;
 }
 
 /** Of one that does not answer in this time nothing new is told: it may be about to end. */
 const collectMs = 1_000;
 
 interface Gathering {
-  waitsFor: Set<Worker>;
-  answered: Set<Worker>;
+  waitsFor: Set<ChildProcess>;
+  answered: Set<ChildProcess>;
   done(): void;
 }
 
 /** `others` gives those that serve beside one. */
-export function createExchange(others: (than: Worker) => Worker[]): Exchange {
+export function createExchange(others: (than: ChildProcess) => ChildProcess[]): Exchange {
   // Most hosts have one process, which asks nobody.
   const counts = once(async () => (await import('./counts.js')).createCounts());
   const gatherings = new Map<number, Gathering>();
   /** The metrics that each process has told last; only what has been told can be missed. */
-  const told = new Map<Worker, MetricFacts>();
+  const told = new Map<ChildProcess, MetricFacts>();
   /** What those had counted that have ended: a sum that becomes less looks as if all had begun anew, and is counted once more. */
   let past: MetricFacts = [];
   let lastId = 0;
 
-  async function tell(from: Worker, { id, asks }: Extract<ToPrimary, { kind: 'ask' }>): Promise<void> {
+  async function tell(from: ChildProcess, { id, asks }: Extract<ToPrimary, { kind: 'ask' }>): Promise<void> {
     tellMember(from, { kind: 'told', id, told: await (await counts()).tell(asks) });
   }
 
-  function gather(from: Worker, id: number, ownFacts: MetricFacts): void {
-    if (from.isDead()) return;
+  function gather(from: ChildProcess, id: number, ownFacts: MetricFacts): void {
+    if (hasEnded(from)) return;
     const own = ++lastId;
     const waitsFor = new Set(others(from));
     const answered = new Set([from]);
@@ -55,9 +55,9 @@ export function createExchange(others: (than: Worker) => Worker[]): Exchange {
     for (const other of waitsFor) tellMember(other, { kind: 'collect', id: own });
   }
 
-  function collected(from: Worker, id: number, facts: MetricFacts): void {
+  function collected(from: ChildProcess, id: number, facts: MetricFacts): void {
     // What one has sent may be read after its end; it is counted among the past then.
-    if (from.isDead()) return;
+    if (hasEnded(from)) return;
     told.set(from, facts);
     const gathering = gatherings.get(id);
     if (!gathering?.waitsFor.delete(from)) return;
@@ -85,8 +85,12 @@ export function createExchange(others: (than: Worker) => Worker[]): Exchange {
 }
 
 /** Nobody is told who has just gone. */
-export function tellMember(worker: Worker, message: ToMember): void {
-  if (worker.isConnected()) worker.send(message, undefined, () => undefined);
+export function tellMember(worker: ChildProcess, message: ToMember): void {
+  if (worker.connected) worker.send(message, () => undefined);
+}
+
+export function hasEnded({ exitCode, signalCode, pid }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null || pid === undefined;
 }
 
 type Series = MetricFacts[number]['values'];

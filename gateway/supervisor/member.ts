@@ -1,8 +1,8 @@
-import cluster from 'node:cluster';
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
+import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { endAsOrphan, isInspected } from '../../pool/time-limits.js';
-import type { Config } from '../config.js';
+import { type Inlet, type Inlets, receiveConnections } from '../http/inlet.js';
 import type { KeyStore } from '../keys/store.js';
 import type { KeyVerifier } from '../keys/verifier.js';
 import type { RateState, SharedCounts } from '../limits/rate.js';
@@ -10,10 +10,11 @@ import type { MetricFacts, Metrics } from '../observability/metrics.js';
 import {
   type Ask,
   aliveMs,
+  type Door,
   type Place,
-  type Ports,
   placeVariable,
   type Ready,
+  type Served,
   type Told,
   type ToMember,
   type ToPrimary,
@@ -23,16 +24,22 @@ import {
 export interface Member {
   /** Only the first serves the site: what it remembers of tries to sign in is in its memory. */
   readonly servesSite: boolean;
-  /** No other process serves while this one starts: it listens at once. */
-  readonly servesAlone: boolean;
   /** Where the site is served by the first. */
   readonly siteUrl: string | undefined;
-  /** What the primary passes on of `SIGTERM`, `SIGINT` and `SIGHUP`. */
+  /** What the primary passes on of `SIGTERM` and `SIGINT`, and `leave` where another process has taken its place. */
   readonly signals: EventEmitter;
-  /** With the ports at which an earlier process listened, where nobody holds them any more. */
-  settle(config: Config): Config;
-  /** Says that it serves. Throws where it serves somewhere else than the others. */
+  /** How a server of this process gets the connections of a port. */
+  door(name: Door): Inlets;
+  /** Resolves when plugins may be read, with what is served by those that this one is to replace. */
+  load(): Promise<Served | undefined>;
+  /** Has this process replaced when something changes in these folders, from now on. */
+  watch(folders: string[], pollMs: number | undefined): Promise<void>;
+  /** Says that it serves. */
   ready(facts: Omit<Ready, 'kind'>): void;
+  /** Resolves when it serves, and none beside it that is older. */
+  readonly begun: Promise<void>;
+  /** Gives back all connections on which nothing is asked. */
+  leave(): Promise<void>;
   /** Rates and quotas that all count together; undefined where there is one process. */
   counts(processes: number, logger: Pick<Logger, 'info' | 'warn'>): SharedCounts | undefined;
   /** Tells the others that keys or tenants were changed here. */
@@ -50,13 +57,19 @@ export interface Member {
 export function joinProcesses(): Member | undefined {
   const text = process.env[placeVariable];
   delete process.env[placeVariable];
-  return cluster.isWorker && text !== undefined ? createMember(JSON.parse(text)) : undefined;
+  return process.send && text !== undefined ? createMember(JSON.parse(text)) : undefined;
 }
 
-function createMember({ number, ports, byPort, alone, primary }: Place): Member {
+function createMember({ number, primary, siteUrl, waits, served }: Place): Member {
   const signals = new EventEmitter();
+  const news = new EventEmitter();
+  const inlets = new Map<Door, Inlet>();
   const gathering = new Map<number, (facts: MetricFacts[]) => void>();
   const counts = createPrimaryCounts((message) => tellPrimary(message));
+  const load = waits
+    ? once(news, 'load').then(([given]) => given as Served | undefined)
+    : Promise.resolve(served);
+  const begun = once(news, 'begin').then(() => undefined);
   let lastId = 0;
   let onChange = () => {};
   let collect: () => Promise<MetricFacts> = async () => [];
@@ -66,11 +79,19 @@ function createMember({ number, ports, byPort, alone, primary }: Place): Member 
   if (process.platform !== 'win32') process.on('SIGHUP', () => undefined);
   process.on('SIGTERM', (signal) => signals.emit(signal, signal) || process.exit(1));
   process.on('message', take);
+  // Nobody else would end it.
+  process.on('disconnect', () => process.exit());
+  if (!process.connected) process.exit();
   endAsOrphan(primary);
   setInterval(() => tellPrimary({ kind: 'alive', inspected: isInspected() }), aliveMs).unref();
 
-  function take(message: ToMember): void {
+  function take(message: ToMember, handle?: unknown): void {
+    if (message.kind === 'connection') accept(message, handle as Socket | undefined);
     if (message.kind === 'signal') signals.emit(message.signal, message.signal);
+    if (message.kind === 'leave') signals.emit('leave', 'leave');
+    if (message.kind === 'listening' || message.kind === 'refused') news.emit(message.door, message);
+    if (message.kind === 'load') news.emit('load', message.served);
+    if (message.kind === 'watched' || message.kind === 'begin') news.emit(message.kind);
     if (message.kind === 'told') counts.take(message.id, message.told);
     if (message.kind === 'changed') onChange();
     if (message.kind === 'collect') void answerCollect(message.id);
@@ -80,23 +101,68 @@ function createMember({ number, ports, byPort, alone, primary }: Place): Member 
     }
   }
 
+  function accept(
+    { door, id, isUsed }: { door: Door; id: number; isUsed: boolean },
+    socket: Socket | undefined,
+  ): void {
+    const inlet = inlets.get(door);
+    // First: from then on it is this process's, which may end.
+    tellPrimary({ kind: 'accepted', id, ok: inlet !== undefined && socket !== undefined });
+    if (inlet && socket) inlet.receive(socket, isUsed);
+    else socket?.destroy();
+  }
+
+  /** Resolves when the primary has it. */
+  function giveBack(door: Door, socket: Socket): Promise<void> {
+    return new Promise((resolve) => {
+      process.send?.({ kind: 'returned', door } satisfies ToPrimary, socket, {}, () => {
+        socket.destroy();
+        resolve();
+      });
+    });
+  }
+
   async function answerCollect(id: number): Promise<void> {
     tellPrimary({ kind: 'collected', id, facts: await collect() });
   }
 
   return {
     servesSite: number === 1,
-    servesAlone: alone,
-    siteUrl: ports?.site,
+    siteUrl,
     signals,
-    settle: (config) => ({
-      ...config,
-      port: byPort ? portOf(ports?.api, config.port) : config.port,
-      connectPort: portOf(ports?.site, config.connectPort),
+    door: (door) => ({
+      async listen(server, { host, port }) {
+        // Before the answer: connections come right behind it.
+        inlets.set(door, receiveConnections(server));
+        const answer = once(news, door);
+        tellPrimary({ kind: 'listen', door, host, port });
+        const [message] = (await answer) as [Extract<ToMember, { kind: 'listening' | 'refused' }>];
+        if (message.kind === 'refused')
+          throw Object.assign(new Error(message.error.message), { code: message.error.code });
+        return message.url;
+      },
+      close() {
+        if (inlets.delete(door)) tellPrimary({ kind: 'closed', door });
+      },
     }),
-    ready(facts) {
-      refuseOther(ports, facts.ports);
-      tellPrimary({ kind: 'ready', ...facts });
+    load: () => load,
+    async watch(folders, pollMs) {
+      const watched = once(news, 'watched');
+      tellPrimary({ kind: 'watch', folders, pollMs });
+      await watched;
+    },
+    ready: (facts) => tellPrimary({ kind: 'ready', ...facts }),
+    begun,
+    async leave() {
+      const given: Promise<void>[] = [];
+      const idle: [Door, Socket][] = [];
+      let give = (door: Door, socket: Socket) => void idle.push([door, socket]);
+      await Promise.all([...inlets].map(([door, inlet]) => inlet.pauseIdle((socket) => give(door, socket))));
+      // Nothing more is read of these here: the next process may answer.
+      tellPrimary({ kind: 'left' });
+      give = (door, socket) => void given.push(giveBack(door, socket));
+      for (const [door, socket] of idle) give(door, socket);
+      await Promise.all(given);
     },
     counts: (processes, logger) => (processes > 1 ? counts.shared(1 / processes, logger) : undefined),
     tellChange: () => tellPrimary({ kind: 'changed' }),
@@ -119,17 +185,6 @@ function createMember({ number, ports, byPort, alone, primary }: Place): Member 
 /** A signal must not wait for a channel that has gone: its end ends this process. */
 function tellPrimary(message: ToPrimary): void {
   if (process.connected) process.send?.(message, undefined, {}, () => undefined);
-}
-
-function portOf(url: string | undefined, otherwise: number): number {
-  return url === undefined ? otherwise : Number(new URL(url).port) || otherwise;
-}
-
-/** Where the last of the others ended just now, a port that was left to the system is another one. */
-function refuseOther(known: Ports | undefined, own: Ports): void {
-  if (known?.api !== undefined && known.api !== own.api) {
-    throw new Error(`The API of this host is at ${known.api}, and this process got ${own.api}.`);
-  }
 }
 
 /** The counts of the primary, as a process asks for them. */

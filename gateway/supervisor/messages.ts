@@ -19,24 +19,36 @@ export interface Ready {
   processes: number;
   logLevel: string;
   json: boolean;
-  ports: Ports;
   /** Milliseconds that it may take to end in order, and that its main thread may be blocked: while it serves, and while it ends. */
   stopMs: number;
   silentMs: number;
   silentAtEndMs: number;
+  /** Helpers that do not come with the package, by their ids, with their files. */
+  helpers: Record<string, string>;
+  /** What of the plugins' folders it has left out, as `file: reason`; only an author's gateway starts so. */
+  problems: string[];
 }
 
-/** Where the first start listened, for those that come later. */
-export interface Ports {
-  api?: string | undefined;
-  site?: string | undefined;
-}
+/** A port that the supervisor listens on for all processes. */
+export type Door = 'api' | 'site' | 'work';
 
 /** From a process to the primary. */
 export type ToPrimary =
   | Ready
   /** Its main thread goes on; `inspected` where a debugger may hold it. */
   | { kind: 'alive'; inspected: boolean }
+  /** Takes connections of this port, which is opened where it is not open yet. */
+  | { kind: 'listen'; door: Door; host: string; port: number }
+  /** Takes no more of them. */
+  | { kind: 'closed'; door: Door }
+  /** A connection that was passed has come, and is its own from now on; or is not wanted. */
+  | { kind: 'accepted'; id: number; ok: boolean }
+  /** Answers no call any more that it has not begun to read. */
+  | { kind: 'left' }
+  /** With a connection on which nothing is asked. */
+  | { kind: 'returned'; door: Door }
+  /** Asks to be replaced when something changes in these folders. */
+  | { kind: 'watch'; folders: string[]; pollMs: number | undefined }
   | { kind: 'ask'; id: number; asks: Ask[] }
   | { kind: 'changed' }
   | { kind: 'gather'; id: number; facts: MetricFacts }
@@ -45,10 +57,23 @@ export type ToPrimary =
 /** From the primary to a process. */
 export type ToMember =
   | { kind: 'signal'; signal: NodeJS.Signals }
+  | { kind: 'listening'; door: Door; url: string }
+  | { kind: 'refused'; door: Door; error: { code?: string | undefined; message: string } }
+  /** With the connection. */
+  | { kind: 'connection'; door: Door; id: number; isUsed: boolean }
+  | { kind: 'load'; served: Served | undefined }
+  | { kind: 'watched' }
+  /** It serves from now on. */
+  | { kind: 'begin' }
+  /** Another one has taken its place. */
+  | { kind: 'leave' }
   | { kind: 'told'; id: number; told: Told[] }
   | { kind: 'changed' }
   | { kind: 'collect'; id: number }
   | { kind: 'gathered'; id: number; facts: MetricFacts[] };
+
+/** What the processes serve that a new one is to replace. */
+export type Served = Pick<Ready, 'helpers' | 'problems'>;
 
 /** Between two words of a process that its main thread goes on. */
 export const aliveMs = 1_000;
@@ -60,12 +85,12 @@ export const placeVariable = 'GATEWAY_PROCESS';
 export interface Place {
   /** From 1. */
   number: number;
-  /** Where an earlier one listened. */
-  ports?: Ports | undefined;
   /** The primary's process id. */
   primary: number;
-  /** It is to listen by the port's number there, and not by the 0 of the configuration. */
-  byPort: boolean;
-  /** No other process of this host serves meanwhile. */
-  alone: boolean;
+  /** Where the site is, if that is known. */
+  siteUrl?: string | undefined;
+  /** It is started before it is needed, and reads no plugin before it is told to. */
+  waits: boolean;
+  /** What the processes serve that it is to replace. */
+  served?: Served | undefined;
 }

@@ -1,4 +1,4 @@
-import type { Worker } from 'node:cluster';
+import type { ChildProcess } from 'node:child_process';
 import { expect } from 'chai';
 import type { MetricFacts } from '../../../gateway/observability/metrics.js';
 import { createExchange } from '../../../gateway/supervisor/exchange.js';
@@ -11,16 +11,24 @@ class Process {
   isLate = false;
   isGone = false;
   readonly told: MetricFacts[][] = [];
-  readonly worker = {
-    isConnected: () => !this.isGone,
-    isDead: () => this.isGone,
-    send: (message: ToMember) => this.#take(message),
-  } as unknown as Worker;
+  readonly worker: ChildProcess;
   readonly #asked: number[] = [];
   readonly exchange: ReturnType<typeof createExchange>;
 
   constructor(exchange: ReturnType<typeof createExchange>) {
     this.exchange = exchange;
+    const isGone = () => this.isGone;
+    this.worker = {
+      pid: 1,
+      signalCode: null,
+      get connected() {
+        return !isGone();
+      },
+      get exitCode() {
+        return isGone() ? 0 : null;
+      },
+      send: (message: ToMember) => this.#take(message),
+    } as unknown as ChildProcess;
   }
 
   #take(message: ToMember): void {
@@ -70,7 +78,7 @@ describe('the metrics of all processes', () => {
   function two() {
     const all: Process[] = [];
     const exchange = createExchange((than) =>
-      all.map(({ worker }) => worker).filter((worker) => worker !== than && !worker.isDead()),
+      all.map(({ worker }) => worker).filter((worker) => worker !== than && worker.connected),
     );
     const add = () => {
       const made = new Process(exchange);

@@ -9,8 +9,8 @@ import { makeFolder } from '../../../gateway/file-system.js';
 import { PluginError } from '../../../gateway/plugins/registry.js';
 import { createBackOff } from '../../../gateway/supervisor/supervise.js';
 import { skipWithout, until } from '../../needs.js';
+import { answering } from '../answering.js';
 import { bin, startChild } from '../harness.js';
-import { answering } from '../plugins/reload-world.js';
 import { closed } from '../raw-client.js';
 import { callOnce, lives, startWorld, type World } from './world.js';
 

@@ -1,10 +1,8 @@
-import fs from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
-import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { watchFolders } from '../../../gateway/plugins/watch-folders.js';
+import { watchFiles } from '../../../gateway/supervisor/watch-files.js';
 
 for (const [how, pollMs] of [
   ['that tells of changes', undefined],
@@ -12,7 +10,7 @@ for (const [how, pollMs] of [
 ] as const) {
   describe(`a watched folder ${how}`, () => {
     let folder: string;
-    let watcher: { close(): Promise<void> };
+    let watcher: { close(): void };
     let told: Set<string>;
     let heard: () => void = () => undefined;
 
@@ -23,9 +21,8 @@ for (const [how, pollMs] of [
       await mkdir(join(folder, 'node_modules/x'), { recursive: true });
       await writeFile(join(folder, 'text/old.mjs'), '1');
       await symlink('..', join(folder, 'text/loop'));
-      watcher = await watchFolders([folder], {
+      watcher = await watchFiles([folder], {
         pollMs,
-        onError: (error) => expect.fail(error.message),
         onChange(files) {
           for (const file of files) told.add(file.slice(folder.length + 1));
           heard();
@@ -34,7 +31,7 @@ for (const [how, pollMs] of [
     });
 
     afterEach(async () => {
-      await watcher.close();
+      watcher.close();
       await rm(folder, { recursive: true });
     });
 
@@ -53,13 +50,6 @@ for (const [how, pollMs] of [
       await until('text/old.mjs');
       expect([...told]).to.deep.equal(['text/old.mjs']);
     });
-
-    /** What is written before somebody watches again is told as a change of the whole folder. */
-    async function untilWatched(name: string): Promise<void> {
-      let times = 0;
-      const writing = setInterval(() => void write(name, `// ${times++}`), 100);
-      await until('', name).finally(() => clearInterval(writing));
-    }
 
     it('tells of new, changed and deleted files, however deep', async () => {
       await write('new.mjs');
@@ -82,11 +72,13 @@ for (const [how, pollMs] of [
       await until('text/old.mjs');
       told.clear();
       await mkdir(folder);
-      await untilWatched('new.mjs');
+      await write('new.mjs');
+      await until('new.mjs');
       told.clear();
       await rename(folder, `${folder}-old`);
       await mkdir(folder);
-      await untilWatched('newer.mjs');
+      await write('newer.mjs');
+      await until('newer.mjs');
       await rm(`${folder}-old`, { recursive: true });
     });
 
@@ -99,30 +91,14 @@ for (const [how, pollMs] of [
       expect([...told]).to.deep.equal(['last.mjs']);
     });
 
-    it('tells of what comes into a new folder just before that is watched', async () => {
-      const name = pollMs === undefined ? 'watch' : 'watchFile';
-      const original = fs[name];
-      const late = (...given: unknown[]) => {
-        if (given[0] === join(folder, 'fresh') && !fs.existsSync(join(folder, 'fresh/late.mjs'))) {
-          fs.mkdirSync(join(folder, 'fresh/deep/est'), { recursive: true });
-          fs.writeFileSync(join(folder, 'fresh/deep/est/late.mjs'), '1');
-          fs.writeFileSync(join(folder, 'fresh/late.mjs'), '1');
-        }
-        return Reflect.apply(original, fs, given);
-      };
-      Object.assign(fs, { [name]: late });
-      syncBuiltinESMExports();
-      try {
-        await mkdir(join(folder, 'fresh'));
-        await until('fresh/late.mjs', 'fresh/deep/est/late.mjs');
-      } finally {
-        Object.assign(fs, { [name]: original });
-        syncBuiltinESMExports();
-      }
+    it('tells of what comes with a new folder, and of what changes there later', async () => {
+      await mkdir(join(folder, 'fresh/deep/est'), { recursive: true });
+      await write('fresh/deep/est/late.mjs');
+      await write('fresh/late.mjs');
+      await until('fresh/late.mjs', 'fresh/deep/est/late.mjs');
       told.clear();
       await write('fresh/deep/est/late.mjs', '123456');
-      await write('fresh/late.mjs', '123456');
-      await until('fresh/late.mjs', 'fresh/deep/est/late.mjs');
+      await until('fresh/deep/est/late.mjs');
     });
 
     it('waits for the text of a file that was emptied', async () => {
