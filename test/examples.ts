@@ -98,3 +98,8 @@ const surrogates = { from: 0xd800, count: 0x800 };
 export const anyCharacter = fc
   .integer({ min: 0, max: 0x10ffff - surrogates.count })
   .map((code) => String.fromCodePoint(code < surrogates.from ? code : code + surrogates.count));
+
+/** The words of a text, for long lists of examples. */
+export function words([text = '']: TemplateStringsArray): string[] {
+  return text.trim().split(/\s+/);
+}

@@ -168,7 +168,7 @@ type HeadOutcome = { read: true; length: number | undefined } | { read: false; l
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
 /** Checks status and headers of a final response. Pure; throws a `GatewayError` for one that is not accepted. */
-export function checkHead(
+function checkHead(
   status: number,
   headers: IncomingHttpHeaders,
   { maxBytes, anyStatus = false, headOnly = false, validators }: ResponseLimits,
@@ -231,7 +231,7 @@ export function createFraming(): Framing {
 }
 
 /** Bytes of a response's head on the wire: what came with it may be body, which must not count. */
-export function headBytes(headers: IncomingHttpHeaders, statusText = ''): number {
+function headBytes(headers: IncomingHttpHeaders, statusText = ''): number {
   const lines = Object.entries(headers).flatMap(([name, values = '']) =>
     [values].flat().map((value) => `${name}: ${value}\r\n`.length),
   );

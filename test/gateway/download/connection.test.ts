@@ -40,14 +40,6 @@ describe('createKept', () => {
     expect(kept.acquire({ tenant: 'a', origin }, [given.address])).to.equal(undefined);
   });
 
-  it('hands out none that has ended, and forgets it', () => {
-    const kept = createIdleConnections();
-    const given = connection();
-    kept.release({ tenant: 'a', origin }, given);
-    closeConnection(given);
-    expect(kept.acquire({ tenant: 'a', origin }, [given.address])).to.equal(undefined);
-  });
-
   it('keeps nothing once it is closed', () => {
     const kept = createIdleConnections();
     const [early, late] = [connection(), connection()];

@@ -279,16 +279,4 @@ describe('createSessions', () => {
     expect(renew(performance.now() - 6 * 60_000, true)).to.equal(undefined);
     expect(renew(fourMinutesAgo, false)?.checkedAt).to.be.above(fourMinutesAgo);
   });
-
-  it('holds 4 MB in whole', () => {
-    const sessions = createSessions();
-    const owners = Array.from({ length: 600 }, (_, index) => ({ ...owner, tenant: String(index) }));
-    for (const each of owners) {
-      const socket = handshake();
-      sessions.watch(each, socket, undefined);
-      socket.emit('secureConnect');
-      socket.emit('session', Buffer.alloc(10_000));
-    }
-    expect(owners.filter((each) => sessions.find(each))).to.deep.equal(owners.slice(-419));
-  });
 });

@@ -71,6 +71,12 @@ describe('createSource', () => {
       it(`follows ${hops}`, async () => expect(await get(`/hop${hops}`)).to.have.length(5));
     }
 
+    it('follows a location that was sent as raw UTF-8', async () => {
+      say('/raw', redirect('/ä'));
+      say('/%C3%A4', ok('there'));
+      expect(await get('/raw')).to.have.length(5);
+    });
+
     it('does not follow a fourth, nor a loop', async () => {
       expect(await codeOf(get('/hop4'))).to.equal('source_failed');
       expect(await codeOf(get('/loop'))).to.equal('source_failed');
@@ -220,7 +226,14 @@ describe('createSource', () => {
       'a 204': 'HTTP/1.1 204 No Content\r\n\r\n',
       'a 206': 'HTTP/1.1 206 Partial Content\r\ncontent-length: 1\r\n\r\na',
       'a 304': 'HTTP/1.1 304 Not Modified\r\n\r\n',
+      'a 201': 'HTTP/1.1 201 Created\r\ncontent-length: 1\r\n\r\na',
+      'a 300': 'HTTP/1.1 300 Choices\r\nlocation: /b\r\ncontent-length: 0\r\n\r\n',
+      'a 305': 'HTTP/1.1 305 Proxy\r\nlocation: /b\r\ncontent-length: 0\r\n\r\n',
       'a 302 without a location': 'HTTP/1.1 302 Found\r\ncontent-length: 0\r\n\r\n',
+      'a 302 with an empty location': 'HTTP/1.1 302 Found\r\nlocation:\r\ncontent-length: 0\r\n\r\n',
+      'a 302 with two locations':
+        'HTTP/1.1 302 Found\r\nlocation: /a\r\nlocation: /b\r\ncontent-length: 0\r\n\r\n',
+      'a body in two codings': `${head}content-encoding: identity, br\r\ncontent-length: 1\r\n\r\na`,
       'an unasked 101': 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
       'an unasked 100': 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na',
       'an empty body': `${head}content-length: 0\r\n\r\n`,

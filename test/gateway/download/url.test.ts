@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { hostOf, parseExemptOrigins, parseSourceUrl } from '../../../gateway/download/url.js';
-import { anyCharacter } from '../../examples.js';
+import { anyCharacter, words } from '../../examples.js';
 
 const exempt = new Set(['http://127.0.0.1:9100', 'http://images.internal:8000', 'https://10.0.0.7']);
 const parse = (raw: string, base?: string) => parseSourceUrl(raw, exempt, base ? new URL(base) : undefined);
@@ -64,56 +64,20 @@ describe('parseSourceUrl', () => {
       expect(kindOf(raw)).to.equal('unparseable'));
   }
 
-  const refused = [
-    'http://example.com/',
-    'ftp://example.com/',
-    'file:///etc/passwd',
-    'data:image/png;base64,AA==',
-    'javascript:alert(1)',
-    'gopher://example.com/',
-    'blob:https://example.com/1',
-    'ws://example.com',
-    'https://example.com:80/',
-    'https://example.com:8443/',
-    'https://user@example.com/',
-    'https://user:pass@example.com/',
-    'https://:pass@example.com/',
-    'https://@example.com/',
-    'https:user@example.com/',
-    'https://localhost/',
-    'https://LOCALHOST./',
-    'https://a.localhost/',
-    'https://intranet/',
-    'https://nas.local/',
-    'https://metadata.google.internal/',
-  ];
-  const loopback = [
-    '127.0.0.1',
-    '127.1',
-    '2130706433',
-    '0x7f000001',
-    '0x7f.1',
-    '0177.0.0.1',
-    '017700000001',
-    '127.0.0.1.',
-    '0',
-    '１２７.0.0.1',
-    '①②⑦.⓪.⓪.①',
-    '127。0。0。1',
-    '%31%32%37.0.0.1',
-    '[::1]',
-    '[::]',
-    '[::127.0.0.1]',
-    '[::ffff:127.0.0.1]',
-    '[::ffff:0:7f00:1]',
-    '[64:ff9b::7f00:1]',
-    '[0:0:0:0:0:0:0:1]',
-    '169.254.169.254',
-    '0xa9fea9fe',
-    '[fd00:ec2::254]',
-    '100.100.100.200',
-    '168.63.129.16',
-  ];
+  const refused = words`
+    http://example.com/ ftp://example.com/ file:///etc/passwd data:image/png;base64,AA== javascript:alert(1)
+    gopher://example.com/ blob:https://example.com/1 ws://example.com https://example.com:80/
+    https://example.com:8443/ https://user@example.com/ https://user:pass@example.com/
+    https://:pass@example.com/ https://@example.com/ https:user@example.com/ https://localhost/
+    https://LOCALHOST./ https://a.localhost/ https://intranet/ https://nas.local/
+    https://metadata.google.internal/
+  `;
+  const loopback = words`
+    127.0.0.1 127.1 2130706433 0x7f000001 0x7f.1 0177.0.0.1 017700000001 127.0.0.1. 0 １２７.0.0.1 ①②⑦.⓪.⓪.①
+    127。0。0。1 %31%32%37.0.0.1 [::1] [::] [::127.0.0.1] [::ffff:127.0.0.1] [::ffff:0:7f00:1]
+    [64:ff9b::7f00:1] [0:0:0:0:0:0:0:1] 169.254.169.254 0xa9fea9fe [fd00:ec2::254] 100.100.100.200
+    168.63.129.16
+  `;
   for (const raw of [...refused, ...loopback.map((host) => `https://${host}/`)]) {
     it(`refuses ${raw}`, () => expect(kindOf(raw)).to.equal('refused'));
   }

@@ -240,33 +240,6 @@ describe('results', () => {
     results = createResults(createCache(1e6));
   });
 
-  it('are made once for all calls of a tenant that come meanwhile, and are found by those that come later', async () => {
-    const [first, second] = [held(), held()];
-    const made = [first, second].map(({ call }) => results.make('a', 'tag', call));
-    await turns();
-    expect([first.begun, second.begun, first.waited, second.waited]).to.deep.equal([1, 0, 0, 1]);
-    const result = common(1);
-    first.end(result);
-    expect(await Promise.all(made)).to.deep.equal([
-      { made: result, found: 'miss' },
-      { made: result, found: 'shared' },
-    ]);
-    expect(results.find('a', 'tag')).to.equal(result.common);
-  });
-
-  it('are nobody else’s: another tenant neither finds them nor waits for them', async () => {
-    const [own, other] = [held(), held()];
-    const [made, others] = [results.make('a', 'tag', own.call), results.make('b', 'tag', other.call)];
-    await turns();
-    expect([own.begun, other.begun, other.waited]).to.deep.equal([1, 1, 0]);
-    own.end(common(1));
-    await made;
-    expect(results.find('b', 'tag')).to.equal(undefined);
-    other.end(common(2));
-    expect((await others).made.common?.bytes).to.deep.equal(new Uint8Array([2]));
-    expect(results.find('a', 'tag')?.bytes).to.deep.equal(new Uint8Array([1]));
-  });
-
   it('that nobody else may have are made by each call for itself, all at once', async () => {
     const calls = [held(), held(), held()];
     const made = calls.map(({ call }) => results.make('a', 'tag', call));
@@ -282,35 +255,6 @@ describe('results', () => {
       ['own 2', 'miss'],
     ]);
     expect(results.find('a', 'tag')).to.equal(undefined);
-  });
-
-  it('that fail do so for all who wait, and are tried anew by the next', async () => {
-    const calls = [held(), held()];
-    const made = calls.map(({ call }) => results.make('a', 'tag', call).catch((error) => error.message));
-    await turns();
-    calls[0]?.fail(new Error('no picture'));
-    expect(await Promise.all(made)).to.deep.equal(['no picture', 'no picture']);
-    const next = held();
-    void results.make('a', 'tag', next.call);
-    await turns();
-    expect([next.begun, calls[1]?.begun]).to.deep.equal([1, 0]);
-  });
-
-  it('that are given up with their client are made in the next one’s turn', async () => {
-    const calls = [held(), held(), held()];
-    const made = calls.map(({ call }) => results.make('a', 'tag', call).catch(() => 'gone'));
-    await turns();
-    calls[0]?.gone.abort();
-    calls[0]?.fail(new Error('given up in the line'));
-    await turns();
-    expect(calls.map(({ begun }) => begun)).to.deep.equal([1, 1, 0]);
-    const result = common(1);
-    calls[1]?.end(result);
-    expect(await Promise.all(made)).to.deep.equal([
-      'gone',
-      { made: result, found: 'miss' },
-      { made: result, found: 'shared' },
-    ]);
   });
 
   it('that come to an end after their client has gone serve those who wait', async () => {
