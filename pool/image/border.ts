@@ -41,6 +41,15 @@ export function planBorder(
   return { plan, width: grown.width, height: grown.height };
 }
 
+/**
+ * Every frame in a border of one solid colour, around it or over its edges; what lies outside rounded corners is transparent, or
+ * white where `opaque`. May draw in place. Own code so that both engines give the same pixels.
+ */
+export function drawBorder(raster: Raster, plan: BorderPlan, opaque: boolean): Raster {
+  const framed = plan.inset ? paintSides(raster, plan) : extendRaster(raster, plan);
+  return plan.radius === 0 ? framed : roundCorners(framed, plan, opaque);
+}
+
 /** Lines within a row of pixels at which the curve is looked at. */
 const scanLines = 8;
 
@@ -158,15 +167,6 @@ const putOnWhite: Put = ({ data }, at, color, within, picture) => {
     data[at + c] = Math.min(255, mixed + 0.5);
   }
 };
-
-/**
- * Every frame in a border of one solid colour, around it or over its edges; what lies outside rounded corners is transparent, or
- * white where `opaque`. May draw in place. Own code so that both engines give the same pixels.
- */
-export function drawBorder(raster: Raster, plan: BorderPlan, opaque: boolean): Raster {
-  const framed = plan.inset ? paintSides(raster, plan) : extendRaster(raster, plan);
-  return plan.radius === 0 ? framed : roundCorners(framed, plan, opaque);
-}
 
 function extendRaster(raster: Raster, plan: BorderPlan): Raster {
   const { top, right, bottom, left } = plan;

@@ -18,9 +18,66 @@ import { inkColors } from './text/contrast.js';
 import { inkFor } from './text/ink.js';
 import type { LoadText, TextRenderer } from './text/overlay.js';
 
+/** An overlay with the area that it was made for. */
+interface Drawn {
+  overlay: Overlay;
+  area: Area;
+}
+
+/** Draws the mark on every frame, in place. `text` is asked for where there is a text. */
+export async function drawMark(raster: Raster, mark: Mark, text: LoadText): Promise<void> {
+  const made = mark.text
+    ? drawText(raster, mark.text, mark, await text())
+    : drawLogo(raster, await mark.logo.pixels(), mark.logo, mark);
+  if (!made) return;
+  const { overlay, places } = placesFor(raster, made, mark);
+  const chosen = mark.text?.color === 'auto' ? inkFor(raster, overlay, places, mark.opacity) : overlay;
+  for (const place of places)
+    blendOverlay(raster, chosen, place, { opacity: mark.opacity, premultiplied: true });
+}
+
 /** The font size, in pixels, of text on a picture where none is asked for: a twentieth of the shorter side, at least 12. */
 export function autoFontSize({ width, height }: Size): number {
   return Math.max(12, Math.round(Math.min(width, height) / 20));
+}
+
+/** The text as large as was asked for, or as its area allows. Undefined where there is no ink. */
+export function drawText(
+  picture: Size,
+  text: TextMark,
+  placing: Placing,
+  renderer: TextRenderer,
+): Drawn | undefined {
+  const fontSize = text.fontSize === 'auto' ? autoFontSize(picture) : text.fontSize;
+  const color = text.color === 'auto' ? inkColors.black : text.color;
+  const align = placing.tile ? 'center' : sideOf(placing.position);
+  const area = areaFor(picture, placing, textMargin(picture, fontSize));
+  const overlay = textOverlay({ ...text, fontSize, color, align }, area, placing.degrees, renderer);
+  return overlay && { overlay, area };
+}
+
+function drawLogo(picture: Size, logo: Raster, { scale }: LogoMark, placing: Placing): Drawn {
+  const area = areaFor(picture, placing, logoMargin(picture));
+  const overlay = logoOverlay(logo, picture.width * scale, area, placing.degrees);
+  return { overlay, area };
+}
+
+/** Tiles go to the edges and beyond, and have all of the picture. */
+function areaFor(picture: Size, { margin, tile }: Placing, auto: number): Area {
+  if (tile) return { left: 0, top: 0, width: picture.width, height: picture.height };
+  return areaWithin(picture, margin === 'auto' ? auto : inPixels(margin, shorterOf(picture)));
+}
+
+/** Where the overlay goes. */
+export function placesFor(picture: Size, { overlay, area }: Drawn, { position, tile }: Placing): Tiling {
+  if (!tile) return { overlay, places: [placeIn(area, overlay, position)] };
+  const { spacing } = tile;
+  const apart = spacing === 'auto' ? autoSpacing(picture, overlay) : inPixels(spacing, shorterOf(picture));
+  return tileOver(picture, overlay, apart);
+}
+
+function shorterOf({ width, height }: Size): number {
+  return Math.min(width, height);
 }
 
 /** Tiles that come closer than this are put together in a larger one first, so that the work goes with the picture and not with their number. */
@@ -107,61 +164,4 @@ function drawSheet(tile: Overlay, { across, down, shift }: Grid, columns: number
     }
   }
   return { data, width, height };
-}
-
-/** An overlay with the area that it was made for. */
-interface Drawn {
-  overlay: Overlay;
-  area: Area;
-}
-
-/** Draws the mark on every frame, in place. `text` is asked for where there is a text. */
-export async function drawMark(raster: Raster, mark: Mark, text: LoadText): Promise<void> {
-  const made = mark.text
-    ? drawText(raster, mark.text, mark, await text())
-    : drawLogo(raster, await mark.logo.pixels(), mark.logo, mark);
-  if (!made) return;
-  const { overlay, places } = placesFor(raster, made, mark);
-  const chosen = mark.text?.color === 'auto' ? inkFor(raster, overlay, places, mark.opacity) : overlay;
-  for (const place of places)
-    blendOverlay(raster, chosen, place, { opacity: mark.opacity, premultiplied: true });
-}
-
-/** The text as large as was asked for, or as its area allows. Undefined where there is no ink. */
-export function drawText(
-  picture: Size,
-  text: TextMark,
-  placing: Placing,
-  renderer: TextRenderer,
-): Drawn | undefined {
-  const fontSize = text.fontSize === 'auto' ? autoFontSize(picture) : text.fontSize;
-  const color = text.color === 'auto' ? inkColors.black : text.color;
-  const align = placing.tile ? 'center' : sideOf(placing.position);
-  const area = areaFor(picture, placing, textMargin(picture, fontSize));
-  const overlay = textOverlay({ ...text, fontSize, color, align }, area, placing.degrees, renderer);
-  return overlay && { overlay, area };
-}
-
-function drawLogo(picture: Size, logo: Raster, { scale }: LogoMark, placing: Placing): Drawn {
-  const area = areaFor(picture, placing, logoMargin(picture));
-  const overlay = logoOverlay(logo, picture.width * scale, area, placing.degrees);
-  return { overlay, area };
-}
-
-/** Tiles go to the edges and beyond, and have all of the picture. */
-function areaFor(picture: Size, { margin, tile }: Placing, auto: number): Area {
-  if (tile) return { left: 0, top: 0, width: picture.width, height: picture.height };
-  return areaWithin(picture, margin === 'auto' ? auto : inPixels(margin, shorterOf(picture)));
-}
-
-/** Where the overlay goes. */
-export function placesFor(picture: Size, { overlay, area }: Drawn, { position, tile }: Placing): Tiling {
-  if (!tile) return { overlay, places: [placeIn(area, overlay, position)] };
-  const { spacing } = tile;
-  const apart = spacing === 'auto' ? autoSpacing(picture, overlay) : inPixels(spacing, shorterOf(picture));
-  return tileOver(picture, overlay, apart);
-}
-
-function shorterOf({ width, height }: Size): number {
-  return Math.min(width, height);
 }

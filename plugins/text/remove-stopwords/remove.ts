@@ -1,5 +1,34 @@
 import * as stopword from 'stopword';
 
+interface RemoveOptions {
+  /** A name out of `languages`. */
+  language: string;
+  /** Words that stay although they are on the list, or in `also`. */
+  keep: readonly string[];
+  /** Words that go although they are not on the list. */
+  also: readonly string[];
+}
+
+/**
+ * The text without its stopwords; everything between words stays as it is. Own code around the lists of the package `stopword`,
+ * whose own function works on a list of words and so loses what stands between them.
+ */
+export function removeStopwords(text: string, { language, keep, also }: RemoveOptions): string {
+  const list = stopwordsOf(language);
+  const kept = normalizeList(keep);
+  const more = normalizeList(also);
+  const segment = createSegmenter(language);
+  const removed = (word: string): boolean => {
+    const form = normalizeWord(word);
+    return form !== undefined && (list.has(form) || more.has(form)) && !kept.has(form);
+  };
+  return text.replace(new RegExp(wordPattern, 'gu'), (word) => {
+    if (removed(word)) return '';
+    const pieces = segment?.(word) ?? [word];
+    return pieces.length === 1 ? word : pieces.filter((piece) => !removed(piece)).join('');
+  });
+}
+
 /** Apostrophes that join the parts of a word: typewriter, typographic, modifier letter. */
 const apostrophes = /['’ʼ]/g;
 
@@ -159,33 +188,4 @@ interface ShortInput {
 export function isShort({ text, language, keep, also }: ShortInput): boolean {
   const most = needsDictionary(language) ? mostCharactersSegmented : mostCharacters;
   return text.length <= most && keep.length + also.length <= mostWords;
-}
-
-interface RemoveOptions {
-  /** A name out of `languages`. */
-  language: string;
-  /** Words that stay although they are on the list, or in `also`. */
-  keep: readonly string[];
-  /** Words that go although they are not on the list. */
-  also: readonly string[];
-}
-
-/**
- * The text without its stopwords; everything between words stays as it is. Own code around the lists of the package `stopword`,
- * whose own function works on a list of words and so loses what stands between them.
- */
-export function removeStopwords(text: string, { language, keep, also }: RemoveOptions): string {
-  const list = stopwordsOf(language);
-  const kept = normalizeList(keep);
-  const more = normalizeList(also);
-  const segment = createSegmenter(language);
-  const removed = (word: string): boolean => {
-    const form = normalizeWord(word);
-    return form !== undefined && (list.has(form) || more.has(form)) && !kept.has(form);
-  };
-  return text.replace(new RegExp(wordPattern, 'gu'), (word) => {
-    if (removed(word)) return '';
-    const pieces = segment?.(word) ?? [word];
-    return pieces.length === 1 ? word : pieces.filter((piece) => !removed(piece)).join('');
-  });
 }
