@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import type { Command } from 'commander';
 import { escapeInvisible, visible, visibleJson } from '../../schemas/quote.js';
 import { reasonOf } from '../database/store-error.js';
-import { GatewayError } from '../errors.js';
+import { GatewayError, sentenceOf } from '../errors.js';
 
 /** Where a command writes; a fake in tests. */
 export interface Terminal {
@@ -106,7 +106,7 @@ function describe(error: unknown): Record<string, unknown> {
 function sentence(error: unknown): string {
   if (!(error instanceof GatewayError))
     return oneLine(error instanceof Error ? error.message : String(error));
-  if (error.details) return error.details.map(({ field, problem }) => `${field} ${problem}`).join('; ');
+  if (error.details) return error.details.map(sentenceOf).join('; ');
   // The operator, who runs this command, may read the database's own words.
   if (error.code !== 'keys_unavailable' || error.cause === undefined) return error.message;
   return `The database does not answer: ${oneLine(reasonOf(error))}`;

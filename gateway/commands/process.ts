@@ -22,6 +22,13 @@ export function reserveStdout(): { write(data: string | Uint8Array): unknown; is
   return { write: (data) => write(data), isTTY: stdout.isTTY };
 }
 
+/** Aborts at the first SIGINT. A second one ends the process. */
+export function interruptSignal(): AbortSignal {
+  const interrupted = new AbortController();
+  process.once('SIGINT', () => interrupted.abort());
+  return interrupted.signal;
+}
+
 /** Ends the process in a second. For commands that have loaded plugins, which may keep timers or connections open for ever. */
 export function exitSoon(): void {
   setTimeout(() => process.exit(), 1_000).unref();

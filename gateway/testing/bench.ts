@@ -25,11 +25,6 @@ export function callError(
   return Object.assign(error, { code, ...(details ? { details } : {}) });
 }
 
-/** Problems as one line. */
-export function joinProblems(details: readonly FieldProblem[]): string {
-  return details.map(({ field, problem }) => `${field} ${problem}`).join('; ');
-}
-
 export interface CheckedHelper {
   plugin: Plugin;
   helper: Omit<Helper, 'id'>;

@@ -8,9 +8,9 @@ import type { ConfigField, FileField } from '../../schemas/declared-helper.js';
 import type { FieldProblem } from '../../schemas/field-problem.js';
 import { didYouMean } from '../../schemas/nearest.js';
 import type { CheckOutput } from '../../schemas/parameters/compile-schema.js';
-import type { GatewayError } from '../errors.js';
+import { type GatewayError, sentenceOf } from '../errors.js';
 import { fileType, unknownType } from '../http/body.js';
-import { type Bench, callError, createBench, joinProblems } from './bench.js';
+import { type Bench, callError, createBench } from './bench.js';
 import { openHelper } from './open-helper.js';
 import type { AnswerFor, CallOptions, GivenFile, InputFor, OptionsFor } from './types.js';
 
@@ -93,7 +93,10 @@ function asBytes(input: object): Uint8Array {
 /** Of a fault the author sees the error itself, which callers never see. */
 function asThrown({ code, message, details, cause }: GatewayError, thrown: unknown): Error {
   if (code !== 'internal')
-    return callError(code, details ? joinProblems(details) : message, { details, cause: thrown });
+    return callError(code, details ? details.map(sentenceOf).join('; ') : message, {
+      details,
+      cause: thrown,
+    });
   const reason = thrown ?? cause;
   return callError(code, reason instanceof Error ? reason.message : inspect(reason), { cause: reason });
 }
@@ -107,7 +110,9 @@ function readAnswer(answer: Answer, judgeOutput: CheckOutput | undefined): unkno
   const data = JSON.parse(jsonText(answer)) as object;
   const details = judgeOutput?.(data) ?? [];
   if (details.length === 0) return data;
-  throw callError('output', `the answer is not as output says: ${joinProblems(details)}`, { details });
+  throw callError('output', `the answer is not as output says: ${details.map(sentenceOf).join('; ')}`, {
+    details,
+  });
 }
 
 /** The configuration of a call, with its defaults. Throws `missing_config` for what the gateway would not start without. */
@@ -133,7 +138,7 @@ function readConfig(
       problem: `is not declared${didYouMean(name, names)}`,
     })),
   ];
-  if (details.length > 0) throw callError('missing_config', joinProblems(details), { details });
+  if (details.length > 0) throw callError('missing_config', details.map(sentenceOf).join('; '), { details });
   return Object.freeze(Object.fromEntries(values));
 }
 

@@ -14,7 +14,7 @@ import type { Helper } from '../../plugins/registry.js';
 import { problemLines } from '../dev.js';
 import { openLocalHelpers } from '../open-local.js';
 import { columns } from '../output.js';
-import { exitSoon, quoteWord, reserveStdout } from '../process.js';
+import { exitSoon, interruptSignal, quoteWord, reserveStdout } from '../process.js';
 import { createInput } from './jobs.js';
 import { type CallOptions, type CallTarget, runCall } from './make-calls.js';
 import { serviceAt } from './words.js';
@@ -31,8 +31,6 @@ export async function callLocally(words: string[]): Promise<void> {
   const config = { ...given, poolThreads: Math.min(given.poolThreads, Math.max(1, words.length - 1)) };
   const logger = await logOnStderr(config.logLevel);
   const local = await openHelpers(config, words, logger);
-  const interrupted = new AbortController();
-  process.once('SIGINT', () => interrupted.abort());
   try {
     process.exitCode = await runLocally(words, {
       local,
@@ -40,7 +38,7 @@ export async function callLocally(words: string[]): Promise<void> {
       input: createInput(process.stdin, Math.max(config.maxTextBytes, config.maxImageBytes)),
       screen: { stdout, stderr: process.stderr },
       logger,
-      signal: interrupted.signal,
+      signal: interruptSignal(),
     });
   } finally {
     await local.close();

@@ -3,6 +3,7 @@ import { tryUrl } from '../../../schemas/try-url.js';
 import { loadConfig } from '../../config.js';
 import { inputError, toGatewayError } from '../../errors.js';
 import { columns } from '../output.js';
+import { interruptSignal } from '../process.js';
 import { createInput } from './jobs.js';
 import {
   type CalledHelper,
@@ -35,13 +36,11 @@ export interface ServerCallOptions extends Omit<CallOptions, 'logger'> {
 
 /** Calls a helper of the gateway that `--server` names. */
 export async function callOnServer(words: string[]): Promise<void> {
-  const interrupted = new AbortController();
-  process.once('SIGINT', () => interrupted.abort());
   process.exitCode = await runOnServer(words, {
     key: loadConfig(process.env).clientKey,
     input: createInput(process.stdin, mostBytes),
     screen: process,
-    signal: interrupted.signal,
+    signal: interruptSignal(),
   });
 }
 

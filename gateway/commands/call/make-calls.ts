@@ -4,7 +4,7 @@ import { type Answer, jsonText } from '../../../pool/answer.js';
 import type { FileField } from '../../../schemas/declared-helper.js';
 import { didYouMean } from '../../../schemas/nearest.js';
 import { quote, visible } from '../../../schemas/quote.js';
-import { type GatewayError, toGatewayError } from '../../errors.js';
+import { type GatewayError, sentenceOf, toGatewayError } from '../../errors.js';
 import { failure, success } from '../../http/envelope.js';
 import type { Reply } from '../../local-helpers.js';
 import { columns, printJson } from '../output.js';
@@ -273,7 +273,7 @@ function lineOf(outcome: Outcome): object {
 
 function errorLines({ code, message, details }: GatewayError): string {
   if (!details) return `${message} (${code})`;
-  return details.map(({ field, problem }) => `${field} ${problem}`).join('\n       ');
+  return details.map(sentenceOf).join('\n       ');
 }
 
 /** Lists the helpers where no helper of this name is there, or none was named. The first line alone says so. */

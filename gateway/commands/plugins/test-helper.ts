@@ -9,7 +9,7 @@ import type { FileField } from '../../../schemas/declared-helper.js';
 import type { CheckOutput } from '../../../schemas/parameters/compile-schema.js';
 import { uploadsOf } from '../../../schemas/parameters/parameters.js';
 import type { Source } from '../../download/fetch.js';
-import { GatewayError } from '../../errors.js';
+import { GatewayError, sentenceOf } from '../../errors.js';
 import type { LocalHelpers } from '../../local-helpers.js';
 import { exitHint, timeHint } from '../../plugins/hints.js';
 import type { Helper } from '../../plugins/registry.js';
@@ -153,16 +153,16 @@ async function tryCall(
   if (isDryRun && declaration.dryrun !== 'run') return { ok: true };
   const problems = checkOutput(JSON.parse(jsonText(reply.answer)));
   if (problems.length === 0) return { ok: true };
-  return { ok: false, code: 'output', reason: `the answer is not as output says: ${joined(problems)}` };
-}
-
-function joined(problems: readonly { field: string; problem: string }[]): string {
-  return problems.map(({ field, problem }) => `${field} ${problem}`).join('; ');
+  return {
+    ok: false,
+    code: 'output',
+    reason: `the answer is not as output says: ${problems.map(sentenceOf).join('; ')}`,
+  };
 }
 
 /** For the author: of a fault the error and its place, of any other error what callers read. */
 function failureReason({ code, message, details, cause }: GatewayError, { file }: Helper): string {
-  if (details) return `${code}: ${joined(details)}`;
+  if (details) return `${code}: ${details.map(sentenceOf).join('; ')}`;
   if (code === 'helper_timeout') return `${code}: ${message}${timeHint(cause)}`;
   const thrown = cause instanceof Error ? readThrown(cause) : ((cause ?? {}) as Partial<Thrown>);
   if (code !== 'internal' || typeof thrown.message !== 'string') return `${code}: ${message}`;
