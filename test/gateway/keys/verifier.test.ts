@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { createKey } from '../../../gateway/keys/key-format.js';
 import type { KeyStatus } from '../../../gateway/keys/verifier.js';
-import { rejection } from './key-store-contract.js';
 import { createVerifierWorld, startTime, type VerifierWorld } from './verifier-world.js';
 
 const minute = 60_000;
@@ -305,45 +304,6 @@ describe('keys/verifier, of what is signed', () => {
     await world.elsewhere.revokeKey(id, 'ann');
     await world.verifier.refresh();
     expect(await state()).to.equal('revoked');
-  });
-
-  it('expires with the key', async () => {
-    const expires_at = new Date(startTime + 5_000).toISOString();
-    const issued = await world.admin.issueKey('acme', { expires_at }, 'ann');
-    expect(await state(1, issued.id)).to.equal('active');
-    await world.pass(5_000);
-    expect(await state(1, issued.id)).to.equal('expired');
-  });
-
-  it('does not rely on polls that do not come: after three seconds it looks for itself', async () => {
-    await state();
-    await world.elsewhere.revokeKey(id, 'ann');
-    world.elapsed += 3_001;
-    expect(await state()).to.equal('revoked');
-  });
-
-  it('goes on for five minutes without a database, with the keys it knows', async () => {
-    await state();
-    world.store.fail(true);
-    await world.pass(300_000);
-    expect(await state()).to.equal('active');
-    expect(await rejection(verify(1, 'key_nobody'))).to.include({ code: 'keys_unavailable' });
-    await world.pass(1_000);
-    expect(await rejection(verify())).to.include({ code: 'keys_unavailable' });
-    world.store.fail(false);
-    await world.pass(1_000);
-    expect(await state()).to.equal('active');
-  });
-
-  it('keeps good keys through a flood of invented ids, in few reads', async () => {
-    await state();
-    const before = world.store.reads();
-    const flood = Array.from({ length: 4_000 }, (_, n) => state(1, `key_invented${n}`));
-    expect(new Set(await Promise.all(flood))).to.deep.equal(new Set(['unknown']));
-    const read = world.store.reads();
-    expect(read - before).to.be.at.most(41);
-    expect([await state(), await state(1, 'key_invented3999')]).to.deep.equal(['active', 'unknown']);
-    expect(world.store.reads()).to.equal(read);
   });
 
   it('notes that the key was used', async () => {

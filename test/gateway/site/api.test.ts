@@ -4,14 +4,10 @@ import { createSigningSecrets } from '../../../gateway/signing/signing-secrets.j
 import { createSqliteDatabase } from '../databases.js';
 import { signing } from '../signing/signing.js';
 import { createApiClient, type Envelope, problems } from './api-client.js';
-import { openTestSite, operatorToken, sampleUsage, services, type TestSite } from './test-site.js';
+import { openTestSite, operatorToken, sampleUsage, services, useTestSite } from './test-site.js';
 
 describe('site/api', () => {
-  let site: TestSite;
-  before(async () => {
-    site = await openTestSite();
-  });
-  after(() => site.close());
+  const site = useTestSite();
   const call = createApiClient(() => site);
 
   it('goes the way of a key: tenant, key, rotation, end of grace, revocation', async () => {
@@ -113,15 +109,6 @@ describe('site/api', () => {
     expect(answer.headers.get('content-type')).to.include('text/plain; version=0.0.4');
     expect(await answer.text()).to.equal('gateway_calls_total 0\n');
   });
-});
-
-describe('site/api: what it is sent', () => {
-  let site: TestSite;
-  before(async () => {
-    site = await openTestSite();
-  });
-  after(() => site.close());
-  const call = createApiClient(() => site);
 
   it('names every problem of a body at once', async () => {
     await call('POST', '/api/tenants', { name: 'strict' });
@@ -222,19 +209,10 @@ describe('site/api: what it is sent', () => {
     const large = await call('POST', '/api/tenants', { name: 'a'.repeat(70_000) });
     expect([large.status, large.json.error?.code]).to.deep.equal([413, 'too_large']);
   });
-});
 
-describe('site/api: signing secrets', () => {
-  let site: TestSite;
-  before(async () => {
-    site = await openTestSite();
-    await site.admin.createTenant('acme', 'test');
-  });
-  after(() => site.close());
-  const call = createApiClient(() => site);
-
-  it('come with a new key, are shown again, and are replaced', async () => {
-    const issued = (await call('POST', '/api/tenants/acme/keys', {})).json.data;
+  it('shows a signing secret with a new key and again, and replaces it', async () => {
+    await site.admin.createTenant('signing', 'test');
+    const issued = (await call('POST', '/api/tenants/signing/keys', {})).json.data;
     expect(issued.signing_secret).to.equal(signing.current(issued.id, 1));
     const path = `/api/keys/${issued.id}`;
     const { id, signing_secret } = issued;
@@ -256,9 +234,9 @@ describe('site/api: signing secrets', () => {
     expect(key).not.to.include('hgs_');
   });
 
-  it('are nobody’s where there is no such key, or it has ended', async () => {
+  it('has no signing secret where there is no such key, or it has ended', async () => {
     expect((await call('POST', '/api/keys/key_none/signing-secret')).status).to.equal(404);
-    const { id } = (await call('POST', '/api/tenants/acme/keys')).json.data;
+    const { id } = (await call('POST', '/api/tenants/signing/keys')).json.data;
     await call('DELETE', `/api/keys/${id}`);
     for (const what of ['signing-secret', 'rotate-signing']) {
       const refused = await call('POST', `/api/keys/${id}/${what}`);
@@ -268,51 +246,15 @@ describe('site/api: signing secrets', () => {
     }
   });
 
-  it('need a master secret, and say so by its name', async () => {
-    const database = await createSqliteDatabase();
-    const admin = createKeyAdmin({
-      store: await database.open(),
-      signing: createSigningSecrets(undefined),
-      services: () => services.map(({ id }) => id),
-    });
-    const without = await openTestSite({ admin }, database);
-    try {
-      const ask = createApiClient(() => without);
-      await ask('POST', '/api/tenants', { name: 'acme' });
-      const issued = (await ask('POST', '/api/tenants/acme/keys')).json.data;
-      expect(issued.signing_secret).to.equal(null);
-      expect(await without.verifier.verify(issued.key)).to.have.property('state', 'active');
-      for (const what of ['signing-secret', 'rotate-signing']) {
-        const { status, json } = await ask('POST', `/api/keys/${issued.id}/${what}`);
-        expect([status, json.error?.code]).to.deep.equal([503, 'storage_unavailable']);
-        expect(json.error?.message).to.include('HELPER_SIGNING_SECRET');
-      }
-      const { entries } = (await ask('GET', '/api/audit')).json.data;
-      expect(JSON.stringify(entries)).not.to.include('signing');
-    } finally {
-      await without.close();
-    }
-  });
-});
-
-describe('site/api: the secret of webhooks', () => {
-  let site: TestSite;
-  let id: string;
-  before(async () => {
-    site = await openTestSite();
-    ({ id } = await site.admin.createTenant('acme', 'test'));
-  });
-  after(() => site.close());
-  const call = createApiClient(() => site);
-
-  it('stands with the tenant alone, and is replaced', async () => {
-    const path = '/api/tenants/acme';
+  it('shows the webhook secret with the tenant alone, and replaces it', async () => {
+    const { id } = await site.admin.createTenant('hooked', 'test');
+    const path = '/api/tenants/hooked';
     expect((await call('GET', path)).json.data.webhook_secret).to.equal(signing.webhooks.current(id, 1));
     const rotated = (await call('POST', `${path}/rotate-webhook-secret`)).json.data;
     expect(rotated.webhook_secret).to.equal(signing.webhooks.current(id, 2));
     expect(Date.parse(rotated.previous_until)).to.be.greaterThan(Date.now());
     expect((await call('GET', path)).json.data.webhook_secret).to.equal(rotated.webhook_secret);
-    const { entries } = (await call('GET', '/api/audit?tenant=acme')).json.data;
+    const { entries } = (await call('GET', '/api/audit?tenant=hooked')).json.data;
     expect(entries.map(({ action }: { action: string }) => action)).to.deep.equal([
       'tenant.rotate_webhook_secret',
       'tenant.create',
@@ -326,27 +268,40 @@ describe('site/api: the secret of webhooks', () => {
     expect(JSON.stringify(rest)).not.to.include('whsec_');
   });
 
-  it('is nobody’s where there is no such tenant, and takes no fields', async () => {
+  it('has no webhook secret where there is no such tenant, and accepts no fields', async () => {
     expect((await call('POST', '/api/tenants/globex/rotate-webhook-secret')).status).to.equal(404);
-    const refused = await call('POST', '/api/tenants/acme/rotate-webhook-secret', { version: 1 });
+    const refused = await call('POST', '/api/tenants/hooked/rotate-webhook-secret', { version: 1 });
     expect(problems(refused)).to.have.keys('version');
   });
 
-  it('is null without a master secret, and says which variable is missing', async () => {
+  it('needs a master secret for all that it signs, and names the variable', async () => {
     const database = await createSqliteDatabase();
-    const none = createSigningSecrets(undefined);
-    const admin = createKeyAdmin({ store: await database.open(), signing: none, services: () => [] });
+    const admin = createKeyAdmin({
+      store: await database.open(),
+      signing: createSigningSecrets(undefined),
+      services: () => services.map(({ id }) => id),
+    });
     const without = await openTestSite({ admin }, database);
     try {
-      await admin.createTenant('acme', 'test');
       const ask = createApiClient(() => without);
+      await ask('POST', '/api/tenants', { name: 'acme' });
       const shown = await ask('GET', '/api/tenants/acme');
-      expect(shown.status).to.equal(200);
       expect(shown.json.data).to.include({ name: 'acme', webhook_secret: null });
       expect(shown.json.data.webhook_hint).to.include('HELPER_SIGNING_SECRET');
-      const { status, json } = await ask('POST', '/api/tenants/acme/rotate-webhook-secret');
-      expect([status, json.error?.code]).to.deep.equal([503, 'storage_unavailable']);
-      expect(json.error?.message).to.include('HELPER_SIGNING_SECRET');
+      const issued = (await ask('POST', '/api/tenants/acme/keys')).json.data;
+      expect(issued.signing_secret).to.equal(null);
+      expect(await without.verifier.verify(issued.key)).to.have.property('state', 'active');
+      for (const path of [
+        `keys/${issued.id}/signing-secret`,
+        `keys/${issued.id}/rotate-signing`,
+        'tenants/acme/rotate-webhook-secret',
+      ]) {
+        const { status, json } = await ask('POST', `/api/${path}`);
+        expect([status, json.error?.code]).to.deep.equal([503, 'storage_unavailable']);
+        expect(json.error?.message).to.include('HELPER_SIGNING_SECRET');
+      }
+      const { entries } = (await ask('GET', '/api/audit')).json.data;
+      expect(JSON.stringify(entries)).not.to.match(/signing|webhook/);
     } finally {
       await without.close();
     }

@@ -4,7 +4,7 @@ import { pageRoutes } from '../../../gateway/site/app.js';
 import type { Access, PageRoute } from '../../../gateway/site/page.js';
 import { type BrowserLike, createBrowserLike, hiddenFields, type Page, signedIn } from './browser-like.js';
 import { join } from './members.js';
-import { openTestSite, operatorToken, sampleJob, type TestSite } from './test-site.js';
+import { openTestSite, operatorToken, sampleJob, useTestSite } from './test-site.js';
 
 type Role = 'anonymous' | 'member of acme' | 'member of globex' | 'operator';
 
@@ -17,12 +17,10 @@ const allowed: Record<Access, readonly Role[]> = {
 };
 
 describe('site: every route for every role', () => {
-  let site: TestSite;
+  const site = useTestSite();
   let key: { id: string };
   let browsers: Record<Role, BrowserLike>;
-
   before(async () => {
-    site = await openTestSite();
     await site.admin.createTenant('acme', 'test');
     await site.admin.createTenant('globex', 'test');
     site.jobs.push(sampleJob((await site.admin.tenant('acme')).id));
@@ -34,7 +32,6 @@ describe('site: every route for every role', () => {
       operator: await signedIn(site.url, site.operator),
     };
   });
-  after(() => site.close());
 
   const pathOf = (route: PageRoute) =>
     route.path
@@ -145,11 +142,7 @@ describe('site: every route for every role', () => {
 });
 
 describe('site: guards of the pages', () => {
-  let site: TestSite;
-  before(async () => {
-    site = await openTestSite();
-  });
-  after(() => site.close());
+  const site = useTestSite();
 
   it('sends a policy that allows nothing inline, and keeps pages out of frames and caches', async () => {
     for (const path of ['/sign-in', '/nowhere', '/overview']) {
@@ -286,11 +279,7 @@ describe('site: guards of the pages', () => {
 });
 
 describe('the key-management site without a script', () => {
-  let site: TestSite;
-  before(async () => {
-    site = await openTestSite();
-  });
-  after(() => site.close());
+  const site = useTestSite();
 
   it('leads the first operator from signing in to a key that works', async () => {
     const browser = await signedIn(site.url, site.operator);

@@ -109,6 +109,16 @@ export async function openTestSite(
   };
 }
 
+/** A site that is opened before the tests of the suite around, and closed after them. */
+export function useTestSite(changes?: Parameters<typeof openTestSite>[0]): TestSite {
+  const site = {} as TestSite;
+  before(async () => {
+    Object.assign(site, await openTestSite(changes));
+  });
+  after(() => site.close());
+  return site;
+}
+
 /** A tenant's job with its items, as the site is given them. */
 interface SampleJob {
   tenantId: string;

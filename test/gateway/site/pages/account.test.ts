@@ -1,15 +1,13 @@
 import { expect } from 'chai';
 import { createBrowserLike } from '../browser-like.js';
 import { goodPassword, invite } from '../members.js';
-import { openTestSite, type TestSite } from '../test-site.js';
+import { useTestSite } from '../test-site.js';
 
 describe('site: the page of an invitation', () => {
-  let site: TestSite;
+  const site = useTestSite();
   before(async () => {
-    site = await openTestSite();
     await site.admin.createTenant('acme', 'test');
   });
-  after(() => site.close());
 
   for (const name of ['a\u0000b', 'Ada \u202egnihton', 'a\nb', 'x'.repeat(101)]) {
     it(`refuses the name ${JSON.stringify(name.slice(0, 12))}, and the link can still be used`, async () => {

@@ -1,16 +1,14 @@
 import { expect } from 'chai';
 import { type BrowserLike, signedIn } from '../browser-like.js';
-import { openTestSite, type TestSite } from '../test-site.js';
+import { useTestSite } from '../test-site.js';
 
 describe('the forms of tenants and keys', () => {
-  let site: TestSite;
+  const site = useTestSite();
   let browser: BrowserLike;
   before(async () => {
-    site = await openTestSite();
     await site.admin.createTenant('acme', 'test');
     browser = await signedIn(site.url, site.operator);
   });
-  after(() => site.close());
 
   it('go back to the default where a limit or the weight is left empty', async () => {
     await site.admin.setLimits('acme', { rate: 7, weight: 9 }, 'test');
@@ -53,12 +51,10 @@ describe('the forms of tenants and keys', () => {
 });
 
 describe('site: pages of a list', () => {
-  let site: TestSite;
+  const site = useTestSite();
   before(async () => {
-    site = await openTestSite();
     await site.admin.createTenant('acme', 'test');
   });
-  after(() => site.close());
 
   for (const path of ['/tenants?after=', '/keys?after=', '/tenants/acme?after=', '/audit?before=']) {
     it(`${path} are not there where no page leads to them`, async () => {

@@ -2,14 +2,10 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { localPath } from '../../../../gateway/site/pages/sign-in.js';
 import { createBrowserLike, hiddenFields, signedIn } from '../browser-like.js';
-import { openTestSite, type TestSite } from '../test-site.js';
+import { openTestSite, useTestSite } from '../test-site.js';
 
 describe('site: signing in', () => {
-  let site: TestSite;
-  before(async () => {
-    site = await openTestSite({ proxies: 1 });
-  });
-  after(() => site.close());
+  const site = useTestSite({ proxies: 1 });
 
   async function tryPassword(email: string, password: string, address = '127.0.0.1') {
     const browser = createBrowserLike(site.url);

@@ -5,7 +5,7 @@ import { createSqliteDatabase } from '../../databases.js';
 import { signing } from '../../signing/signing.js';
 import { type BrowserLike, signedIn } from '../browser-like.js';
 import { join } from '../members.js';
-import { openTestSite, services, type TestSite } from '../test-site.js';
+import { openTestSite, services, useTestSite } from '../test-site.js';
 
 const api = 'http://127.0.0.1:8080';
 const secretText = /hgs_[\w-]{43}/;
@@ -22,16 +22,14 @@ function inDays(days: number): string {
 }
 
 describe('the pages of signed urls', () => {
-  let site: TestSite;
+  const site = useTestSite();
   let member: BrowserLike;
   let id: string;
   let base: string;
   before(async () => {
-    site = await openTestSite();
     await site.admin.createTenant('acme', 'test');
     member = await join(site, 'acme', 'ada@acme.example');
   });
-  after(() => site.close());
   beforeEach(async () => {
     id = (await site.admin.issueKey('acme', { label: 'web' }, 'test')).id;
     base = `/tenants/acme/keys/${id}`;

@@ -3,22 +3,20 @@ import { createSigningSecrets } from '../../../../gateway/signing/signing-secret
 import { signing } from '../../signing/signing.js';
 import { type BrowserLike, signedIn } from '../browser-like.js';
 import { join } from '../members.js';
-import { openTestSite, type TestSite } from '../test-site.js';
+import { openTestSite, useTestSite } from '../test-site.js';
 
 const page = '/tenants/acme/webhooks';
 const secretText = /whsec_[\w+/]{43}=/;
 
 describe('the page of webhooks', () => {
-  let site: TestSite;
+  const site = useTestSite();
   let id: string;
   let member: BrowserLike;
   before(async () => {
-    site = await openTestSite();
     ({ id } = await site.admin.createTenant('acme', 'test'));
     await site.admin.createTenant('globex', 'test');
     member = await join(site, 'acme', 'ada@acme.example');
   });
-  after(() => site.close());
   const actions = async () =>
     (await site.admin.audit({ tenant: 'acme' })).entries
       .map(({ actor, action }) => `${actor} ${action}`)
