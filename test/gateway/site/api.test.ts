@@ -4,7 +4,7 @@ import { createSigningSecrets } from '../../../gateway/signing/signing-secrets.j
 import { createSqliteDatabase } from '../databases.js';
 import { signing } from '../signing/signing.js';
 import { createApiClient, type Envelope, problems } from './api-client.js';
-import { openTestSite, operatorToken, sampleUsage, services, useTestSite } from './test-site.js';
+import { operatorToken, sampleUsage, services, useTestSite, withTestSite } from './test-site.js';
 
 describe('site/api', () => {
   const site = useTestSite();
@@ -281,29 +281,30 @@ describe('site/api', () => {
       signing: createSigningSecrets(undefined),
       services: () => services.map(({ id }) => id),
     });
-    const without = await openTestSite({ admin }, database);
-    try {
-      const ask = createApiClient(() => without);
-      await ask('POST', '/api/tenants', { name: 'acme' });
-      const shown = await ask('GET', '/api/tenants/acme');
-      expect(shown.json.data).to.include({ name: 'acme', webhook_secret: null });
-      expect(shown.json.data.webhook_hint).to.include('HELPER_SIGNING_SECRET');
-      const issued = (await ask('POST', '/api/tenants/acme/keys')).json.data;
-      expect(issued.signing_secret).to.equal(null);
-      expect(await without.verifier.verify(issued.key)).to.have.property('state', 'active');
-      for (const path of [
-        `keys/${issued.id}/signing-secret`,
-        `keys/${issued.id}/rotate-signing`,
-        'tenants/acme/rotate-webhook-secret',
-      ]) {
-        const { status, json } = await ask('POST', `/api/${path}`);
-        expect([status, json.error?.code]).to.deep.equal([503, 'storage_unavailable']);
-        expect(json.error?.message).to.include('HELPER_SIGNING_SECRET');
-      }
-      const { entries } = (await ask('GET', '/api/audit')).json.data;
-      expect(JSON.stringify(entries)).not.to.match(/signing|webhook/);
-    } finally {
-      await without.close();
-    }
+    await withTestSite(
+      { admin },
+      async (without) => {
+        const ask = createApiClient(() => without);
+        await ask('POST', '/api/tenants', { name: 'acme' });
+        const shown = await ask('GET', '/api/tenants/acme');
+        expect(shown.json.data).to.include({ name: 'acme', webhook_secret: null });
+        expect(shown.json.data.webhook_hint).to.include('HELPER_SIGNING_SECRET');
+        const issued = (await ask('POST', '/api/tenants/acme/keys')).json.data;
+        expect(issued.signing_secret).to.equal(null);
+        expect(await without.verifier.verify(issued.key)).to.have.property('state', 'active');
+        for (const path of [
+          `keys/${issued.id}/signing-secret`,
+          `keys/${issued.id}/rotate-signing`,
+          'tenants/acme/rotate-webhook-secret',
+        ]) {
+          const { status, json } = await ask('POST', `/api/${path}`);
+          expect([status, json.error?.code]).to.deep.equal([503, 'storage_unavailable']);
+          expect(json.error?.message).to.include('HELPER_SIGNING_SECRET');
+        }
+        const { entries } = (await ask('GET', '/api/audit')).json.data;
+        expect(JSON.stringify(entries)).not.to.match(/signing|webhook/);
+      },
+      database,
+    );
   });
 });

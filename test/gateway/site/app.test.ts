@@ -4,7 +4,7 @@ import { pageRoutes } from '../../../gateway/site/app.js';
 import type { Access, PageRoute } from '../../../gateway/site/page.js';
 import { type BrowserLike, createBrowserLike, hiddenFields, type Page, signedIn } from './browser-like.js';
 import { join } from './members.js';
-import { openTestSite, operatorToken, sampleJob, useTestSite } from './test-site.js';
+import { operatorToken, sampleJob, useTestSite, withTestSite } from './test-site.js';
 
 type Role = 'anonymous' | 'member of acme' | 'member of globex' | 'operator';
 
@@ -299,8 +299,7 @@ describe('the key-management site without a script', () => {
 
 describe('site: while the database is away', () => {
   it('says so, on pages and to programs, and tells the reason to the log alone', async () => {
-    const site = await openTestSite();
-    try {
+    await withTestSite({}, async (site) => {
       const browser = await signedIn(site.url, site.operator);
       const guest = createBrowserLike(site.url);
       await guest.get('/sign-in');
@@ -320,8 +319,6 @@ describe('site: while the database is away', () => {
         code: 'keys_unavailable',
         message: 'The database of this gateway does not answer at the moment.',
       });
-    } finally {
-      await site.close();
-    }
+    });
   });
 });

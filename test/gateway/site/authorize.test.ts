@@ -3,7 +3,7 @@ import { createKeyInputs } from '../../../gateway/keys/inputs.js';
 import { apiRoutes } from '../../../gateway/site/api.js';
 import { createApiClient } from './api-client.js';
 import { signedIn } from './browser-like.js';
-import { openTestSite, operatorToken, type TestSite } from './test-site.js';
+import { openTestSite, operatorToken, type TestSite, withTestSite } from './test-site.js';
 
 describe('site/api: who may use it', () => {
   let site: TestSite;
@@ -53,15 +53,12 @@ describe('site/api: who may use it', () => {
   }
 
   it('is closed to everybody where no token is set', async () => {
-    const closed = await openTestSite({ operatorToken: undefined });
-    try {
+    await withTestSite({ operatorToken: undefined }, async (closed) => {
       for (const authorization of ['', 'Bearer ', 'Bearer undefined']) {
         const { status } = await fetch(`${closed.url}/api/tenants`, { headers: { authorization } });
         expect(status).to.equal(401);
       }
-    } finally {
-      await closed.close();
-    }
+    });
   });
 
   it('slows down wrong tokens by address, and never the right one', async () => {

@@ -109,6 +109,20 @@ export async function openTestSite(
   };
 }
 
+/** Opens a site for the length of `use`. */
+export async function withTestSite(
+  changes: Parameters<typeof openTestSite>[0],
+  use: (site: TestSite) => Promise<void>,
+  database?: TestDatabase,
+): Promise<void> {
+  const site = await openTestSite(changes, database);
+  try {
+    await use(site);
+  } finally {
+    await site.close();
+  }
+}
+
 /** A site that is opened before the tests of the suite around, and closed after them. */
 export function useTestSite(changes?: Parameters<typeof openTestSite>[0]): TestSite {
   const site = {} as TestSite;

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { sql } from 'kysely';
 import { type BrowserLike, comeBack, createBrowserLike, setOutToConnect, signedIn } from '../browser-like.js';
 import { createIdentityProvider, type IdentityProvider } from '../identity-provider.js';
-import { openTestSite, type TestSite } from '../test-site.js';
+import { openTestSite, type TestSite, withTestSite } from '../test-site.js';
 
 describe('site: signing in through an identity provider', () => {
   let provider: IdentityProvider;
@@ -91,8 +91,7 @@ describe('site: signing in through an identity provider', () => {
   it('keeps nothing of a way to the provider, and gives one address so many of them', async () => {
     const { issuer } = provider;
     const oidc = { issuer, clientId: 'gateway', clientSecret: 'shh', name: 'Corp' };
-    const busy = await openTestSite({ oidc, proxies: 1 });
-    try {
+    await withTestSite({ oidc, proxies: 1 }, async (busy) => {
       const ask = (address: string) =>
         fetch(`${busy.url}/sign-in/oidc`, { redirect: 'manual', headers: { 'x-forwarded-for': address } });
       const answers = await Promise.all(Array.from({ length: 70 }, () => ask('192.0.2.1')));
@@ -113,9 +112,7 @@ describe('site: signing in through an identity provider', () => {
         });
       const returns = await Promise.all(Array.from({ length: 40 }, callback));
       expect(returns.filter(({ status }) => status === 429)).to.have.length(10);
-    } finally {
-      await busy.close();
-    }
+    });
   });
 
   it('connects an account in its own session alone, whoever could read the database', async () => {
@@ -151,29 +148,23 @@ describe('site: signing in through an identity provider', () => {
 
   it('leaves the password as a way in while the provider does not answer', async () => {
     const oidc = { issuer: 'http://127.0.0.1:1', clientId: 'gateway', clientSecret: 'shh', name: 'Corp' };
-    const alone = await openTestSite({ oidc });
-    try {
+    await withTestSite({ oidc }, async (alone) => {
       const browser = await signedIn(alone.url, alone.operator);
       expect((await browser.get('/overview')).status).to.equal(200);
       expect((await createBrowserLike(alone.url).get('/sign-in/oidc')).location).to.equal(
         '/sign-in?failed=1',
       );
-    } finally {
-      await alone.close();
-    }
+    });
   });
 
   it('is not there where no provider is set', async () => {
-    const plain = await openTestSite();
-    try {
+    await withTestSite({}, async (plain) => {
       const browser = await signedIn(plain.url, plain.operator);
       expect((await browser.get('/account')).html).not.to.include('/account/oidc');
       for (const path of ['/sign-in/oidc', '/auth/callback/oidc?code=x&state=y']) {
         expect((await browser.get(path)).status, path).to.equal(404);
       }
-    } finally {
-      await plain.close();
-    }
+    });
   });
 });
 

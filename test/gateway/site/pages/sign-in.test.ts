@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { localPath } from '../../../../gateway/site/pages/sign-in.js';
 import { createBrowserLike, hiddenFields, signedIn } from '../browser-like.js';
-import { openTestSite, useTestSite } from '../test-site.js';
+import { useTestSite, withTestSite } from '../test-site.js';
 
 describe('site: signing in', () => {
   const site = useTestSite({ proxies: 1 });
@@ -38,8 +38,7 @@ describe('site: signing in', () => {
   });
 
   it('sends cookies over https alone where the site is not on a loopback address', async () => {
-    const secure = await openTestSite({ secureCookies: true, baseUrl: 'https://keys.example.com' });
-    try {
+    await withTestSite({ secureCookies: true, baseUrl: 'https://keys.example.com' }, async (secure) => {
       const page = await createBrowserLike(secure.url).get('/sign-in');
       const [form] = page.headers.getSetCookie();
       expect(form)
@@ -50,9 +49,7 @@ describe('site: signing in', () => {
       await browser.get('/sign-in');
       const { headers } = await browser.submit('/sign-in', { ...secure.operator });
       expect(headers.getSetCookie().join('\n')).to.match(/^__Secure-hg\.session_token=.*; Secure/im);
-    } finally {
-      await secure.close();
-    }
+    });
   });
 
   it('makes a new session at each sign-in and ends the one before', async () => {
@@ -109,8 +106,7 @@ describe('site: signing in', () => {
   });
 
   it('lets the operator in with a browser that has signed in before, while strangers lock the account', async () => {
-    const guarded = await openTestSite({ proxies: 1 });
-    try {
+    await withTestSite({ proxies: 1 }, async (guarded) => {
       const { email, password } = guarded.operator;
       const own = await signedIn(guarded.url, guarded.operator);
       await own.get('/account');
@@ -127,9 +123,7 @@ describe('site: signing in', () => {
       expect(await tryFrom('203.0.113.1', password), 'from a strange place').to.equal(429);
       expect(await tryFrom('198.51.100.1', password, own), 'with the known browser').to.equal(303);
       expect(await tryFrom('127.0.0.1', password), 'from the known address').to.equal(303);
-    } finally {
-      await guarded.close();
-    }
+    });
   }).timeout(30_000);
 
   it('takes no password that is easy to guess', async () => {

@@ -5,7 +5,7 @@ import { createSqliteDatabase } from '../../databases.js';
 import { signing } from '../../signing/signing.js';
 import { type BrowserLike, signedIn } from '../browser-like.js';
 import { join } from '../members.js';
-import { openTestSite, services, useTestSite } from '../test-site.js';
+import { services, useTestSite, withTestSite } from '../test-site.js';
 
 const api = 'http://127.0.0.1:8080';
 const secretText = /hgs_[\w-]{43}/;
@@ -77,8 +77,7 @@ describe('the pages of signed urls', () => {
   });
 
   it('say why where no preview can be', async () => {
-    const other = await openTestSite({ apiUrl: 'http://[::1]:8080' });
-    try {
+    await withTestSite({ apiUrl: 'http://[::1]:8080' }, async (other) => {
       await other.admin.createTenant('acme', 'test');
       const key = await other.admin.issueKey('acme', {}, 'test');
       const operator = await signedIn(other.url, other.operator);
@@ -88,9 +87,7 @@ describe('the pages of signed urls', () => {
       expect(textOf(html, 'signed')).to.match(/^http:\/\/\[::1\]:8080\/media\/add-border\?kid=/);
       expect(html).to.include('No preview: a page’s policy cannot name').and.not.include('<img ');
       expect(headers.get('content-security-policy')).to.include("img-src 'self' data:;");
-    } finally {
-      await other.close();
-    }
+    });
   });
 
   it('say beside each field what is wrong with it', async () => {
@@ -200,21 +197,22 @@ describe('the pages of signed urls', () => {
     const none = createSigningSecrets(undefined);
     const ids = () => services.map((each) => each.id);
     const admin = createKeyAdmin({ store: await database.open(), signing: none, services: ids });
-    const without = await openTestSite({ admin, signing: none }, database);
-    try {
-      await admin.createTenant('acme', 'test');
-      const key = await admin.issueKey('acme', {}, 'test');
-      const operator = await signedIn(without.url, without.operator);
-      const page = `/tenants/acme/keys/${key.id}`;
-      const { html } = await operator.get(page);
-      expect(html).to.include('HELPER_SIGNING_SECRET').and.not.include('Sign address');
-      for (const way of ['sign', 'rotate-signing'])
-        expect((await operator.get(`${page}/${way}`)).location).to.equal(page);
-      await operator.get('/tenants/acme');
-      const issued = await operator.submit('/tenants/acme/keys', {});
-      expect(issued.html).to.include('Your new key').and.not.include('/sign"');
-    } finally {
-      await without.close();
-    }
+    await withTestSite(
+      { admin, signing: none },
+      async (without) => {
+        await admin.createTenant('acme', 'test');
+        const key = await admin.issueKey('acme', {}, 'test');
+        const operator = await signedIn(without.url, without.operator);
+        const page = `/tenants/acme/keys/${key.id}`;
+        const { html } = await operator.get(page);
+        expect(html).to.include('HELPER_SIGNING_SECRET').and.not.include('Sign address');
+        for (const way of ['sign', 'rotate-signing'])
+          expect((await operator.get(`${page}/${way}`)).location).to.equal(page);
+        await operator.get('/tenants/acme');
+        const issued = await operator.submit('/tenants/acme/keys', {});
+        expect(issued.html).to.include('Your new key').and.not.include('/sign"');
+      },
+      database,
+    );
   });
 });

@@ -3,7 +3,7 @@ import { createSigningSecrets } from '../../../../gateway/signing/signing-secret
 import { signing } from '../../signing/signing.js';
 import { type BrowserLike, signedIn } from '../browser-like.js';
 import { join } from '../members.js';
-import { openTestSite, useTestSite } from '../test-site.js';
+import { useTestSite, withTestSite } from '../test-site.js';
 
 const page = '/tenants/acme/webhooks';
 const secretText = /whsec_[\w+/]{43}=/;
@@ -53,16 +53,13 @@ describe('the page of webhooks', () => {
   });
 
   it('says what is missing where there is no master secret', async () => {
-    const without = await openTestSite({ signing: createSigningSecrets(undefined) });
-    try {
+    await withTestSite({ signing: createSigningSecrets(undefined) }, async (without) => {
       await without.admin.createTenant('acme', 'test');
       const operator = await signedIn(without.url, without.operator);
       expect((await operator.get(page)).html)
         .to.include('HELPER_SIGNING_SECRET')
         .and.not.include('Show webhook secret');
       expect((await operator.get(`${page}/rotate`)).location).to.equal(page);
-    } finally {
-      await without.close();
-    }
+    });
   });
 });
