@@ -1,20 +1,20 @@
 import type { ComponentChildren } from 'preact';
-import type {
-  ChoiceControl,
-  ColorControl,
-  Control,
-  GroupControl,
-  MeasureControl,
-  VariantsControl,
-} from './controls.js';
+import type { ChoiceControl, Control, GroupControl, VariantsControl } from './controls.js';
 
 /** One control with its label and hint; the script reads from the `data-` attributes how to get its value. */
 export function ControlView({ control, prefix = 'p' }: { control: Control; prefix?: string }) {
-  if (control.kind === 'group') return <Group control={control} prefix={prefix} />;
+  if (control.kind === 'group') {
+    return (
+      <Fieldset control={control}>
+        <Members members={control.members} prefix={prefix} />
+      </Fieldset>
+    );
+  }
   if (control.kind === 'variants') return <Variants control={control} prefix={prefix} />;
   const id = `${prefix}-${control.path}`;
+  const isWide = control.kind === 'json' || (control.kind === 'text' && control.multiline);
   return (
-    <div class={`field ${control.kind}${isWide(control) ? ' wide' : ''}`} {...dataOf(control)}>
+    <div class={`field ${control.kind}${isWide ? ' wide' : ''}`} {...dataOf(control)}>
       {control.kind === 'switch' ? (
         <div class="switch-row">
           <input {...inputOf(control, id)} type="checkbox" checked={control.default === true} />
@@ -35,10 +35,6 @@ export function ControlView({ control, prefix = 'p' }: { control: Control; prefi
   );
 }
 
-function isWide(control: Control): boolean {
-  return control.kind === 'json' || (control.kind === 'text' && control.multiline);
-}
-
 function Label({ control, id }: { control: Control; id: string }) {
   return (
     <div class="label">
@@ -54,14 +50,8 @@ function Label({ control, id }: { control: Control; id: string }) {
   );
 }
 
-function Group({ control, prefix }: { control: GroupControl; prefix: string }) {
-  return (
-    <Fieldset control={control}>
-      {control.members.map((member) => (
-        <ControlView key={member.path} control={member} prefix={prefix} />
-      ))}
-    </Fieldset>
-  );
+function Members({ members, prefix }: { members: readonly Control[]; prefix: string }) {
+  return members.map((member) => <ControlView key={member.path} control={member} prefix={prefix} />);
 }
 
 function Variants({ control, prefix }: { control: VariantsControl; prefix: string }) {
@@ -70,7 +60,7 @@ function Variants({ control, prefix }: { control: VariantsControl; prefix: strin
     <Fieldset control={control}>
       <div class="field choice" {...dataOf(control.tag)}>
         <Label control={control.tag} id={id} />
-        <Select control={control.tag} id={id} data={{ 'data-tag': control.path }} />
+        <Select control={control.tag} id={id} tagOf={control.path} />
         <p class="hint" id={`${id}-hint`}>{`${capital(control.tag.allowed)}.`}</p>
       </div>
       {control.variants.map(({ value, members }) => (
@@ -81,9 +71,7 @@ function Variants({ control, prefix }: { control: VariantsControl; prefix: strin
           data-value={String(value)}
           hidden
         >
-          {members.map((member) => (
-            <ControlView key={member.path} control={member} prefix={`${prefix}-${value}`} />
-          ))}
+          <Members members={members} prefix={`${prefix}-${value}`} />
         </div>
       ))}
     </Fieldset>
@@ -92,13 +80,7 @@ function Variants({ control, prefix }: { control: VariantsControl; prefix: strin
 
 function Fieldset({ control, children }: { control: Control; children: ComponentChildren }) {
   return (
-    <fieldset
-      class="group wide"
-      data-kind={control.kind}
-      data-path={control.path}
-      data-required={control.required || undefined}
-      data-only={conditionsOf(control)}
-    >
+    <fieldset class="group wide" {...dataOf(control)}>
       <legend>
         {control.path} {control.required && <span class="optional">required</span>}
       </legend>
@@ -115,14 +97,10 @@ function dataOf(control: Control) {
     'data-types': 'types' in control ? control.types.join(' ') : undefined,
     'data-default': 'default' in control ? JSON.stringify(control.default) : undefined,
     'data-required': control.required || undefined,
-    'data-only': conditionsOf(control),
+    // Without its conditions the script does not send it.
+    'data-only': control.onlyWith && JSON.stringify(control.onlyWith),
     'data-empty': ('sendsEmpty' in control && control.sendsEmpty) || undefined,
   };
-}
-
-/** Its conditions, for the script: without them it is not sent. */
-function conditionsOf({ onlyWith }: Control): string | undefined {
-  return onlyWith && JSON.stringify(onlyWith);
 }
 
 function capital(text: string): string {
@@ -154,25 +132,26 @@ function Input({ control, id }: { control: Exclude<Control, GroupControl | Varia
         </textarea>
       );
     case 'color':
-      return (
-        <div class="beside">
-          <input {...input} type="text" value={value} placeholder={placeholderOf(control)} />
-          <AutoButton control={control} id={id} />
-          <input
-            type="color"
-            class="picker"
-            data-for={id}
-            aria-label="Colour picker"
-            aria-describedby={`${id}-label ${id}-hint`}
-          />
-        </div>
-      );
     case 'measure':
       return (
         <div class="beside">
-          <input {...input} type="text" value={value} placeholder={placeholderOf(control)} />
-          <span class="unit">{control.unit}</span>
-          <AutoButton control={control} id={id} />
+          <input
+            {...input}
+            type="text"
+            value={value}
+            placeholder={control.auto && control.default === 'auto' ? 'auto' : undefined}
+          />
+          {control.kind === 'measure' && <span class="unit">{control.unit}</span>}
+          {control.auto && <AutoButton id={id} />}
+          {control.kind === 'color' && (
+            <input
+              type="color"
+              class="picker"
+              data-for={id}
+              aria-label="Colour picker"
+              aria-describedby={`${id}-label ${id}-hint`}
+            />
+          )}
         </div>
       );
     case 'number':
@@ -189,8 +168,7 @@ function Input({ control, id }: { control: Exclude<Control, GroupControl | Varia
   }
 }
 
-function AutoButton({ control, id }: { control: ColorControl | MeasureControl; id: string }) {
-  if (!control.auto) return null;
+function AutoButton({ id }: { id: string }) {
   return (
     <button
       type="button"
@@ -202,10 +180,6 @@ function AutoButton({ control, id }: { control: ColorControl | MeasureControl; i
       Auto
     </button>
   );
-}
-
-function placeholderOf({ auto, default: preset }: ColorControl | MeasureControl): string | undefined {
-  return auto && preset === 'auto' ? 'auto' : undefined;
 }
 
 /** A coarse way to set the text beside it, which is what is sent. */
@@ -232,18 +206,10 @@ function Slider({ control, id }: { control: Control; id: string }) {
 }
 
 /** One of the options; none where there is no default. */
-function Select({
-  control,
-  id,
-  data,
-}: {
-  control: ChoiceControl;
-  id: string;
-  data?: Record<string, string>;
-}) {
+function Select({ control, id, tagOf }: { control: ChoiceControl; id: string; tagOf?: string }) {
   const chosen = 'default' in control ? String(control.default) : undefined;
   return (
-    <select {...inputOf(control, id)} {...data}>
+    <select {...inputOf(control, id)} data-tag={tagOf}>
       {chosen === undefined && <option value="">{control.required ? 'Choose…' : 'None'}</option>}
       {control.options.map((option) => (
         <option

@@ -42,8 +42,8 @@ type NumberControl = Scalar & {
   slider: boolean;
   unit?: string;
 };
-export type ColorControl = Scalar & Extract<ControlForm, { kind: 'color' }>;
-export type MeasureControl = Scalar & Extract<ControlForm, { kind: 'measure' }>;
+type ColorControl = Scalar & Extract<ControlForm, { kind: 'color' }>;
+type MeasureControl = Scalar & Extract<ControlForm, { kind: 'measure' }>;
 export type ChoiceControl = Scalar & Extract<ControlForm, { kind: 'choice' }>;
 export type GroupControl = Common & { kind: 'group'; members: readonly Control[] };
 /** Alternatives that a property distinguishes. */

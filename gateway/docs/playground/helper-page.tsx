@@ -74,10 +74,9 @@ export function HelperPage({ helper, assets, limits, keySite, apiUrl }: HelperPa
         </div>
       </div>
       {declaration.description && (
-        <div class="facts-section">
-          <h2 id="about">About it</h2>
+        <Section id="about" title="About it">
           <p>{withCode(declaration.description)}</p>
-        </div>
+        </Section>
       )}
       <Parameters helper={helper} />
       <Limits helper={helper} limits={limits} />
@@ -156,106 +155,113 @@ function withCode(text: string) {
   return text.split(/`([^`]+)`/).map((part, at) => (at % 2 === 1 ? <code key={part}>{part}</code> : part));
 }
 
-/** A helper's parameters by name, and members of objects by their path, as in messages. */
+function Section({ id, title, children }: { id: string; title: string; children: ComponentChildren }) {
+  return (
+    <div class="facts-section">
+      <h2 id={id}>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+interface TableProps {
+  label: string;
+  kind: string;
+  columns: readonly string[];
+  children: ComponentChildren;
+}
+
+/** A table that scrolls sideways by itself where it is too wide, with the keyboard too. */
+function Table({ label, kind, columns, children }: TableProps) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard
+    <section class="scroll" aria-label={label} tabIndex={0}>
+      <table class={kind}>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column}>{column}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </section>
+  );
+}
+
+interface Row {
+  name: string;
+  notes: string;
+  allowed: string;
+  /** A default, as JSON. */
+  preset?: string;
+  what?: string | undefined;
+}
+
+/** A helper's files and parameters by name, and members of objects by their path, as in messages. */
 function Parameters({ helper }: { helper: Helper }) {
   const { files, input: root } = helper.declaration;
   const rows = helper.parameters.properties.flatMap(({ name, schema, required }) =>
     rowsOf(controlOf(name, schema, { root, required })),
   );
   return (
-    <div class="facts-section">
-      <h2 id="parameters">Parameters</h2>
-      <Table label="Parameters" kind="parameters">
-        <thead>
-          <tr>
-            <th>Name</th>
-            <th>What is allowed</th>
-            <th>Default</th>
-            <th>What for</th>
+    <Section id="parameters" title="Parameters">
+      <Table
+        label="Parameters"
+        kind="parameters"
+        columns={['Name', 'What is allowed', 'Default', 'What for']}
+      >
+        {[...files.map(rowOfFile), ...rows].map(({ name, notes, allowed, preset, what }) => (
+          <tr key={`${name} ${notes}`}>
+            <th>
+              <code>{name}</code>
+              {notes !== '' && <span class="optional"> {notes}</span>}
+            </th>
+            <td class="allowed">{allowed}</td>
+            <td class={preset === undefined ? 'preset none' : 'preset'}>
+              {preset === undefined ? <span class="quiet">–</span> : <code>{preset}</code>}
+            </td>
+            <td class="what">{what}</td>
           </tr>
-        </thead>
-        <tbody>
-          {files.map((file) => (
-            <FileRow key={file.field} file={file} />
-          ))}
-          {rows.map(({ control, among }) => (
-            <ParameterRow key={`${control.path} ${among}`} control={control} among={among} />
-          ))}
-        </tbody>
+        ))}
       </Table>
-    </div>
+    </Section>
   );
 }
 
-interface Row {
-  control: Control;
-  /** The alternative that it is a part of: `shape.kind circle`. */
-  among?: string;
-}
-
+/** `among` is the alternative that a control is a part of: `shape.kind circle`. */
 function rowsOf(control: Control, among?: string): Row[] {
-  const own = { control, ...(among === undefined ? {} : { among }) };
+  const { path, required, allowed, description } = control;
+  const notes = [...(required ? ['required'] : []), ...(among === undefined ? [] : [`with ${among}`])];
+  const own: Row = {
+    name: path,
+    notes: notes.join(' '),
+    allowed: short(allowed),
+    ...('default' in control ? { preset: JSON.stringify(control.default) } : {}),
+    what: description,
+  };
   if (control.kind === 'group') return [own, ...control.members.flatMap((each) => rowsOf(each, among))];
   if (control.kind !== 'variants') return [own];
   const { tag, variants } = control;
-  return [
-    own,
-    ...variants.flatMap(({ value, members }) =>
-      members.flatMap((each) => rowsOf(each, `${tag.path} ${value}`)),
-    ),
-  ];
-}
-
-function ParameterRow({ control, among }: Row) {
-  const { path, required, allowed, description } = control;
-  const notes = [...(required ? ['required'] : []), ...(among === undefined ? [] : [`with ${among}`])];
-  return (
-    <tr>
-      <th>
-        <code>{path}</code>
-        {notes.length > 0 && <span class="optional"> {notes.join(' ')}</span>}
-      </th>
-      <td class="allowed">{short(allowed)}</td>
-      <Preset value={'default' in control ? JSON.stringify(control.default) : undefined} />
-      <td class="what">{description ?? ''}</td>
-    </tr>
+  const inner = variants.flatMap(({ value, members }) =>
+    members.flatMap((each) => rowsOf(each, `${tag.path} ${value}`)),
   );
-}
-
-function Preset({ value }: { value?: string | undefined }) {
-  if (value !== undefined) {
-    return (
-      <td class="preset">
-        <code>{value}</code>
-      </td>
-    );
-  }
-  return (
-    <td class="preset none">
-      <span class="quiet">–</span>
-    </td>
-  );
+  return [own, ...inner];
 }
 
 /** A file's multipart field; the parameter for its url is among the others. */
-function FileRow({ file }: { file: FileField }) {
+function rowOfFile(file: FileField): Row {
   const { field, kind, types, maxBytes } = file;
   const what = kind === 'image' ? 'an uploaded picture' : 'an uploaded file';
-  return (
-    <tr>
-      <th>
-        <code>{field}</code>
-        <span class="optional"> upload</span>
-      </th>
-      <td class="allowed">
-        {what}
-        {types && ` of the type ${types.join(', ')}`}
-        {maxBytes !== undefined && `, at most ${formatBytes(maxBytes)}`}
-      </td>
-      <Preset />
-      <td class="what">{describeFile(file) ?? 'In a multipart/form-data body.'}</td>
-    </tr>
-  );
+  const type = types === undefined ? '' : ` of the type ${types.join(', ')}`;
+  const size = maxBytes === undefined ? '' : `, at most ${formatBytes(maxBytes)}`;
+  return {
+    name: field,
+    notes: 'upload',
+    allowed: what + type + size,
+    what: describeFile(file) ?? 'In a multipart/form-data body.',
+  };
 }
 
 /** A list of hundreds is in the form, where one can be chosen from it. */
@@ -266,33 +272,23 @@ function short(allowed: string): string {
 
 function Errors({ helper }: { helper: Helper }) {
   return (
-    <div class="facts-section">
-      <h2 id="errors">Errors</h2>
+    <Section id="errors" title="Errors">
       <p class="quiet">
         Each as <code>{'{"ok": false, "error": {"code", "message", "details"?}, "meta"}'}</code>;{' '}
         <code>details</code> names every bad field at once.
       </p>
-      <Table label="Errors" kind="errors">
-        <thead>
-          <tr>
-            <th>Status</th>
-            <th>Code</th>
-            <th>What it says</th>
+      <Table label="Errors" kind="errors" columns={['Status', 'Code', 'What it says']}>
+        {errorsOfHelper(helper.declaration).map(({ code, status, message }) => (
+          <tr key={code}>
+            <td>{status}</td>
+            <th>
+              <code>{code}</code>
+            </th>
+            <td class="what">{message}</td>
           </tr>
-        </thead>
-        <tbody>
-          {errorsOfHelper(helper.declaration).map(({ code, status, message }) => (
-            <tr key={code}>
-              <td>{status}</td>
-              <th>
-                <code>{code}</code>
-              </th>
-              <td class="what">{message}</td>
-            </tr>
-          ))}
-        </tbody>
+        ))}
       </Table>
-    </div>
+    </Section>
   );
 }
 
@@ -312,8 +308,7 @@ function Limits({ helper, limits }: { helper: Helper; limits: ShownLimits }) {
   if (files.length > 0) facts.push(['Time to fetch a url', formatSeconds(limits.sourceTimeoutMs)]);
   facts.push(['Time to work', formatSeconds(timeoutMs)]);
   return (
-    <div class="facts-section">
-      <h2 id="limits">Limits</h2>
+    <Section id="limits" title="Limits">
       <dl class="limits">
         {facts.map(([name, value]) => (
           <div key={name}>
@@ -323,17 +318,7 @@ function Limits({ helper, limits }: { helper: Helper; limits: ShownLimits }) {
         ))}
       </dl>
       <p class="quiet">How many calls a key may make is its tenant’s; each answer tells what is left.</p>
-    </div>
-  );
-}
-
-/** A table that scrolls sideways by itself where it is too wide, with the keyboard too. */
-function Table({ label, kind, children }: { label: string; kind: string; children: ComponentChildren }) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard
-    <section class="scroll" aria-label={label} tabIndex={0}>
-      <table class={kind}>{children}</table>
-    </section>
+    </Section>
   );
 }
 

@@ -1,5 +1,6 @@
 import type { ComponentChild, ComponentChildren } from 'preact';
 import { render } from 'preact-render-to-string';
+import type { Config } from '../../config.js';
 import { sharedFiles } from '../../http/assets.js';
 import { PageShell } from '../../http/page-shell.js';
 import { type Assets, loadAssets } from '../doc-route.js';
@@ -45,15 +46,11 @@ export interface PluginProblem {
   reason: string;
 }
 
-/** What bounds a call of any helper. */
-export interface ShownLimits {
-  maxTextBytes: number;
-  maxImageBytes: number;
-  maxPixels: number;
-  maxFrames: number;
-  taskTimeoutMs: number;
-  sourceTimeoutMs: number;
-}
+/** The limits of any call that pages show. */
+export type ShownLimits = Pick<
+  Config,
+  'maxTextBytes' | 'maxImageBytes' | 'maxPixels' | 'maxFrames' | 'taskTimeoutMs' | 'sourceTimeoutMs'
+>;
 
 /** What is the same on every page. */
 interface PageFrame {
