@@ -61,8 +61,8 @@ export interface AppParts {
   limiter: Limiter;
   /** The default limits of tenants. */
   limits: EffectiveLimits;
-  arrivals: InboundBudget;
-  departures: OutboundBudget;
+  inboundBudget: InboundBudget;
+  outboundBudget: OutboundBudget;
   reportError: ReportError;
   observers: Observers;
   bodyLimits: MultipartLimits;
@@ -85,7 +85,7 @@ export interface AppParts {
 export function createApp(parts: AppParts): Koa<CallState> {
   const app = new Koa<CallState>();
   app.use(observe(parts.observers));
-  app.use(respond(parts.departures, parts.reportError));
+  app.use(respond(parts.outboundBudget, parts.reportError));
   if (parts.corsOrigins.length > 0) app.use(allowOrigins(parts.corsOrigins));
   app.use(refuseWhenClosing(parts.phase));
   const limitsOf = createLimitsOf(parts.limits);
@@ -117,7 +117,7 @@ function createRouter(
     identify: () => identify,
     limit: (helper) => limit(helper, parts.limiter, limitsOf),
     admit: { processes: parts.processes },
-    read: (helper) => readInput(helper, parts.arrivals, parts.bodyLimits),
+    read: (helper) => readInput(helper, parts.inboundBudget, parts.bodyLimits),
   });
   const identify = authenticate(parts.keys, authenticateSigned(parts.keys, parts.signing));
   for (const helper of parts.registry.values()) {
@@ -127,7 +127,7 @@ function createRouter(
   router.all(toolsPath, agents);
   for (const { path, method, handle } of jobs) router.register(path, [method], handle);
   const withinOutboundBudget: CallMiddleware = (_, next) => {
-    requireOutboundBudget(parts.departures, anonymous);
+    requireOutboundBudget(parts.outboundBudget, anonymous);
     return next();
   };
   for (const { path, methods, handle } of parts.docs) {
@@ -154,7 +154,7 @@ function agentStages(parts: AppParts, limitsOf: LimitsOf): (call: HttpCall) => P
   return from<HttpCall>(tracing)
     .through(knownHost(parts.knownAs))
     .through(authenticate(parts.keys))
-    .through(readBody(parts.arrivals, parts.bodyLimits))
+    .through(readBody(parts.inboundBudget, parts.bodyLimits))
     .through(limitProtocolCalls(tools, limitRate(parts.limiter, limitsOf)))
     .to(answerMessage(tools));
 }

@@ -28,7 +28,7 @@ export interface Runtime {
   files: SourceFiles;
   cache: Cache;
   /** Bodies and downloads on their way. */
-  arrivals: InboundBudget;
+  inboundBudget: InboundBudget;
   imageLimits: ImageLimits;
   bodyLimits: MultipartLimits;
   inline: RunOptions;
@@ -63,7 +63,7 @@ export function openRuntime(options: RuntimeOptions): Runtime {
   const maxJsonBytes = 4 * config.maxTextBytes;
   // So that the answers of several tenants fit into what may wait to be sent.
   const maxBodyBytes = Math.floor(config.outputBytes / 4);
-  const arrivals = closers.own(
+  const inboundBudget = closers.own(
     createInboundBudget({
       most: config.arriving,
       bytes: config.inputBytes,
@@ -82,7 +82,7 @@ export function openRuntime(options: RuntimeOptions): Runtime {
       }),
     ),
   );
-  const files = createSourceFiles({ source, arrivals, count: cachedFiles.count });
+  const files = createSourceFiles({ source, inboundBudget, count: cachedFiles.count });
   // Threads that start when they are needed may not have by then, and be needed for nothing else.
   const engine = () => pool.first.threads.engine() ?? (onDemand ? engineToBe(config.imageEngine) : undefined);
   const { fonts } = config;
@@ -118,8 +118,8 @@ export function openRuntime(options: RuntimeOptions): Runtime {
     maxBodyBytes,
     logger,
     helpers,
-    fetch: createFetchForCall(source, arrivals),
+    fetch: createFetchForCall(source, inboundBudget),
     log: { logLevel: logger.level, write: createHelperLog(logger) },
   };
-  return { loading, pool, files, cache, arrivals, imageLimits, bodyLimits, inline };
+  return { loading, pool, files, cache, inboundBudget, imageLimits, bodyLimits, inline };
 }

@@ -86,7 +86,7 @@ export async function compose({
   member,
 }: ComposeOptions): Promise<Gateway> {
   const started = performance.now();
-  const departures = closers.own(
+  const outboundBudget = closers.own(
     createOutboundBudget({ bytes: config.outputBytes, onRoom: (tenant) => core.work.pool.look(tenant) }),
   );
   const counts = member?.counts(config.processes, logger);
@@ -98,7 +98,7 @@ export async function compose({
       env,
       dev,
       mayLoad: member?.load(),
-      stopOf: departures.backlog,
+      stopOf: outboundBudget.backlog,
       counts,
     }),
     // While the first thread starts, there is time for what the first upload would wait for.
@@ -108,7 +108,7 @@ export async function compose({
   const { pool } = work;
   const jobs = await openJobs({ ...core, config, logger, closers, works: config.jobs === 'on' });
   const metrics = shareMetrics(
-    createMetrics({ ...work, departures, keysAvailable: keys.available, readJobs: jobs.stats }),
+    createMetrics({ ...work, outboundBudget, keysAvailable: keys.available, readJobs: jobs.stats }),
     member,
     config.processes,
   );
@@ -128,7 +128,7 @@ export async function compose({
     limiter,
     limits: limitsByDefault(config),
     processes: member ? config.processes : 1,
-    departures,
+    outboundBudget,
     reportError: dev
       ? createReportError(config.pluginDirs, { problems: () => registry.problems(), apiUrl: config.apiUrl })
       : reportPublicly,
@@ -155,7 +155,7 @@ export async function compose({
       signing,
       usage,
       jobs: jobs.jobs,
-      departures,
+      outboundBudget,
       metrics,
       registry,
       pool,

@@ -27,7 +27,7 @@ export interface WorkerAppParts {
   isPublic: boolean;
   metrics: Metrics;
   usage: Pick<UsageMeter, 'record'>;
-  departures: OutboundBudget;
+  outboundBudget: OutboundBudget;
   /** Opens the metrics; nobody sees them without one. */
   operatorToken: string | undefined;
   logger: Logger;
@@ -35,7 +35,7 @@ export interface WorkerAppParts {
 
 /** What a worker answers to those who watch it: `/healthz`, `/readyz` and, to the operator, `/metrics`. */
 export function createWorkerApp(parts: WorkerAppParts): Koa<CallState> {
-  const { readiness, isPublic, metrics, usage, departures, operatorToken, logger } = parts;
+  const { readiness, isPublic, metrics, usage, outboundBudget, operatorToken, logger } = parts;
   const router = new Router<CallState>({ sensitive: true, strict: true });
   router.get('/healthz', alive());
   router.get(
@@ -49,7 +49,7 @@ export function createWorkerApp(parts: WorkerAppParts): Koa<CallState> {
   });
   const app = new Koa<CallState>();
   app.use(observe({ logger, metrics, usage }));
-  app.use(respond(departures, reportPublicly));
+  app.use(respond(outboundBudget, reportPublicly));
   app.use(router.routes());
   app.on('error', (error) => logger.warn({ err: error }, 'answer not sent'));
   return app;
@@ -150,14 +150,14 @@ async function serveWatchers(watched: Watched): Promise<string | undefined> {
   const { host, workPort: port, operatorToken, outputBytes } = config;
   if (port === undefined) return undefined;
   const { work, engine, keys, usage } = core;
-  const departures = closers.own(createOutboundBudget({ bytes: outputBytes, onRoom: () => undefined }));
+  const outboundBudget = closers.own(createOutboundBudget({ bytes: outputBytes, onRoom: () => undefined }));
   const readiness = createReadiness({ phase: lifecycle.phase, engine, keys, pool: work.pool });
   const app = createWorkerApp({
     readiness,
     isPublic: config.docs === 'on',
     metrics,
     usage,
-    departures,
+    outboundBudget,
     operatorToken,
     logger,
   });

@@ -47,16 +47,16 @@ export interface SourceFiles {
  */
 export function createSourceFiles({
   source,
-  arrivals,
+  inboundBudget,
   count = () => undefined,
 }: {
   source: Source;
-  arrivals: InboundBudget;
+  inboundBudget: InboundBudget;
   /** Counts the cache status of files. */
   count?: CacheNamespace<never>['count'];
 }): SourceFiles {
   const inFlight = createInFlight<WholeAnswer>();
-  const hold = createSharedHolds(arrivals);
+  const hold = createSharedHolds(inboundBudget);
 
   async function download(
     checked: CheckedUrl,
@@ -64,7 +64,7 @@ export function createSourceFiles({
     signal: AbortSignal,
   ): Promise<WholeAnswer> {
     await expect();
-    const transfer = arrivals.enter(tenant, 'source_timeout');
+    const transfer = inboundBudget.enter(tenant, 'source_timeout');
     try {
       return await source.fetch(checked, {
         tenant,

@@ -155,10 +155,10 @@ export function sendBody(
   ctx: Pick<Context, 'body' | 'method' | 'res' | 'respond' | 'writable'>,
   body: Buffer | string,
   {
-    departures: budget,
+    outboundBudget: budget,
     requester,
     shared,
-  }: { departures: OutboundBudget; requester: string; shared?: true | undefined },
+  }: { outboundBudget: OutboundBudget; requester: string; shared?: true | undefined },
 ): void {
   if (body.length <= chunkBytes) {
     budget.trackSmall(ctx.res, requester, body.length);

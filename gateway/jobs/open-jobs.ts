@@ -33,7 +33,7 @@ interface JobsOptions {
   database: Database;
   registry: Pick<LiveRegistry, 'get'>;
   /** What items are worked on with. */
-  work: Pick<ItemParts, 'files' | 'arrivals' | 'bodyLimits' | 'imageLimits' | 'inline'> & {
+  work: Pick<ItemParts, 'files' | 'inboundBudget' | 'bodyLimits' | 'imageLimits' | 'inline'> & {
     pool: Pick<Pool, 'ticket' | 'handBack'>;
   };
   keys: ItemParts['keys'];

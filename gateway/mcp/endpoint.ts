@@ -122,7 +122,7 @@ const unsupportedType = { message: 'Send application/json, not compressed.' };
 
 /** Reads the one message that a request brings, and answers what is none. */
 export function readBody(
-  arrivals: InboundBudget,
+  inboundBudget: InboundBudget,
   { maxTextBytes }: { maxTextBytes: number },
 ): Stage<HttpCall & { caller: Caller }, ReadMessage> {
   const maxBytes = maxTextBytes + envelopeBytes;
@@ -135,7 +135,7 @@ export function readBody(
       throw new GatewayError('unsupported_media_type', unsupportedType);
     }
     if (Number.isFinite(bodyBytes) && bodyBytes > maxBytes) throw bodyTooLarge(maxBytes);
-    return receive(call, arrivals, {
+    return receive(call, inboundBudget, {
       read: async (watch) => readMessage(bodyBytes > 0 ? await readText(ctx, watch) : new Uint8Array()),
       use: (read) => ('fault' in read ? rpcError(ctx, read.fault) : next(read)),
     });

@@ -22,9 +22,9 @@ export interface Metrics extends JobMeters {
 
 export interface MetricsOptions {
   pool: Pick<Pool, 'stats' | 'watch' | 'slowed'>;
-  arrivals: Pick<InboundBudget, 'stats' | 'watch'>;
+  inboundBudget: Pick<InboundBudget, 'stats' | 'watch'>;
   /** Absent where no calls are answered. */
-  departures?: Pick<OutboundBudget, 'stats'>;
+  outboundBudget?: Pick<OutboundBudget, 'stats'>;
   cache: Pick<Cache, 'stats'>;
   keysAvailable: () => boolean;
   /** Absent where there are no jobs. */
@@ -126,7 +126,7 @@ function meterCalls({ counter, histogram }: Meters) {
 }
 
 /** Measures what calls wait for: a thread, and their own bytes. */
-function meterWaits({ histogram }: Meters, { pool, arrivals }: MetricsOptions): void {
+function meterWaits({ histogram }: Meters, { pool, inboundBudget }: MetricsOptions): void {
   const queued = histogram(
     {
       name: 'queue_wait_seconds',
@@ -154,7 +154,7 @@ function meterWaits({ histogram }: Meters, { pool, arrivals }: MetricsOptions): 
     secondsOfACall,
   );
   const kinds = { request_timeout: { kind: 'body' }, source_timeout: { kind: 'download' } };
-  arrivals.watch((timeout, ms) => arrived.observe(kinds[timeout], ms / 1000));
+  inboundBudget.watch((timeout, ms) => arrived.observe(kinds[timeout], ms / 1000));
 }
 
 type LabelsByClass = Record<ReturnType<typeof classOf>, { work: string; class: string }>;
@@ -162,7 +162,7 @@ type LabelsByClass = Record<ReturnType<typeof classOf>, { work: string; class: s
 /** The state at the moment the metrics are read. */
 function meterState(
   { counter, gauge }: Meters,
-  { pool, arrivals, departures, cache, keysAvailable }: MetricsOptions,
+  { pool, inboundBudget, outboundBudget, cache, keysAvailable }: MetricsOptions,
 ): void {
   counter(
     {
@@ -184,16 +184,16 @@ function meterState(
     () => pool.slowed().length,
     'max',
   );
-  gauge('arriving', 'Bodies and downloads on their way.', () => arrivals.stats().arriving);
+  gauge('arriving', 'Bodies and downloads on their way.', () => inboundBudget.stats().arriving);
   gauge(
     'input_bytes',
     'Bytes held of bodies and downloads, on their way and waiting.',
-    () => arrivals.stats().bytes,
+    () => inboundBudget.stats().bytes,
   );
   gauge(
     'output_bytes',
     'Bytes held of answers that clients have not read yet.',
-    () => departures?.stats().bytes ?? 0,
+    () => outboundBudget?.stats().bytes ?? 0,
   );
   gauge('cache_bytes', 'Bytes of cached answers and downloads.', () => cache.stats().bytes);
   gauge('cache_entries', 'Cached answers and downloads.', () => cache.stats().entries);

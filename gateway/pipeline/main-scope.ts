@@ -75,13 +75,13 @@ export type FetchForCall = (
 ) => Promise<Fetched>;
 
 /** Fetches through the guard of callers' urls, with the tenant's connections and share of the inbound budget. */
-export function createFetchForCall(source: Source, arrivals: InboundBudget): FetchForCall {
+export function createFetchForCall(source: Source, inboundBudget: InboundBudget): FetchForCall {
   return async function fetchForCall({ state, caller }, { url, accept = '*/*', maxBytes }, signal) {
     // A caught refusal shapes the answer as well.
     state.fetched = true;
     const checked = checkFetchUrl(source, url);
     const tenant = caller.tenant.id;
-    const arrival = arrivals.enter(tenant, 'source_timeout');
+    const transfer = inboundBudget.enter(tenant, 'source_timeout');
     try {
       const { status, headers, body } = await source.fetch(checked, {
         tenant,
@@ -89,13 +89,13 @@ export function createFetchForCall(source: Source, arrivals: InboundBudget): Fet
         maxBytes,
         anyStatus: true,
         trace: state.trace,
-        signal: AbortSignal.any([arrival.signal, signal]),
-        onProgress: arrival.add,
+        signal: AbortSignal.any([transfer.signal, signal]),
+        onProgress: transfer.add,
       });
       state.bytesIn += body.byteLength;
       return { status, headers: joinHeaders(headers), bytes: body };
     } finally {
-      arrival.release();
+      transfer.release();
     }
   };
 }

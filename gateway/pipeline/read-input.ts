@@ -20,19 +20,17 @@ const json = 'application/json';
 const form = 'application/x-www-form-urlencoded';
 const multipart = 'multipart/form-data';
 
-/** What a body brought, of which nothing is judged yet: its text as it came, and the files beside it. */
+/** A body before validation: its text as it came, and the files beside it. */
 export interface BodyInput {
   text: BodyText | undefined;
   uploads: ReadonlyMap<string, FileBytes>;
 }
 
-/** Of a call that brought no file. */
 export const noUploads: BodyInput['uploads'] = new Map();
 
-/** Reads the body, if there is one. */
 export function readInput(
   helper: Helper,
-  arrivals: InboundBudget,
+  inboundBudget: InboundBudget,
   limits: MultipartLimits,
 ): Stage<HttpCall & { caller: Caller }, BodyInput> {
   const readText = createTextReader({ maxBytes: limits.maxTextBytes, types: [json, form] });
@@ -52,7 +50,7 @@ export function readInput(
       const bytes = readWhole(ctx.req, bodyBytes);
       if (bytes) return useWhole(call, type, bytes, next);
     }
-    return receive(call, arrivals, { read: (watch) => readBody(type, ctx, watch), use: next });
+    return receive(call, inboundBudget, { read: (watch) => readBody(type, ctx, watch), use: next });
   }
 
   /** Reads nothing more, counts it, and keeps no hold of it. */
@@ -62,12 +60,12 @@ export function readInput(
     bytes: Uint8Array,
     next: Parameters<ReturnType<typeof readInput>>[1],
   ): Promise<Answer> {
-    const release = arrivals.accept(caller.tenant.id, bytes.byteLength);
+    const release = inboundBudget.accept(caller.tenant.id, bytes.byteLength);
     state.bytesIn += bytes.byteLength;
     return next({ text: textOf(type, bytes), uploads: noUploads }).finally(release);
   }
 
-  /** The body's media type; throws for one that need not be read to be refused. */
+  /** The body's media type; throws where the headers suffice to refuse it. */
   function typeOf(ctx: CallContext, bodyBytes: number): string {
     requirePlain(ctx);
     const type = ctx.is(json, form, multipart);
@@ -95,37 +93,37 @@ function textOf(type: string, bytes: Uint8Array): BodyText {
 }
 
 /**
- * Has a call's body read as one of the tenant's arrivals: counted as it comes, ended where it comes too slowly, and its bytes held
- * against the tenant until `use` has done with what was read. What is read is handed on and not kept here.
+ * Reads a call's body as an inbound transfer of its tenant. Its bytes stay held until `use` has finished with them; they are handed on
+ * and not stored here.
  */
 export async function receive<Read, Result>(
   { ctx, state, caller, bodyBytes }: HttpCall & { caller: Caller },
-  arrivals: InboundBudget,
+  inboundBudget: InboundBudget,
   { read, use }: { read: (watch: BodyWatch) => Promise<Read>; use: (read: Read) => Result | Promise<Result> },
 ): Promise<Result> {
-  const arrival = await arrivals.enterBody(caller.tenant.id, bodyBytes);
+  const transfer = await inboundBudget.enterBody(caller.tenant.id, bodyBytes);
   const watch = {
-    signal: arrival.signal,
+    signal: transfer.signal,
     onBytes(bytes: number) {
       state.bytesIn += bytes;
-      arrival.add(bytes);
+      transfer.add(bytes);
     },
   };
   try {
-    // It may have waited for long, and of a request that is over by then some readers would hear nothing.
+    // It may have waited for long, and some readers never notice a request that has ended.
     if (ctx.req.destroyed) throw inputError([{ field: 'body', problem: 'must be complete' }]);
     if (/^100-continue$/i.test(ctx.get('expect'))) ctx.res.writeContinue();
-    // Not awaited to a variable, which would hold the bytes for as long as the call lasts.
+    // Without a variable, which would hold the bytes as long as the call.
     return await read(watch).then((body) => {
-      arrival.complete();
+      transfer.complete();
       return use(body);
     });
   } finally {
-    arrival.release();
+    transfer.release();
   }
 }
 
-/** Holds what was given to the bounds of a body: throws what HTTP answers to one of this size. */
+/** Applies the limits of a body to input that came otherwise. */
 export function requireSize(limits: MultipartLimits): Stage<BodyInput & { query: QueryText }, BodyInput> {
   return function requireSize({ query, text, uploads }, next) {
     let texts = bytesOf(text);

@@ -31,7 +31,7 @@ import type { CallContext, CallMiddleware, CallState } from './stage.js';
 export type ReportError = (error: GatewayError, request: IncomingMessage) => GatewayError;
 
 /** The one place that answers calls: bytes, the JSON envelope, or the error's. Causes of errors go to the log alone. */
-export function respond(departures: OutboundBudget, reportError: ReportError): CallMiddleware {
+export function respond(outboundBudget: OutboundBudget, reportError: ReportError): CallMiddleware {
   return async function respond(ctx, next) {
     const { res } = ctx;
     // Helpers send what customers uploaded: no browser may render it as a page of this host.
@@ -95,7 +95,7 @@ export function respond(departures: OutboundBudget, reportError: ReportError): C
       ctx.length = length;
       return;
     }
-    const backlog = departures.backlog(tenant);
+    const backlog = outboundBudget.backlog(tenant);
     if (backlog)
       throw new GatewayError(backlog === 'own' ? 'tenant_busy' : 'busy', { message: unreadMessage });
     const first =
@@ -104,7 +104,7 @@ export function respond(departures: OutboundBudget, reportError: ReportError): C
       return send(ctx, Buffer.concat([Buffer.from(opening), first, Buffer.from(closing)]));
     }
     setCallHeaders(ctx);
-    const transfer = departures.track(res, tenant, first.length);
+    const transfer = outboundBudget.track(res, tenant, first.length);
     ctx.status = 200;
     ctx.length = length;
     if (!ctx.writable) return;
@@ -120,7 +120,7 @@ export function respond(departures: OutboundBudget, reportError: ReportError): C
   function send(ctx: CallContext, body: Buffer | string): void {
     const { state } = ctx;
     setCallHeaders(ctx);
-    sendBody(ctx, body, { departures, requester: tenantOf(state), shared: state.sharedBody });
+    sendBody(ctx, body, { outboundBudget, requester: tenantOf(state), shared: state.sharedBody });
   }
 }
 

@@ -59,7 +59,7 @@ export function respond(site: Site): SiteStage {
     const { body, state } = ctx;
     if (typeof body !== 'string' && !Buffer.isBuffer(body)) return;
     sendBody(ctx, body, {
-      departures: site.outbound,
+      outboundBudget: site.outbound,
       requester: requesterOf(ctx),
       shared: state.sharedBody,
     });

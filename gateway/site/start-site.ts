@@ -31,7 +31,7 @@ interface SiteStart {
   usage: UsageMeter;
   jobs: Jobs;
   /** Bounds the answers of both ports. */
-  departures: OutboundBudget;
+  outboundBudget: OutboundBudget;
   metrics: Metrics;
   registry: Registry;
   pool: Pick<Pool, 'stats'>;
@@ -63,7 +63,7 @@ export async function startSite(start: SiteStart): Promise<StartedSite> {
     database: siteDatabase,
     usage: (tenant, query) => usage.usage(tenant, query),
     jobs: start.jobs,
-    outbound: start.departures,
+    outbound: start.outboundBudget,
     operatorToken: config.operatorToken,
     baseUrl,
     apiUrl: new URL(config.apiUrl ?? start.apiUrl).origin,

@@ -47,7 +47,7 @@ export function openHelper(
   const maxJsonBytes = 4 * config.maxTextBytes;
   const maxBodyBytes = Math.floor(config.outputBytes / 4);
   const timeoutMs = config.taskTimeoutMs;
-  const arrivals = createInboundBudget({
+  const inboundBudget = createInboundBudget({
     most: config.arriving,
     bytes: config.inputBytes,
     largest: largestUpload(bodyLimits),
@@ -73,7 +73,7 @@ export function openHelper(
   const local = createLocalHelpers({
     registry: new Map([[service, helper]]),
     pool,
-    files: createSourceFiles({ source, arrivals }),
+    files: createSourceFiles({ source, inboundBudget }),
     imageLimits,
     bodyLimits,
     inline: {
@@ -82,10 +82,10 @@ export function openHelper(
       logger: { error: () => undefined },
       // All of its calls are the pool's.
       helpers: { partsOf: () => parts, prepare: async () => undefined, close: () => undefined },
-      fetch: createFetchForCall(source, arrivals),
+      fetch: createFetchForCall(source, inboundBudget),
       log: { logLevel: 'silent', write },
     },
-    close: async () => arrivals.close(),
+    close: async () => inboundBudget.close(),
   });
   return { helper, call: local.call, close: local.close };
 }

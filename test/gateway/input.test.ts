@@ -189,60 +189,6 @@ describe('input of the API', () => {
       expect(json.error.message).to.match(new RegExp(`${maxTextBytes}|${maxImageBytes}`));
     }
   });
-
-  it('in too many parts is told so', async () => {
-    const fields = new FormData();
-    for (let at = 0; at < 101; at += 1) fields.append(`p${at}`, '1');
-    expect(problems(await api.call('/hello', { body: fields }))).to.deep.equal([
-      'body must not hold more than 100 text fields',
-    ]);
-    const files = new FormData();
-    for (let at = 0; at < 3; at += 1) files.append('file', new Blob(['x']), 'x.png');
-    expect(problems(await api.call('/team/size', { body: files }))).to.deep.equal([
-      'file must be given once, but is given more than once',
-    ]);
-  });
-
-  it('that breaks off or is no multipart at all is 400', async () => {
-    const headers = { 'content-type': 'multipart/form-data; boundary=x' };
-    for (const body of ['nonsense', '--x\r\ncontent-disposition: form-data; name="name"\r\n\r\nAda']) {
-      const { status, json } = await api.call('/hello', { method: 'POST', body, headers });
-      expect([status, json.error.code], body).to.deep.equal([400, 'invalid_input']);
-    }
-    const { status } = await api.call('/hello', {
-      method: 'POST',
-      body: 'x',
-      headers: { 'content-type': 'multipart/form-data' },
-    });
-    expect(status).to.equal(400);
-  });
-
-  it('of another boundary than its Content-Type names is told that no part was found', async () => {
-    const headers = { 'content-type': 'multipart/form-data; boundary=other' };
-    const form = new FormData();
-    form.set('file', new Blob(['x'.repeat(2500)]), 'x.png');
-    const body = await new Response(form).arrayBuffer();
-    const answer = await api.call('/team/size', { method: 'POST', body, headers });
-    expect(answer.status).to.equal(400);
-    expect(problems(answer)).to.have.length(1);
-    expect(problems(answer)[0]).to.match(/^body .*no part was found/);
-  });
-
-  it('may hold one file, called file, where the helper wants one', async () => {
-    const upload = (...names: string[]) => {
-      const form = new FormData();
-      for (const name of names) form.append(name, new Blob(['x']), 'x.png');
-      return form;
-    };
-    expect(problems(await api.call('/team/size', { body: upload('image') }))[0]).to.match(
-      /^image must not be a file/,
-    );
-    expect(problems(await api.call('/team/size', { body: upload('file', 'file') }))[0]).to.match(
-      /^file must be given once/,
-    );
-    expect(problems(await api.call('/hello?name=Ada', { body: upload('file') }))[0]).to.match(/^file /);
-    expect(problems(await api.call('/team/size'))[0]).to.match(/^url /);
-  });
 });
 
 const gif = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');

@@ -58,22 +58,22 @@ describe('pages that are asked for and not read', () => {
 describe('a page within the outbound budget', () => {
   const large = makeAsset(Buffer.alloc(32 * 1024 * 1024, 'x'), 'image/png');
   let now: number;
-  let departures: OutboundBudget;
+  let outboundBudget: OutboundBudget;
   let socket: Socket | undefined;
   beforeEach(() => {
     now = 0;
-    departures = createOutboundBudget({ bytes: 4 * chunkBytes, onRoom: () => undefined, now: () => now });
+    outboundBudget = createOutboundBudget({ bytes: 4 * chunkBytes, onRoom: () => undefined, now: () => now });
   });
   afterEach(() => {
     socket?.destroy();
-    departures.close();
+    outboundBudget.close();
   });
 
   /** Time goes on, and the client reads nothing: at first the system still takes some of it. */
   async function restUntilCutOff(): Promise<void> {
     await until(() => {
       now += 1000;
-      return departures.stats().bytes === 0;
+      return outboundBudget.stats().bytes === 0;
     });
     socket?.resume();
     await until(() => socket?.readableEnded || socket?.destroyed);
@@ -85,13 +85,13 @@ describe('a page within the outbound budget', () => {
       ctx.state = new CallState('id');
       return next();
     });
-    app.use(respond(departures, reportPublicly) as unknown as Koa.Middleware);
+    app.use(respond(outboundBudget, reportPublicly) as unknown as Koa.Middleware);
     app.use((ctx) => sendAsset(ctx, large, 'no-cache'));
     const server = createServer(app.callback()).listen(0, '127.0.0.1');
     await once(server, 'listening');
     socket = askAndRest(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, '/');
-    await until(() => departures.stats().bytes > 0);
-    expect(departures.stats().bytes, 'the page is in memory once').to.equal(chunkBytes);
+    await until(() => outboundBudget.stats().bytes > 0);
+    expect(outboundBudget.stats().bytes, 'the page is in memory once').to.equal(chunkBytes);
     await restUntilCutOff();
     server.close();
   });
@@ -99,13 +99,13 @@ describe('a page within the outbound budget', () => {
   it('is given up on the key site’s when its client rests, and refused to who leaves too much unread', async () => {
     const body = 'x'.repeat(32 * 1024 * 1024);
     const site = await openTestSite({
-      outbound: departures,
+      outbound: outboundBudget,
       metrics: async () => ({ type: 'text/plain', body }),
     });
     const authorization = `Bearer ${siteToken}`;
     socket = askAndRest(site.url, '/metrics', { head: `Authorization: ${authorization}\r\n` });
-    await until(() => departures.stats().bytes > 0);
-    expect(departures.stats().bytes).to.equal(body.length);
+    await until(() => outboundBudget.stats().bytes > 0);
+    expect(outboundBudget.stats().bytes).to.equal(body.length);
     const refused = await fetch(`${site.url}/metrics`, { headers: { authorization } });
     expect([refused.status, refused.headers.has('retry-after')]).to.deep.equal([503, true]);
     expect(await refused.json()).to.have.nested.property('error.code', 'busy');
@@ -117,10 +117,10 @@ describe('a page within the outbound budget', () => {
   });
 
   it('is refused to strangers who leave too much unread, and to nobody else', async () => {
-    const site = await openTestSite({ outbound: departures });
+    const site = await openTestSite({ outbound: outboundBudget });
     const style = await assetOf(site.url, '/sign-in', /\/assets\/[^"]*site\.css/);
     socket = askAndRest(site.url, style, { times: 2000 });
-    await until(() => departures.backlog(''));
+    await until(() => outboundBudget.backlog(''));
     const refused = await fetch(`${site.url}/sign-in`);
     expect(refused.status).to.equal(503);
     expect(await refused.text()).to.include('have not read them yet');

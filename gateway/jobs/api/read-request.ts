@@ -33,7 +33,7 @@ export interface RequestFound {
 
 /** Reads the body that asks for a job. Its bytes are held against the tenant until the job has been made. */
 export function readRequest(
-  arrivals: InboundBudget,
+  inboundBudget: InboundBudget,
   limits: JobPartLimits,
 ): Stage<HttpCall & { caller: Caller }, RequestFound> {
   const { maxJobBytes } = limits;
@@ -45,7 +45,7 @@ export function readRequest(
     if (!type) throw new GatewayError('unsupported_media_type', wanted);
     if (Number.isFinite(bodyBytes) && bodyBytes > maxJobBytes) throw bodyTooLarge(maxJobBytes);
     const yieldToEventLoop = createYieldToEventLoop();
-    return receive(call, arrivals, {
+    return receive(call, inboundBudget, {
       read: (watch): Promise<Buffer | JobForm> =>
         type === json ? readText(call, watch) : readFiles(ctx, watch),
       use: async (read) => {

@@ -34,7 +34,7 @@ interface JobApiParts extends JobRules {
   keys: Pick<KeyVerifier, 'verify'>;
   limiter: Limiter;
   limitsOf: (own: TenantLimits) => EffectiveLimits;
-  arrivals: InboundBudget;
+  inboundBudget: InboundBudget;
   bodyLimits: Omit<JobPartLimits, 'maxJobBytes'>;
   maxJobBytes: number;
 }
@@ -51,7 +51,7 @@ export interface JobRoute {
  * for the items.
  */
 export function jobRoutes(parts: JobApiParts): JobRoute[] {
-  const { jobs, keys, limiter, limitsOf, arrivals, bodyLimits, maxJobBytes, tracing } = parts;
+  const { jobs, keys, limiter, limitsOf, inboundBudget, bodyLimits, maxJobBytes, tracing } = parts;
   const asking = () =>
     from<HttpCall>(tracing).through(authenticate(keys)).through(limitRate(limiter, limitsOf));
   const one = `${jobsPath}/:id`;
@@ -60,7 +60,7 @@ export function jobRoutes(parts: JobApiParts): JobRoute[] {
     .through(authenticate(keys))
     .through(limitCreation(limiter, limitsOf))
     .through(requireOpen(jobs))
-    .through(readRequest(arrivals, { ...bodyLimits, maxJobBytes }))
+    .through(readRequest(inboundBudget, { ...bodyLimits, maxJobBytes }))
     .to(createJob(jobs, parts));
   const onePage = onePageAtATime();
   const list = asking().through(readPage(jobPage)).through(onePage).to(listJobs(jobs));

@@ -30,7 +30,7 @@ export interface ItemParts extends PipelineParts {
   limits: EffectiveLimits;
   results: Pick<ResultStore, 'get'>;
   bodyLimits: MultipartLimits;
-  arrivals: Pick<InboundBudget, 'hold'>;
+  inboundBudget: Pick<InboundBudget, 'hold'>;
   /** The inbound budget. */
   inbound: { bytes: number };
 }
@@ -44,7 +44,7 @@ export type ItemPipeline = (call: ItemCall) => Promise<Answer>;
 /** The stages of the items of each helper: a call's, but for what HTTP brings. */
 export function createItemPipelines(parts: ItemParts): (helper: Helper) => ItemPipeline {
   const limitsOf = withoutRate(createLimitsOf(parts.limits));
-  const budget = createFileBudget(parts.inbound.bytes * itemsPart, parts.arrivals);
+  const budget = createFileBudget(parts.inbound.bytes * itemsPart, parts.inboundBudget);
   const identify = requireKey(parts.keys);
   return createPipelines<ItemCall>(parts, {
     identify: () => identify,
@@ -167,7 +167,7 @@ interface FileBudget {
  * Bounds the files of items in hand, of which a tenant may have half, and always one item's. They count in the inbound budget, so it has
  * to leave room for calls: items wait here, and calls do not wait for items.
  */
-export function createFileBudget(most: number, arrivals: Pick<InboundBudget, 'hold'>): FileBudget {
+export function createFileBudget(most: number, inboundBudget: Pick<InboundBudget, 'hold'>): FileBudget {
   const held = new TenantSums();
   const waiting = new Set<{ tenant: string; bytes: number; begin: () => void }>();
 
@@ -178,7 +178,7 @@ export function createFileBudget(most: number, arrivals: Pick<InboundBudget, 'ho
 
   function begin(tenant: string, bytes: number): () => void {
     held.add(tenant, bytes);
-    const letGo = arrivals.hold(tenant, bytes);
+    const letGo = inboundBudget.hold(tenant, bytes);
     return () => {
       letGo();
       held.add(tenant, -bytes);

@@ -17,15 +17,15 @@ import { serveRoutes } from './routes.js';
 
 describe('createSourceFiles', () => {
   let source: Source;
-  let arrivals: InboundBudget;
+  let inboundBudget: InboundBudget;
   let cache: Cache;
   let files: SourceFiles;
   /** Calls that asked whether they may come. */
   let expected: number;
-  /** Milliseconds of the arrivals' clock. */
+  /** Milliseconds of the inboundBudget' clock. */
   let time: number;
   afterEach(async () => {
-    arrivals.close();
+    inboundBudget.close();
     await source.close();
   });
   const { routes, create, server, say } = serveRoutes();
@@ -35,8 +35,8 @@ describe('createSourceFiles', () => {
     cache = createCache(1e6);
     const cachedFiles = cache.namespace<CachedFile>('source');
     source = create({ cache: cachedFiles });
-    arrivals = createInboundBudget({ most: 10, bytes: 1e6, largest: 1e5, now: () => time });
-    files = createSourceFiles({ source, arrivals, count: cachedFiles.count });
+    inboundBudget = createInboundBudget({ most: 10, bytes: 1e6, largest: 1e5, now: () => time });
+    files = createSourceFiles({ source, inboundBudget, count: cachedFiles.count });
   });
 
   const bring = (path: string, wish: Partial<FileRequest & FileWait> = {}) =>
@@ -75,7 +75,7 @@ describe('createSourceFiles', () => {
     const all = Array.from({ length: 50 }, () => bring('/a'));
     await asked();
     expect(waiting).to.have.length(1);
-    expect(arrivals.stats().arriving).to.equal(1);
+    expect(inboundBudget.stats().arriving).to.equal(1);
     send(ok('bytes'));
     const came = await Promise.all(all);
     expect(server().requests).to.have.length(1);
@@ -111,13 +111,13 @@ describe('createSourceFiles', () => {
     await asked();
     leader.abort(new Error('gone'));
     expect((await rejection(first)).message).to.equal('gone');
-    expect(arrivals.stats().arriving).to.equal(1);
+    expect(inboundBudget.stats().arriving).to.equal(1);
     send(ok('bytes'));
     const { bytes, shared, release } = await second;
     expect([Buffer.from(bytes).toString(), shared]).to.deep.equal(['bytes', false]);
-    expect(arrivals.stats()).to.deep.equal({ arriving: 0, bytes: 5 });
+    expect(inboundBudget.stats()).to.deep.equal({ arriving: 0, bytes: 5 });
     release();
-    expect(arrivals.stats().bytes).to.equal(0);
+    expect(inboundBudget.stats().bytes).to.equal(0);
   });
 
   it('ends when all have left, and asks anew for who comes then', async () => {
@@ -127,7 +127,7 @@ describe('createSourceFiles', () => {
     await asked();
     for (const caller of callers) caller.abort(new Error('gone'));
     for (const each of all) await rejection(each);
-    await until(() => server().open() === 0 && arrivals.stats().arriving === 0);
+    await until(() => server().open() === 0 && inboundBudget.stats().arriving === 0);
     say('/a', ok('anew'));
     expect(await textOf('/a')).to.equal('anew');
   });
@@ -138,7 +138,7 @@ describe('createSourceFiles', () => {
     await asked();
     send(`HTTP/1.1 404 None\r\n${fresh}content-length: 0\r\n\r\n`);
     for (const each of all) expect((await rejection(each)).code).to.equal('source_failed');
-    expect(arrivals.stats()).to.deep.equal({ arriving: 0, bytes: 0 });
+    expect(inboundBudget.stats()).to.deep.equal({ arriving: 0, bytes: 0 });
     say('/a', ok('well'));
     expect(await textOf('/a')).to.equal('well');
   });
@@ -149,7 +149,7 @@ describe('createSourceFiles', () => {
     const all = [bring('/a', { signal: leader.signal }), bring('/a'), bring('/a')];
     await asked();
     waiting[0]?.write('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\na');
-    await until(() => arrivals.stats().bytes === 1);
+    await until(() => inboundBudget.stats().bytes === 1);
     leader.abort(new Error('gone'));
     time = 60_000;
     expect((await rejection(all[0] as Promise<unknown>)).message).to.equal('gone');
@@ -165,7 +165,7 @@ describe('createSourceFiles', () => {
     expect(server().requests).to.have.length(0);
   });
 
-  it('hands out what is kept without an expectation or an arrival, and holds it once', async () => {
+  it('hands out what is kept without an expectation or an transfer, and holds it once', async () => {
     say('/a', ok('bytes', `${fresh}content-type: image/png\r\n`));
     const first = await bring('/a');
     const others = [await bring('/a'), await bring('/a')];
@@ -175,15 +175,15 @@ describe('createSourceFiles', () => {
     expect(server().requests).to.have.length(1);
     expect(expected).to.equal(1);
     expect(uses()).to.deep.equal({ miss: 1, hit: 2 });
-    expect(arrivals.stats()).to.deep.equal({ arriving: 0, bytes: 5 });
+    expect(inboundBudget.stats()).to.deep.equal({ arriving: 0, bytes: 5 });
     for (const each of [first, ...others]) {
-      expect(arrivals.stats().bytes).to.equal(5);
+      expect(inboundBudget.stats().bytes).to.equal(5);
       each.release();
       each.release();
     }
-    expect(arrivals.stats().bytes).to.equal(0);
+    expect(inboundBudget.stats().bytes).to.equal(0);
     const full = createInboundBudget({ most: 0, bytes: 0, largest: 0 });
-    const again = createSourceFiles({ source, arrivals: full });
+    const again = createSourceFiles({ source, inboundBudget: full });
     const wish = { tenant: 'a', accept: 'image/*', maxBytes: undefined, signal: AbortSignal.abort() };
     const checked = again.check(`${server().origin}/a`);
     const busy = () => Promise.reject(new GatewayError('busy'));

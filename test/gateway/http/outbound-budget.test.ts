@@ -10,7 +10,7 @@ import {
 } from '../../../gateway/http/outbound-budget.js';
 import { until } from '../../needs.js';
 
-/** A response as far as departures know one. */
+/** A response as far as outboundBudget know one. */
 class Response extends EventEmitter {
   destroyed = false;
   /** Null where the answer to an earlier request of the connection is still under way. */
@@ -22,63 +22,63 @@ class Response extends EventEmitter {
   }
 }
 
-describe('departures', () => {
+describe('the outbound budget', () => {
   let now = 0;
   let rooms: string[] = [];
-  let departures: OutboundBudget;
+  let outboundBudget: OutboundBudget;
 
   function send(tenant: string, bytes: number) {
     const response = new Response();
-    return { response, ...departures.track(response as unknown as ServerResponse, tenant, bytes) };
+    return { response, ...outboundBudget.track(response as unknown as ServerResponse, tenant, bytes) };
   }
 
   beforeEach(() => {
     now = 0;
     rooms = [];
-    departures = createOutboundBudget({
+    outboundBudget = createOutboundBudget({
       bytes: 1000,
       onRoom: (tenant) => rooms.push(tenant),
       now: () => now,
     });
   });
-  afterEach(() => departures.close());
+  afterEach(() => outboundBudget.close());
 
   it('stop a tenant’s work at half of the budget until an answer is taken', () => {
     const { response } = send('a', 500);
-    expect(departures.backlog('a')).to.equal('own');
-    expect(departures.backlog('b')).to.equal(undefined);
+    expect(outboundBudget.backlog('a')).to.equal('own');
+    expect(outboundBudget.backlog('b')).to.equal(undefined);
     response.emit('close');
-    expect(departures.backlog('a')).to.equal(undefined);
+    expect(outboundBudget.backlog('a')).to.equal(undefined);
     expect(rooms).to.deep.equal(['a']);
   });
 
   it('count a small answer only where it is not out at the end of the turn', async () => {
     const [taken, held] = [new Response(), new Response()];
     for (const response of [taken, held]) {
-      departures.trackSmall(response as unknown as ServerResponse, 'a', 500);
+      outboundBudget.trackSmall(response as unknown as ServerResponse, 'a', 500);
     }
     taken.writableFinished = true;
-    expect(departures.stats().bytes).to.equal(0);
+    expect(outboundBudget.stats().bytes).to.equal(0);
     await new Promise(setImmediate);
-    expect(departures.stats().bytes).to.equal(500);
-    expect(departures.backlog('a')).to.equal('own');
+    expect(outboundBudget.stats().bytes).to.equal(500);
+    expect(outboundBudget.backlog('a')).to.equal('own');
     held.emit('close');
-    expect(departures.stats().bytes).to.equal(0);
+    expect(outboundBudget.stats().bytes).to.equal(0);
   });
 
   it('do not count what nobody takes, for the client has gone before it was made', async () => {
     const response = new Response();
     response.destroy();
-    departures.track(response as unknown as ServerResponse, 'a', 500).sent(500);
-    departures.trackSmall(response as unknown as ServerResponse, 'a', 500);
+    outboundBudget.track(response as unknown as ServerResponse, 'a', 500).sent(500);
+    outboundBudget.trackSmall(response as unknown as ServerResponse, 'a', 500);
     await new Promise(setImmediate);
-    expect([departures.backlog('a'), departures.stats().bytes]).to.deep.equal([undefined, 0]);
+    expect([outboundBudget.backlog('a'), outboundBudget.stats().bytes]).to.deep.equal([undefined, 0]);
   });
 
   it('past the whole stop everybody but who waits for nothing', () => {
     send('a', 900);
     send('b', 100);
-    expect(['a', 'b', 'c'].map(departures.backlog)).to.deep.equal(['own', 'all', undefined]);
+    expect(['a', 'b', 'c'].map(outboundBudget.backlog)).to.deep.equal(['own', 'all', undefined]);
   });
 
   it('are given up where the client takes nothing, not where it takes its time', async () => {
@@ -89,7 +89,7 @@ describe('departures', () => {
     now = 9001;
     await until(() => silent.response.destroyed);
     expect([silent.response.destroyed, slow.response.destroyed]).to.deep.equal([true, false]);
-    expect(departures.stats().bytes).to.equal(400);
+    expect(outboundBudget.stats().bytes).to.equal(400);
   });
 
   it('are not given up while the client waits for the gateway, and have all their time after that', async () => {
@@ -110,7 +110,7 @@ describe('departures', () => {
   it('wait as long as it takes for the answer before them on their connection', async () => {
     const [first, queued] = [send('a', 100), new Response()];
     queued.socket = null;
-    departures.track(queued as unknown as ServerResponse, 'a', 100);
+    outboundBudget.track(queued as unknown as ServerResponse, 'a', 100);
     now = 9001;
     await until(() => first.response.destroyed);
     expect(queued.destroyed).to.equal(false);

@@ -15,7 +15,7 @@ export function sampleMetrics(options: Partial<MetricsOptions> = {}) {
         started = told;
       },
     },
-    arrivals: {
+    inboundBudget: {
       stats: () => ({ arriving: 0, bytes: 0 }),
       watch: (told) => {
         left = told;

@@ -59,10 +59,10 @@ describe('a call that waits for its turn', () => {
     const body = JSON.stringify({ text: 'x'.repeat(60_000) });
     const waiting: ((answer: Answer) => void)[] = [];
     const bytes = 2 * calls * body.length;
-    const arrivals = createInboundBudget({ most: 2 * calls, bytes, largest: bytes });
+    const inboundBudget = createInboundBudget({ most: 2 * calls, bytes, largest: bytes });
     const answer = from<HttpCall>()
       .through(admitted)
-      .through(readInput(helper, arrivals, { maxTextBytes: 100_000, maxFileBytes: 0 }))
+      .through(readInput(helper, inboundBudget, { maxTextBytes: 100_000, maxFileBytes: 0 }))
       .through(validate(helper))
       .to(() => new Promise<Answer>((resolve) => waiting.push(resolve)));
     const app = new Koa<CallState>();
@@ -88,7 +88,7 @@ describe('a call that waits for its turn', () => {
 
     for (const end of waiting) end(jsonAnswer({}));
     for (const [{ statusCode }] of await Promise.all(answers)) expect(statusCode).to.equal(204);
-    arrivals.close();
+    inboundBudget.close();
     server.close();
     expect(held).to.be.below(most);
   });

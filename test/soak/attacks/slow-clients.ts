@@ -139,7 +139,7 @@ async function hold(
  * slowly has a budget of its own.
  */
 export const slowArrivals: Scenario = {
-  name: 'must hold: slow arrivals, same tenant',
+  name: 'must hold: slow inboundBudget, same tenant',
   // Hundreds of bodies that come at once, and end at once, are some hundred milliseconds of work for all.
   bounds: { goodP99Ms: 2_000, healthMs: 300 },
   async attack(world, { scale, tally }) {

@@ -99,7 +99,7 @@ export async function startJobApi({ maxOpenBytes = 1e9, maxResultBytes = 1e9 } =
   });
   const folders = [builtinPlugins, fixture('plugins/openapi'), fixture('plugins/files')];
   const registry = new HelperShelf(await loadRegistry(folders, createVocabulary()));
-  const arrivals = createInboundBudget({ most: 100, bytes: 2_000_000, largest: 1_000_000 });
+  const inboundBudget = createInboundBudget({ most: 100, bytes: 2_000_000, largest: 1_000_000 });
   const source = createSource({ origins: ['http://127.0.0.1:9100'], timeoutMs: 1000, maxBytes: 1000 });
   const headers = { ratelimit: '"rate";r=1;t=1' };
   const limiter: Limiter = {
@@ -114,16 +114,16 @@ export async function startJobApi({ maxOpenBytes = 1e9, maxResultBytes = 1e9 } =
     keys,
     limiter,
     limitsOf: () => ({ rate: 0, burst: 0, monthlyQuota: 5, inFlight: null }) as never,
-    arrivals,
+    inboundBudget,
     bodyLimits: bounds,
     maxJobBytes: bounds.maxJobBytes,
   });
-  const departures = createOutboundBudget({ bytes: outputBytes, onRoom: () => undefined });
+  const outboundBudget = createOutboundBudget({ bytes: outputBytes, onRoom: () => undefined });
   const app = new Koa<CallState>();
   const logger = pino({ level: 'info' }, { write: (line) => void log.push(JSON.parse(line)) });
   const metrics = { observe: ({ code }: { code: string }) => void codes.push(code) };
   app.use(observe({ logger, metrics, usage: { record: () => codes.push('counted as a call') } }));
-  app.use(respond(departures, reportPublicly));
+  app.use(respond(outboundBudget, reportPublicly));
   app.use(
     dispatch(registry, () => {
       const router = new Router<CallState>({ sensitive: true, strict: true });
@@ -138,15 +138,15 @@ export async function startJobApi({ maxOpenBytes = 1e9, maxResultBytes = 1e9 } =
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     ...{ url, store, stored, woken, log, codes, broken },
-    held: () => arrivals.stats().bytes,
-    unsent: () => departures.stats().bytes,
+    held: () => inboundBudget.stats().bytes,
+    unsent: () => outboundBudget.stats().bytes,
     call: (path, init) => call(url, path, init),
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
       await source.close();
-      arrivals.close();
-      departures.close();
+      inboundBudget.close();
+      outboundBudget.close();
       await database.close();
       await rm(dataDir, { recursive: true });
     },

@@ -126,7 +126,7 @@ export function createRunnerWorld({
     mostResultBytes,
     registry: helpers,
     threads,
-    arrivals: { hold: () => () => undefined },
+    inboundBudget: { hold: () => () => undefined },
     lackingMs,
     inbound: { most: 1_000, bytes: 256e6 },
     retryPolicy: createRetryPolicy({ logger, firstMs: 1, longestMs: 5 }),
