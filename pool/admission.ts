@@ -8,7 +8,7 @@ export interface Requester {
   /** Tasks that the tenant may have at a time, or null for no limit of its own. */
   most: number | null;
   /** Background work, whose tasks yield to every call. */
-  behind?: boolean;
+  background?: boolean;
 }
 
 /** Why work is not accepted: `busy`, everyone's load; `tenant_busy`, this tenant's own. */

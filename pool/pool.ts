@@ -36,11 +36,11 @@ export interface Pool {
    */
   open(settings: Partial<WorkerSettings>, options?: { attempts?: number }): Promise<Group>;
   /**
-   * The ticket of one call, on the threads of a group. One that stands `behind` the others takes no slot and is never refused one: the
+   * The ticket of one call, on the threads of a group. Background work takes no slot and is never refused one: the
    * caller bounds their number.
    */
   ticket(requester: Requester, group?: Group): Ticket;
-  /** Gives back the tasks behind that wait, with `shutting_down`, and takes no more of them; those that run go on. */
+  /** Gives back the background tasks that wait, with `shutting_down`, and takes no more of them; those that run go on. */
   handBack(): void;
   /** Says that tasks of this tenant may be started now, and starts what may be. */
   look(tenant: string): void;
@@ -61,7 +61,7 @@ export interface Pool {
 /** A bounded pool of worker threads that tenants share fairly by time. Nothing starts before `start`. */
 export function createPool(options: PoolOptions): Pool {
   const admission = new Admission(options.threads + options.queue);
-  /** The charge until a task's real time is known, the places that it counts for, and the guess behind Retry-After. */
+  /** The charge until a task's real time is known, the places that it counts for, and the guess for Retry-After. */
   const costs = new Costs();
   const slowed = new SlowedHelpers(options.onSlowed);
   const waiting = new Scheduler({
@@ -189,7 +189,7 @@ export function createPool(options: PoolOptions): Pool {
     refusal: (code) => new PoolError(code, 'no place in the pool', { retryAfter: retryAfter() }),
     requireOpen,
   };
-  const partsBehind: TicketParts = { ...parts, admission: unbounded };
+  const backgroundParts: TicketParts = { ...parts, admission: unbounded };
 
   return {
     first,
@@ -213,9 +213,9 @@ export function createPool(options: PoolOptions): Pool {
       return group;
     },
     ticket: (requester, group = first) =>
-      createTicket(requester, group, requester.behind ? partsBehind : parts),
+      createTicket(requester, group, requester.background ? backgroundParts : parts),
     handBack() {
-      waiting.behind.close();
+      waiting.background.close();
       refuse();
     },
     look(tenant) {

@@ -128,7 +128,7 @@ class TaskQueue {
   }
 }
 
-/** The part of the pool's time that each tenant with tasks behind gets while calls wait, and that all these tenants get together at most. */
+/** The part of the pool's time that each tenant with background tasks gets while calls wait, and that all these tenants get together at most. */
 const shareEach = 0.05;
 const shareOfAll = 0.5;
 /** Milliseconds of its share that a tenant keeps while it has no task that could start: about what it takes to bring its next one. */
@@ -141,38 +141,38 @@ interface ShareAccount {
 }
 
 /**
- * Tasks that wait in two classes. Clients wait for those of `calls`; those `behind` start while no call can, and beside calls as far as
+ * Tasks that wait in two classes. Clients wait for those of `calls`; those `background` start while no call can, and beside calls as far as
  * their tenant's share goes: without one, a few clients that keep every thread busy would hold up all jobs for good.
  */
 export class Scheduler {
   readonly calls: TaskQueue;
-  readonly behind: TaskQueue;
+  readonly background: TaskQueue;
   readonly #estimate: SchedulerOptions['estimate'];
-  /** Milliseconds that a tenant is due that had tasks behind all the time. */
+  /** Milliseconds that a tenant is due that had background tasks all the time. */
   #due = 0;
   readonly #accounts = new Map<string, ShareAccount>();
-  /** Accounts of tenants that have tasks behind, or had some until a moment ago: the one that is owed most comes first. */
+  /** Accounts of tenants that have background tasks, or had some until a moment ago: the one that is owed most comes first. */
   readonly #owed = new Heap<ShareAccount>((a, b) => a.had < b.had);
 
-  /** What stops a tenant's calls, see `FairQueue`, is their answers: nobody reads those of tasks behind. */
+  /** What stops a tenant's calls, see `FairQueue`, is their answers: those of background tasks have no reader. */
   constructor(options: SchedulerOptions) {
     this.#estimate = options.estimate;
     this.calls = new TaskQueue(options);
-    this.behind = new TaskQueue({ ...options, stopOf: undefined });
+    this.background = new TaskQueue({ ...options, stopOf: undefined });
   }
 
   get size(): number {
-    return this.calls.size + this.behind.size;
+    return this.calls.size + this.background.size;
   }
 
   push(job: Job): void {
-    if (job.requester.behind) this.#join(job.requester.tenant);
+    if (job.requester.background) this.#join(job.requester.tenant);
     this.#classOf(job).push(job);
   }
 
   /** Takes the next task that a thread can run now; undefined where there is none. */
   take(): ScheduledTask | undefined {
-    if (this.behind.size === 0) return this.calls.take();
+    if (this.background.size === 0) return this.calls.take();
     const owed = this.calls.size > 0 ? this.#takeOwed() : undefined;
     if (owed) return owed;
     const call = this.calls.take();
@@ -191,7 +191,7 @@ export class Scheduler {
 
   /** Every task that waits for what cannot be had; what is removed meanwhile is passed over. */
   *refused(): Iterable<[job: Job, refusal: PoolError]> {
-    for (const queue of [this.calls, this.behind]) {
+    for (const queue of [this.calls, this.background]) {
       for (const job of queue.all()) {
         const refusal = queue.refusalOf(job);
         if (refusal) yield [job, refusal];
@@ -206,15 +206,15 @@ export class Scheduler {
     this.#owed.place(account);
   }
 
-  /** Takes a task behind whose tenant has had less than its share. */
+  /** Takes a background task whose tenant has had less than its share. */
   #takeOwed(): ScheduledTask | undefined {
     const passed: ShareAccount[] = [];
     try {
       for (let next = this.#owed.first(); next && next.had < this.#due; next = this.#owed.first()) {
-        const chosen = this.behind.take(next.tenant);
+        const chosen = this.background.take(next.tenant);
         if (chosen) return this.#charge(next, chosen);
         this.#owed.delete(next);
-        if (this.behind.waits(next.tenant) || next.had > this.#due - mostOwedMs) passed.push(next);
+        if (this.background.waits(next.tenant) || next.had > this.#due - mostOwedMs) passed.push(next);
         else this.#accounts.delete(next.tenant);
       }
       return undefined;
@@ -240,9 +240,9 @@ export class Scheduler {
     };
   }
 
-  /** Takes the next task behind while no call can start: it costs no call anything, and so only uses up what its tenant is owed. */
+  /** Takes the next background task while no call can start: it costs no call anything, and so only uses up what its tenant is owed. */
   #takeFree(): ScheduledTask | undefined {
-    const chosen = this.behind.take();
+    const chosen = this.background.take();
     const account = chosen && this.#accounts.get(chosen.job.requester.tenant);
     if (account && account.had < this.#due) {
       account.had = Math.min(this.#due, account.had + this.#estimate(chosen.job));
@@ -251,9 +251,9 @@ export class Scheduler {
     return chosen;
   }
 
-  /** Makes tenants with tasks behind due of their part of the time that a call takes. */
+  /** Makes tenants with background tasks due of their part of the time that a call takes. */
   #countCall({ job, settle }: ScheduledTask): ScheduledTask {
-    const tenants = Math.max(1, this.behind.tenants);
+    const tenants = Math.max(1, this.background.tenants);
     const part = Math.min(shareEach, shareOfAll / tenants);
     const rate = part / (1 - part * tenants);
     const estimate = this.#estimate(job);
@@ -268,6 +268,6 @@ export class Scheduler {
   }
 
   #classOf({ requester }: Job): TaskQueue {
-    return requester.behind ? this.behind : this.calls;
+    return requester.background ? this.background : this.calls;
   }
 }

@@ -141,8 +141,8 @@ function meterWaits({ histogram }: Meters, { pool, inboundBudget }: MetricsOptio
     'w2-9': { work, class: 'w2-9' },
     'w10+': { work, class: 'w10+' },
   })) as [LabelsByClass, LabelsByClass];
-  pool.watch((waitMs, { weight, behind }) => {
-    queued.observe((behind ? ofJobs : direct)[classOf(weight)], waitMs / 1000);
+  pool.watch((waitMs, { weight, background }) => {
+    queued.observe((background ? ofJobs : direct)[classOf(weight)], waitMs / 1000);
   });
 
   const arrived = histogram(

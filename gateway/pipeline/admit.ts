@@ -16,8 +16,8 @@ export interface AdmittedCall extends Call {
 export interface AdmitOptions<Needs> {
   /** Of the host that serve the same tenants: each allows its share of what one may have in flight. */
   processes?: number | undefined;
-  /** Whether its tasks stand behind those of all calls, as items of jobs do, which the runner bounds. */
-  behind?: boolean;
+  /** Whether its tasks yield to every call, as items of jobs do, which the runner bounds. */
+  background?: boolean;
   /** Watches what the ticket runs. */
   watch?: (ticket: Ticket, call: Needs) => Ticket;
 }
@@ -31,14 +31,14 @@ type LimitedCall = Call & { caller: Caller; limits: EffectiveLimits };
 export function admit<Needs extends LimitedCall>(
   helper: Pick<Helper, 'group'>,
   pool: Pick<Pool, 'ticket'>,
-  { processes = 1, behind = false, watch = (ticket) => ticket }: AdmitOptions<Needs> = {},
+  { processes = 1, background = false, watch = (ticket) => ticket }: AdmitOptions<Needs> = {},
 ): Stage<Needs, { ticket: Ticket }> {
   return async function admit(call, next) {
     const { tenant } = call.caller;
     const { inFlight } = call.limits;
     // Rounded up, for each process has to allow one.
-    const most = behind || inFlight === null ? null : Math.ceil(inFlight / processes);
-    const requester = { tenant: tenant.id, weight: tenant.weight, most, behind };
+    const most = background || inFlight === null ? null : Math.ceil(inFlight / processes);
+    const requester = { tenant: tenant.id, weight: tenant.weight, most, background };
     const ticket = watch(pool.ticket(requester, helper.group), call);
     try {
       if (call.bodyBytes > lightBytes) await ticket.reserve();

@@ -44,7 +44,7 @@ describe('the pool', () => {
   it('tells of each task that starts how long it waited, and whose it is', async () => {
     const starts: { waitMs: number; requester: Requester }[] = [];
     pool.watch((waitMs, requester) => starts.push({ waitMs, requester }));
-    const requester = { tenant: 'a', weight: 3, most: null, behind: true };
+    const requester = { tenant: 'a', weight: 3, most: null, background: true };
     const held = pool.ticket(requester).run(callTask('sleep', { ms: 20 }));
     const waiting = turn('b').run(callTask('echo'));
     const { ms } = await held;
@@ -152,7 +152,7 @@ describe('a pool that may not start a tenant’s work', () => {
   });
 });
 
-describe('tasks behind all calls', () => {
+describe('background tasks', () => {
   let pool: Pool;
   let gate: Gate;
 
@@ -168,13 +168,15 @@ describe('tasks behind all calls', () => {
   });
 
   const call = (tenant: string) => pool.ticket({ tenant, weight: 1, most: null });
-  const behind = (tenant: string) => pool.ticket({ tenant, weight: 1, most: null, behind: true });
+  const background = (tenant: string) => pool.ticket({ tenant, weight: 1, most: null, background: true });
 
-  it('run behind calls, of which none waits for more than one of them, and take no place', async () => {
+  it('run after calls, of which none waits for more than one of them, and take no place', async () => {
     const order: string[] = [];
     const note = (name: string) => () => order.push(name);
-    const held = behind('a').run(callTask('gate', { path: gate.file }));
-    const later = Array.from({ length: 20 }, () => behind('a').run(callTask('echo')).then(note('behind')));
+    const held = background('a').run(callTask('gate', { path: gate.file }));
+    const later = Array.from({ length: 20 }, () =>
+      background('a').run(callTask('echo')).then(note('background')),
+    );
     expect(pool.stats()).to.include({ running: 1, places: 0 });
     const calls = ['b', 'a', 'b'].map((tenant) => call(tenant).run(callTask('echo')).then(note('call')));
     expect(pool.stats()).to.include({ running: 1, places: 3 });
@@ -192,19 +194,19 @@ describe('tasks behind all calls', () => {
       while (left > 0) await call('b').run(callTask('echo'));
     };
     const busy = Array.from({ length: 3 }, client);
-    for (; left > 0; left -= 1) await behind('a').run(callTask('echo'));
+    for (; left > 0; left -= 1) await background('a').run(callTask('echo'));
     await Promise.all(busy);
   });
 
   it('are given back where they wait when those are wanted no more; what runs goes on, and calls too', async () => {
-    const running = behind('a').run(callTask('gate', { path: gate.file }));
-    const waits = behind('a')
+    const running = background('a').run(callTask('gate', { path: gate.file }));
+    const waits = background('a')
       .run(callTask('echo'))
       .catch((error) => error.code);
     const called = call('b').run(callTask('echo'));
     pool.handBack();
     expect(await waits).to.equal('shutting_down');
-    const late = behind('a')
+    const late = background('a')
       .run(callTask('echo'))
       .catch((error) => error.code);
     expect(await late).to.equal('shutting_down');

@@ -18,7 +18,7 @@ const step = fc.oneof(
     arbitrary: fc.record({
       push: tenant,
       weight: fc.integer({ min: 1, max: 5 }),
-      behind: fc.boolean(),
+      background: fc.boolean(),
     }),
   },
   { weight: 4, arbitrary: fc.record({ take: fc.constant(true) }) },
@@ -32,12 +32,12 @@ const estimate = 10;
 
 interface Pushed {
   tenant: string;
-  behind: boolean;
+  background: boolean;
   job: Job;
 }
 
-const jobOf = (tenant: string, behind: boolean, weight = 1) =>
-  ({ requester: { tenant, weight, most: null, behind }, task: {} }) as unknown as Job;
+const jobOf = (tenant: string, background: boolean, weight = 1) =>
+  ({ requester: { tenant, weight, most: null, background }, task: {} }) as unknown as Job;
 
 /** Of tasks that may start whenever a thread is free. */
 const schedulerOf = (ms: number, stopOf?: SchedulerOptions['stopOf']) =>
@@ -52,19 +52,19 @@ describe('tasks in two classes', () => {
         const ofJob = new Map<Job, Pushed>();
         const classes = schedulerOf(estimate, (name) => (stopped.has(name) ? 'own' : undefined));
         const calls = new PlainFairQueue<Job>();
-        const behind = new PlainFairQueue<Job>();
+        const background = new PlainFairQueue<Job>();
         const running: { settle: (spent: number) => void; one: Pushed }[] = [];
         for (const one of steps) {
           if ('push' in one) {
             const each = {
               tenant: one.push,
-              behind: one.behind,
-              job: jobOf(one.push, one.behind, one.weight),
+              background: one.background,
+              job: jobOf(one.push, one.background, one.weight),
             };
             pushed.push(each);
             ofJob.set(each.job, each);
             classes.push(each.job);
-            (one.behind ? behind : calls).push(one.push, each.job, one.weight);
+            (one.background ? background : calls).push(one.push, each.job, one.weight);
           } else if ('take' in one) {
             const callsWait = calls.size > 0;
             const next = classes.take();
@@ -72,12 +72,12 @@ describe('tasks in two classes', () => {
             const mayCall = (name: string) => !stopped.has(name);
             if (!taken) {
               expect(calls.shift(estimate, mayCall)).to.equal(undefined);
-              expect(behind.size).to.equal(0);
-            } else if (!taken.behind) expect(calls.shift(estimate, mayCall)?.item).to.equal(next.job);
+              expect(background.size).to.equal(0);
+            } else if (!taken.background) expect(calls.shift(estimate, mayCall)?.item).to.equal(next.job);
             else {
               // Beside calls it may come before other tenants' tasks, but not before an older one of its own.
-              const inOrder = callsWait ? undefined : behind.shift(estimate, () => true);
-              const its = inOrder ?? behind.shift(estimate, () => true, taken.tenant);
+              const inOrder = callsWait ? undefined : background.shift(estimate, () => true);
+              const its = inOrder ?? background.shift(estimate, () => true, taken.tenant);
               expect(its?.tenant).to.equal(taken.tenant);
               expect(its?.item).to.equal(next.job);
             }
@@ -86,24 +86,24 @@ describe('tasks in two classes', () => {
             const [ended] = running.splice(one.settle % (running.length || 1), 1);
             if (!ended) continue;
             ended.settle(one.spent);
-            (ended.one.behind ? behind : calls).settle(ended.one.tenant, estimate, one.spent);
+            (ended.one.background ? background : calls).settle(ended.one.tenant, estimate, one.spent);
           } else if ('remove' in one && pushed.length > 0) {
             const each = pushed[one.remove % pushed.length] as Pushed;
-            const removed = (each.behind ? behind : calls).remove(each.tenant, each.job);
+            const removed = (each.background ? background : calls).remove(each.tenant, each.job);
             expect(classes.remove(each.job)).to.equal(removed);
           } else if ('stop' in one) stopped.add(one.stop);
           else if ('go' in one) {
             stopped.delete(one.go);
             classes.calls.look(one.go);
           }
-          expect(classes.size).to.equal(calls.size + behind.size);
+          expect(classes.size).to.equal(calls.size + background.size);
         }
       }),
       { numRuns: 200 },
     );
   });
 
-  /** What each had of the time of one thread for which calls of `client` wait all the time, and of those behind `items` each. */
+  /** What each had of the time of one thread for which calls of `client` wait all the time, and of those background `items` each. */
   function serve(
     items: Record<string, number>,
     {
@@ -121,7 +121,7 @@ describe('tasks in two classes', () => {
     // The estimate is wrong for all of them at first, as it is for new tasks.
     const classes = schedulerOf(50);
     const had: Record<string, number> = {};
-    /** When tasks behind began. */
+    /** When background tasks began. */
     const began: { name: string; at: number }[] = [];
     const left = { ...items };
     const push = (name: string) => {
@@ -148,7 +148,7 @@ describe('tasks in two classes', () => {
 
   const many = Number.POSITIVE_INFINITY;
 
-  it('leave tasks behind a twentieth of the time while calls wait, and no more', () => {
+  it('leave background tasks a twentieth of the time while calls wait, and no more', () => {
     for (const [call, item] of [
       [20, 20],
       [100, 5],
@@ -159,7 +159,7 @@ describe('tasks in two classes', () => {
     }
   });
 
-  it('start the first task behind after one call, and the next ones evenly', () => {
+  it('start the first background task after one call, and the next ones evenly', () => {
     const { began } = serve({ a: 20 }, { ms: () => 20 });
     expect(began).to.have.length(20);
     expect(began[0]?.at).to.be.at.most(20);
@@ -182,7 +182,7 @@ describe('tasks in two classes', () => {
       if (at > 2) expect(time - (times[at - 1] ?? 0)).to.be.at.most(11_000);
   });
 
-  it('leave calls half of the time, however many tenants have tasks behind', () => {
+  it('leave calls half of the time, however many tenants have background tasks', () => {
     const tenants = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`t${at}`, many]));
     const { had, now } = serve(tenants, { ms: () => 10 });
     expect((had.client ?? 0) / now).to.be.within(0.49, 0.52);

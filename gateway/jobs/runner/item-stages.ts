@@ -50,7 +50,7 @@ export function createItemPipelines(parts: ItemParts): (helper: Helper) => ItemP
     identify: () => identify,
     limit: (helper) => limitItem(helper, parts.limiter, limitsOf),
     // The runner takes no more items than could soon run.
-    admit: { behind: true, watch: (ticket, { watch }) => watch.over(ticket) },
+    admit: { background: true, watch: (ticket, { watch }) => watch.over(ticket) },
     read: (helper) => readItem(helper, parts.results, { limits: parts.bodyLimits, room: budget }),
     input: watched,
   });

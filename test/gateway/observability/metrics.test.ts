@@ -12,7 +12,7 @@ describe('metrics', () => {
     const { started, lines } = sampleMetrics();
     started(30, { tenant: 'secret', weight: 1, most: null });
     started(40, { tenant: 'secret', weight: 20, most: null });
-    started(3000, { tenant: 'secret', weight: 1, most: null, behind: true });
+    started(3000, { tenant: 'secret', weight: 1, most: null, background: true });
     const told = await lines('queue_wait_seconds');
     expect(told).to.include.members([
       'helper_gateway_queue_wait_seconds_bucket{le="0.025",work="direct",class="w1"} 0',
