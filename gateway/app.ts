@@ -91,8 +91,8 @@ export function createApp(parts: AppParts): Koa<CallState> {
   const limitsOf = createLimitsOf(parts.limits);
   const agents = toolsEndpoint(agentStages(parts, limitsOf));
   const ofJobs = jobRoutes({ ...parts, limitsOf, tracing: parts.observers.tracing });
-  const others = { agents, jobs: ofJobs };
-  app.use(dispatch(parts.registry, () => createRouter(parts, limitsOf, others)));
+  app.use(dispatch(parts.registry, () => helperRouter(parts, limitsOf)));
+  app.use(otherRouter(parts, { agents, jobs: ofJobs }).routes());
   app.use(
     unrouted(parts.registry, { ...parts, others: [...parts.docs, { path: toolsPath }, { path: jobsPath }] }),
   );
@@ -102,17 +102,11 @@ export function createApp(parts: AppParts): Koa<CallState> {
   return app;
 }
 
-/** The routes of the present helpers and all others. */
-function createRouter(
-  parts: AppParts,
-  limitsOf: LimitsOf,
-  { agents, jobs }: { agents: CallMiddleware; jobs: readonly JobRoute[] },
-): Router<CallState> {
-  const router = new Router<CallState>({ sensitive: true, strict: true, exclusive: true });
-  router.get('/healthz', alive());
-  const mayKnow = async (ctx: CallContext) =>
-    parts.isPublic || (await callerIfAny(ctx, parts.keys)) !== undefined;
-  router.get('/readyz', ready(parts.readiness, mayKnow));
+const exactly = { sensitive: true, strict: true, exclusive: true };
+
+/** The routes of the present helpers. They come first, for the router compares a request with each route that it has. */
+function helperRouter(parts: AppParts, limitsOf: LimitsOf): Router<CallState> {
+  const router = new Router<CallState>(exactly);
   const pipelineOf = createPipelines<HttpCall>(pipelineParts(parts), {
     identify: () => identify,
     limit: (helper) => limit(helper, parts.limiter, limitsOf),
@@ -124,6 +118,19 @@ function createRouter(
     const methods = helper.declaration.effects ? ['POST'] : ['GET', 'POST'];
     router.register(pathsOf(helper.id), methods, route(helper, pipelineOf(helper)), { name: helper.id });
   }
+  return router;
+}
+
+/** All other routes. */
+function otherRouter(
+  parts: AppParts,
+  { agents, jobs }: { agents: CallMiddleware; jobs: readonly JobRoute[] },
+): Router<CallState> {
+  const router = new Router<CallState>(exactly);
+  router.get('/healthz', alive());
+  const mayKnow = async (ctx: CallContext) =>
+    parts.isPublic || (await callerIfAny(ctx, parts.keys)) !== undefined;
+  router.get('/readyz', ready(parts.readiness, mayKnow));
   router.all(toolsPath, agents);
   for (const { path, method, handle } of jobs) router.register(path, [method], handle);
   const withinOutboundBudget: CallMiddleware = (_, next) => {

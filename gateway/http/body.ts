@@ -63,7 +63,15 @@ export function readWhole(request: IncomingMessage, bytes: number): Uint8Array |
   const body = request.read() as Uint8Array | null;
   // Its end has yet to be read.
   request.resume();
+  wholeBodies.add(request);
   return body ?? undefined;
+}
+
+const wholeBodies = new WeakSet<IncomingMessage>();
+
+/** Whether all of a body has come. Node's parser tells a request's end only after what its last bytes have caused. */
+export function isComplete(request: IncomingMessage): boolean {
+  return request.complete || wholeBodies.has(request);
 }
 
 /** raw-body's errors carry `status`, also where the client went away. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
-import { hasBody } from './body.js';
+import { hasBody, isComplete } from './body.js';
 
 /** What a client may still send after its answer, in all, and how long it may pause. */
 const lingerLimits = { bytes: 64 * 1024 * 1024, ms: 30_000, pauseMs: 5_000 };
@@ -55,7 +55,7 @@ export function createLinger(server: Server): Linger {
     // Node calls this after the last answer of a connection.
     socket.destroySoon = function lingerOrDestroy() {
       const request = calls.get(socket)?.request;
-      if (!request || request.complete || ending.has(socket)) destroySoon();
+      if (!request || isComplete(request) || ending.has(socket)) destroySoon();
       else end(socket, request);
     };
   });
@@ -79,7 +79,7 @@ export function createLinger(server: Server): Linger {
         // Before Node reads on by itself, without bounds.
         if (hasBody(request.headers)) {
           response.once('prefinish', () => {
-            if (!request.complete) drop(request, socket);
+            if (!isComplete(request)) drop(request, socket);
           });
         }
         listener(request, response);
