@@ -156,7 +156,7 @@ function agentStages(parts: AppParts, limitsOf: LimitsOf): (call: HttpCall) => P
   });
   const tools = createHttpTools(parts.registry, pipelineOf, {
     apiUrl: parts.knownAs.apiUrl,
-    tell: parts.reportError,
+    reportError: parts.reportError,
   });
   return from<HttpCall>(tracing)
     .through(knownHost(parts.knownAs))

@@ -59,8 +59,8 @@ function completeWord(helper: Found, before: readonly string[], typed: string): 
   if (last.startsWith('--') && !last.includes('=')) {
     const isSwitch = isBoolean(helper, last) || ['--json', '--help'].includes(last);
     if (!isSwitch) return completeOption(helper, last, typed);
-    const said = beginningWith(typed, [{ value: 'true' }, { value: 'false' }]);
-    if (isBoolean(helper, last) && typed !== '' && said.candidates.length > 0) return said;
+    const values = beginningWith(typed, [{ value: 'true' }, { value: 'false' }]);
+    if (isBoolean(helper, last) && typed !== '' && values.candidates.length > 0) return values;
   }
   const { files: fields } = helper.declaration;
   const takesFile = fields.length > 0 && !typed.startsWith('-');

@@ -23,7 +23,7 @@ export function registerCompletion(program: Command, terminal: Terminal): void {
     .allowUnknownOption()
     .passThroughOptions()
     .action(async (words: string[]) => {
-      // A person is in the midst of typing: nothing is said but candidates, whatever a plugin prints or fails with.
+      // Only candidates may be printed while a person is typing, whatever a plugin prints or throws.
       reserveStdout();
       const completion = await complete(program, words).catch(() => nothing);
       writeSync(1, asLines(completion));

@@ -47,12 +47,12 @@ export function registerSign(program: Command, open: OpenKeys, terminal: Termina
 async function serviceAt(path: string, services: readonly string[]): Promise<string> {
   const service = helperAt(path, services);
   if (service !== undefined) return service;
-  // Not before it is needed: what finds the nearest path is nothing that help should wait for.
+  // Imported here, so that help need not wait for the search of the nearest path.
   const { noHelperAt } = await import('../plugins/no-helper-at.js');
   throw inputError([{ field: 'url', problem: noHelperAt(path, services) }]);
 }
 
-/** A plugin is looked at in a thread that is thrown away; one that cannot be loaded is signed for: nothing serves it. */
+/** Reads the plugin's declaration in a separate thread. One that cannot be loaded is not refused: no gateway serves it. */
 async function refuseEffects(service: string): Promise<void> {
   const [{ loadConfig }, { findRoutes }, { inspectPlugins }, { helperUrl }] = await Promise.all([
     import('../config.js'),
@@ -65,12 +65,12 @@ async function refuseEffects(service: string): Promise<void> {
   const plugin = plugins.find(({ id }) => id === service);
   if (plugin === undefined) return;
   const data = { helperUrl: helperUrl(folders), timeoutMs: importTimeoutMs };
-  const looked = (await inspectPlugins([plugin], data, new AbortController().signal)).get(plugin);
-  const { effects } = looked?.ok ? asSchema(looked.exported.data) : {};
+  const inspection = (await inspectPlugins([plugin], data, new AbortController().signal)).get(plugin);
+  const { effects } = inspection?.ok ? asSchema(inspection.exported.data) : {};
   if (effects === true) throw inputError([{ field: 'url', problem: noSignatureProblem(service) }]);
 }
 
-/** In seconds; a longer one would be no window, but another end. */
+/** In seconds. */
 const longestWindow = 366 * 86_400;
 
 function readWindow(text: string): number {
@@ -91,9 +91,9 @@ interface EndFlags {
 }
 
 /**
- * When a url ends that is signed at `now` (ms), in whole seconds since 1970: seven days on if nothing is said, and then at the end of
- * that day, so that all that are signed on one day are the same to caches. A `window` does so with any end: it is moved up to the next
- * whole one since 1970. Throws `invalid_input` on `expires_at` for what is no time that is to come.
+ * When a url that is signed at `now` (ms) ends, in whole seconds since 1970: by default after seven days, at the end of that day, so
+ * that urls signed on one day are equal for caches. A `window` rounds any end up to its next multiple since 1970. Throws
+ * `invalid_input` on `expires_at` for an invalid or past time.
  */
 function signedEnd({ expires, window }: EndFlags, inputs: Pick<KeyInputs, 'key'>, now: number): number {
   if (expires === undefined) return roundUp(now / 1000 + usualSeconds, window ?? day);

@@ -49,14 +49,14 @@ export function toolsEndpoint(answer: (call: HttpCall) => Promise<Answer>): Call
 }
 
 /**
- * Counts by this stage what calls no tool; a tool's call is counted by its helper's own. A call that the
- * protocol refuses before it reaches a helper is counted afterwards: no request is free.
+ * Counts requests that call no tool; a tool's call is counted by its helper's own stage. One that the protocol refuses before it
+ * reaches a helper is counted afterwards: no request is free.
  */
 export function limitProtocolCalls<Needs>(
   tools: Pick<HttpTools, 'has'>,
   limit: Stage<Needs, object>,
 ): Stage<Needs & Call & { message: Message }, object> {
-  return async function limitQuestions(call, next) {
+  return async function limitProtocolCalls(call, next) {
     const tool = calledTool(call.message);
     if (tool === undefined || !tools.has(tool)) return limit(call, next);
     const answer = await next({});
@@ -64,7 +64,7 @@ export function limitProtocolCalls<Needs>(
   };
 }
 
-/** Refuses what came by a foreign Host or from a foreign page, before anything is looked at. */
+/** Refuses a foreign Host or Origin, before anything is read. */
 export function knownHost(known: KnownAs): Stage<HttpCall, object> {
   return function knownHost({ ctx }, next) {
     const message = hostProblem({ host: ctx.get('host'), origin: ctx.get('origin') }, known);
@@ -120,7 +120,7 @@ function isAddress(name: string): boolean {
 const jsonType = 'application/json';
 const unsupportedType = { message: 'Send application/json, not compressed.' };
 
-/** Reads the one message that a request brings, and answers what is none. */
+/** Reads the one message of a request, and answers an invalid one. */
 export function readBody(
   inboundBudget: InboundBudget,
   { maxTextBytes }: { maxTextBytes: number },
@@ -142,7 +142,7 @@ export function readBody(
   };
 }
 
-/** Answers what is no message as the protocol does. */
+/** The protocol's answer to an invalid message. */
 function rpcError(ctx: CallContext, { id, ...error }: MessageFault): Answer {
   ctx.status = 400;
   ctx.state.code = 'bad_request';
@@ -150,16 +150,10 @@ function rpcError(ctx: CallContext, { id, ...error }: MessageFault): Answer {
   return { kind: 'bytes', bytes, type: 'application/json' };
 }
 
-/** Of a request's fields those that the protocol reads; the key is not among them. */
+/** Headers that the protocol reads; the key is not among them. */
 const forwardedHeaders = ['content-type', 'mcp-method', 'mcp-name', 'mcp-protocol-version'];
 
-/** Loaded with the first message: it would double the time of a start, and most gateways have no agents. */
-const loadProtocol = () => import('./tool-server.js');
-
-/**
- * What the protocol's server wants to be told before it answers. It is the client that has to say so; whoever says less, as curl
- * does, or nothing, is answered all the same.
- */
+/** The SDK's server refuses clients that accept less, such as curl, so this is always set. */
 const accept = 'application/json, text/event-stream';
 
 const encoder = new TextEncoder();
@@ -167,7 +161,8 @@ const encoder = new TextEncoder();
 /** Has the protocol's own server answer a message, with the tools of its caller. */
 export function answerMessage(tools: HttpTools): LastStage<HttpCall & { caller: Caller } & ReadMessage> {
   return async function answerMessage({ ctx, state, caller, message }): Promise<Answer> {
-    const { serve } = await loadProtocol();
+    // Loaded with the first message: it would double the time of a start, and most gateways have no agents.
+    const { serve } = await import('./tool-server.js');
     const headers = forwardedHeaders.flatMap((name): [string, string][] => {
       const value = ctx.get(name);
       return value === '' ? [] : [[name, value]];
@@ -179,27 +174,27 @@ export function answerMessage(tools: HttpTools): LastStage<HttpCall & { caller: 
       ? served
       : await unwrapEventStream(served);
     ctx.status = response.status;
-    // What the protocol refused; a tool's error has said itself what it was.
+    // Refused by the protocol; a tool's own error has set its code already.
     if (response.status >= 400) {
       if (!state.signal.aborted) state.code ??= 'bad_request';
       return refusal(await response.text());
     }
     const type = response.headers.get('content-type') ?? 'application/json';
-    // Whole: no answer of ours goes on for longer than its call, and one that is counted is held to its pace.
+    // Whole, so that it is bounded by its call's time and by the outbound budget.
     return { kind: 'bytes', bytes: new Uint8Array(await response.arrayBuffer()), type };
   };
 }
 
-/** What the SDK refused before its server saw it, and so without that one's bound. */
+/** A refusal of the SDK itself, which our server has not bounded. */
 function refusal(text: string): Answer {
   const bytes = encoder.encode(text === '' ? text : JSON.stringify(boundError(JSON.parse(text))));
   return { kind: 'bytes', bytes, type: 'application/json' };
 }
 
-/** The last message of an answer that is a stream of events, as a document, for a client that reads none: it is the answer. */
+/** The last message of a stream of events as a JSON document, for a client that reads no streams. */
 async function unwrapEventStream(response: Response): Promise<Response> {
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response;
-  // JSON may hold U+2028, at which a stream's line does not end, though a pattern's `.` would.
+  // Not `.`, which would end at a U+2028 in the JSON.
   const data = [...(await response.text()).matchAll(/^data: ?(\S[^\r\n]*)/gm)].at(-1)?.[1];
   return new Response(data, { status: response.status, headers: { 'content-type': 'application/json' } });
 }

@@ -29,15 +29,15 @@ const encoder = new TextEncoder();
 interface HttpToolsOptions {
   /** The gateway's address as customers see it. */
   apiUrl: string | undefined;
-  /** Makes of an error what its caller may know. */
-  tell: ReportError;
+  /** Gives the error that the caller may see. */
+  reportError: ReportError;
 }
 
 /** The helpers as tools, each with its own stages behind it. */
 export function createHttpTools(
   registry: LiveRegistry,
   stagesOf: (helper: Helper) => (call: GivenCall) => Promise<Answer>,
-  { apiUrl, tell }: HttpToolsOptions,
+  { apiUrl, reportError }: HttpToolsOptions,
 ): HttpTools {
   // Looked at when a tool is called and not before: from then on its version's threads stay for it.
   let made: ReturnType<typeof asTheyAre> | undefined;
@@ -90,8 +90,8 @@ export function createHttpTools(
           : linkTo(callUrl(apiUrl ?? `http://${ctx.get('host')}`, helper.id, input));
       return await toolResult({ answer, helper, whole, preview: shown.preview });
     } catch (thrown) {
-      const error = tell(prepareErrorAnswer(ctx, thrown), ctx.req);
-      // The answer itself is a success, for the protocol: it is the tool that says what went wrong.
+      const error = reportError(prepareErrorAnswer(ctx, thrown), ctx.req);
+      // The HTTP answer succeeds; the error is the tool's result.
       state.cameTo = error.status;
       return errorResult(error, state.requestId);
     }

@@ -129,7 +129,7 @@ class Outline implements WalkListener {
     if (depth === 0) this.opensWith = this.#bytes[start];
     else if (depth === 1 && !inList) this.#takeMember(start, end);
     else if (depth === 2 && !inList && this.#member === 'params' && this.#inner === 'arguments') {
-      // What is no object is no tool's input, and is refused by the SDK.
+      // The SDK refuses arguments that are not an object.
       if (this.#bytes[start] === openObject) this.#arguments = { start, end };
     }
   }

@@ -186,21 +186,15 @@ const mostPictureBytes = 750_000;
 /** Bytes of any other file that is sent whole. */
 const mostFileBytes = 256 * 1024;
 
-const pictureType = /^image\/(?!svg)/i;
-/** What the models behind the clients look at. */
-const shownType = /^image\/(?:png|jpeg|webp|gif)\s*(?:;|$)/i;
-
-/** Whether an answer is a picture of pixels. */
 function isPicture({ type }: BodyAnswer): boolean {
-  return pictureType.test(type);
+  return /^image\/(?!svg)/i.test(type);
 }
 
-/** Whether it is of a type that is looked at, however large. */
+/** Whether it has a type that models accept. */
 function isOfShownType({ type }: BodyAnswer): boolean {
-  return shownType.test(type);
+  return /^image\/(?:png|jpeg|webp|gif)\s*(?:;|$)/i.test(type);
 }
 
-/** Whether it can be sent as it is. */
 function isShownWhole(answer: BodyAnswer): boolean {
   return isOfShownType(answer) && answer.bytes.byteLength <= mostPictureBytes;
 }

@@ -63,10 +63,10 @@ function describe(
 
 function describeTaking({ parameter, kind, required, types }: FileField, folder: string | undefined): string {
   const what = `${kind === 'image' ? 'a picture' : 'a file'}${types ? ` (${types.join(', ')})` : ''}`;
-  const takes = `${required ? 'Takes' : 'May take'} ${what}: give its`;
+  const accepts = `${required ? 'Takes' : 'May take'} ${what}: give its`;
   return folder === undefined
-    ? `${takes} public https address as \`${parameter}\`. Bytes and paths cannot be sent through this tool.`
-    : `${takes} path below ${folder}, or its public https address, as \`${parameter}\`.`;
+    ? `${accepts} public https address as \`${parameter}\`. Bytes and paths cannot be sent through this tool.`
+    : `${accepts} path below ${folder}, or its public https address, as \`${parameter}\`.`;
 }
 
 /** Characters of a tool's name at most. */
@@ -100,8 +100,8 @@ export function toolNames(ids: Iterable<string>): Map<string, string> {
 }
 
 /**
- * What a tool takes: the helper's parameters and the gateway's, those for files as urls or paths below `folder`, for nothing else
- * can be sent.
+ * A tool's input: the helper's parameters and the gateway's. Files are urls or paths below `folder`, because nothing else can be
+ * sent.
  */
 export function inputSchema({ declaration, parameters }: Helper, folder?: string): JsonSchema {
   const { required = [], ...input } = withoutRootAlternatives(asSchema(declaration.input));
@@ -123,7 +123,7 @@ export function inputSchema({ declaration, parameters }: Helper, folder?: string
 }
 
 /**
- * A model's API refuses every tool where the schema of one has alternatives at its root. They say which parameters go
+ * Models' APIs refuse all tools if one schema has alternatives at its root. They say which parameters go
  * together, never which there are: the helper still validates by them, and its errors say so.
  */
 function withoutRootAlternatives(schema: JsonSchema): JsonSchema {

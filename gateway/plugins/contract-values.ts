@@ -21,7 +21,7 @@ type View = 'got' | 'dryrun' | 'sent';
 type Inside<V> = V extends 'dryrun' ? 'got' : V;
 
 /**
- * The values that the schema `S` describes; `Root` is what its `$ref`s lead into. Properties are resolved when they are looked at,
+ * The values that the schema `S` describes; `Root` is what its `$ref`s lead into. Properties are resolved when they are used,
  * so a schema may hold itself; `Steps` ends a chain of references that leads nowhere.
  */
 export type Shape<S, Root, V extends View, Steps extends 0[] = []> = S extends false

@@ -42,7 +42,7 @@ export interface Fetched {
 
 /** The context of `dryrun`, which runs on the main thread and gets no file. */
 export interface DryrunContext<Config = object> extends HelperContext {
-  /** Aborts when the client has gone or the time is up. */
+  /** Aborts when the client disconnects or the time is up. */
   signal: AbortSignal;
   log: HelperLog;
   config: Config;

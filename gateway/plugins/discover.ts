@@ -175,15 +175,15 @@ export async function findRoutes(folders: readonly string[]): Promise<FoundPlugi
   const { plugins, problems, skipped } = await findPlugins(folders);
   const routes = new Map<string, RoutedPlugin>();
   for (const plugin of plugins) {
-    const taken = routes.get(plugin.id);
-    if (taken) problems.push(routeTaken(plugin, taken));
+    const owner = routes.get(plugin.id);
+    if (owner) problems.push(routeTaken(plugin, owner));
     else routes.set(plugin.id, plugin);
   }
   return { plugins: [...routes.values()], problems, skipped };
 }
 
-export function routeTaken({ id, file }: FoundPlugin, taken: { file: string }): PluginProblem {
-  return { file, reason: `the route /${id} is taken by ${taken.file}` };
+export function routeTaken({ id, file }: FoundPlugin, owner: { file: string }): PluginProblem {
+  return { file, reason: `the route /${id} is taken by ${owner.file}` };
 }
 
 /** A module in a plugin folder. */

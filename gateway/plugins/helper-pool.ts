@@ -24,7 +24,7 @@ export interface HelperPoolOptions {
   logger: Logger;
   /** Where plugins' configuration is set. */
   env: Environment;
-  /** Told where a start waits for a plugin's setup. */
+  /** Called where a start waits for a plugin's setup. */
   onSlowSetup: SlowSetupNotice;
   /** Has a plugin loaded when it is first called, not at the start. */
   onDemand?: boolean;
@@ -72,7 +72,7 @@ function pluginsOf(
     (registry) => {
       known = registry;
     },
-    // Whoever waits for the helpers is told.
+    // Reported to those who wait for the helpers.
     () => undefined,
   );
   const find = (url: string) => {

@@ -49,10 +49,10 @@ export async function loadRegistry(
   const here = found.plugins.filter((plugin) => !plugin.shipped && !looked.has(plugin));
   const watch = watchImports(here.map(({ file }) => file));
   for (const plugin of found.plugins) {
-    const taken = registry.get(plugin.id);
+    const owner = registry.get(plugin.id);
     try {
-      if (taken) {
-        problems.push(routeTaken(plugin, taken));
+      if (owner) {
+        problems.push(routeTaken(plugin, owner));
         continue;
       }
       const inspection = looked.get(plugin);

@@ -143,8 +143,8 @@ function readConfig(
 }
 
 /**
- * The files of a call as they would arrive. Copies, because a handler may change what it gets. Bytes of which nothing is said are of
- * the first type that their field takes.
+ * The files of a call as they would arrive: copies, because a handler may change them. Bytes without a type get the first one that
+ * their field accepts.
  */
 async function readFiles(
   files: Readonly<Record<string, GivenFile | undefined>>,

@@ -93,7 +93,7 @@ export function openHelper(
 const noneExempt = parseExemptOrigins([]);
 
 /**
- * A source that asks a test in place of the network. What callers name by a url is judged as ever. What a handler fetches is not,
+ * A source that asks a test in place of the network. Urls from callers are checked as ever. What a handler fetches is not,
  * because an operator may allow an inner server: the test says what comes of it.
  */
 function createFakeSource(answer: FakeFetch | undefined): Source {

@@ -4,7 +4,7 @@ import type { SentInputOf } from '../plugins/contract-values.js';
 /** A file to call a helper with: its bytes, its path, or its bytes with what a caller says of them. */
 export type GivenFile = Uint8Array | string | URL | { bytes: Uint8Array; type?: string; name?: string };
 
-/** An answer of a server that is not asked: `status` is 200 where nothing else is said, a text is sent as UTF-8. */
+/** An answer in place of a server's: `status` is 200 by default, a text is sent as UTF-8. */
 export interface FakeAnswer extends Partial<Omit<Fetched, 'bytes'>> {
   bytes?: Uint8Array | string;
 }
@@ -22,7 +22,7 @@ export interface LoggedLine extends Record<string, unknown> {
 export interface CallOptions<Files = Record<string, GivenFile>, Config = Record<string, string>> {
   /** By the names of the multipart fields; the picture of `source: 'image'` is `file`. */
   files?: Files;
-  /** By the declaration's names, in place of the environment, which is not looked at. `setup` runs once for each. */
+  /** By the declaration's names, in place of the environment, which is not read. `setup` runs once for each. */
   config?: Config;
   /** Makes a dry run: the same as the parameter `dryrun`. */
   dryrun?: boolean;

@@ -19,7 +19,7 @@ import { createInput } from './jobs.js';
 import { type CallOptions, type CallTarget, runCall } from './make-calls.js';
 import { serviceAt } from './words.js';
 
-/** Calls under way beyond those that threads work on: their files are read in advance. */
+/** Calls beyond those that threads work on, whose files are read in advance. */
 const readAhead = 2;
 
 /** Calls a helper in this process and prints the result. */
@@ -81,7 +81,7 @@ async function logOnStderr(level: string): Promise<Logger> {
 
 export interface LocalCallOptions extends CallOptions {
   local: LocalHelpers;
-  /** Calls under way at a time. */
+  /** Calls at a time. */
   most: number;
 }
 

@@ -24,7 +24,7 @@ import {
 import { createServerJobs } from './server-jobs.js';
 import { readWords } from './words.js';
 
-/** Options of this way of calling alone. */
+/** Options for calls of a gateway alone. */
 const settings = ['server', 'key'];
 /** Bytes that a file is read to: the gateway says itself what it accepts. */
 const mostBytes = 1024 ** 3;

@@ -16,7 +16,7 @@ import { readWords, serviceAt } from './words.js';
 export interface CallTarget {
   list: readonly { id: string; summary: string }[];
   find(id: string): CalledHelper | undefined;
-  /** Options that this way of calling has besides. */
+  /** Options that calls of this target have besides. */
   settings?: readonly string[];
 }
 
@@ -36,7 +36,7 @@ interface Calls {
   begun?: Promise<void>;
   /** Throws what cannot be sent. */
   call(job: Job): Promise<Reply>;
-  /** Calls under way at a time. */
+  /** Calls at a time. */
   most: number;
   close?(): Promise<void>;
 }
@@ -276,7 +276,7 @@ function errorLines({ code, message, details }: GatewayError): string {
   return details.map(sentenceOf).join('\n       ');
 }
 
-/** Lists the helpers where no helper of this name is there, or none was named. The first line alone says so. */
+/** Lists the helpers for an unknown name or without one, which its first line says. */
 function unknownHelper(service: string | undefined, helpers: CallTarget['list']): string {
   const nearest = didYouMean(
     service ?? '',

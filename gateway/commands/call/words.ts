@@ -19,12 +19,11 @@ export interface Words {
 
 const flags = new Set(['json', 'help']);
 const settings = new Set(['out', 'out-dir', 'set']);
-const booleans = /^(?:true|false|1|0)$/;
 
 /**
- * Where the helper's name stands among the words; -1 where there is none. Options may stand before it, and only the helper says
- * which of them need no value: a word behind an option is its name where no other word can be. Words that name no helper are taken
- * for a misspelled name, the first one first.
+ * The index of the helper's name among the words; -1 without one. Options may stand before it, and only the helper knows which of them
+ * need no value: a word behind an option is the name where no other word can be. If no word is a helper's name, the first one counts
+ * as misspelt.
  */
 export function serviceAt(
   words: readonly string[],
@@ -47,8 +46,8 @@ export function serviceAt(
 
 /**
  * Reads the words of `call`: parameters by the schema's own names (`--font_size 20`, `--font_size=20`), booleans alone, and files.
- * A value `-` stands for standard input. `--set name=value` gives a parameter any value, also one whose name the command has
- * taken itself. What is no parameter is judged with the others, by the words that HTTP has for it.
+ * A value `-` stands for standard input. `--set name=value` gives a parameter any value, even one with the
+ * name of an option. Unknown parameters are left to the helper's own validation.
  */
 export function readWords(
   words: readonly string[],
@@ -85,7 +84,7 @@ export function readWords(
     return left.shift();
   }
 
-  function takeSetting(name: string, value: string): void {
+  function readSetting(name: string, value: string): void {
     if (moreSettings.includes(name)) more.set(name, value);
     else if (name === 'out') read.out = value;
     else if (name === 'out-dir') read.outDir = value;
@@ -96,19 +95,19 @@ export function readWords(
     }
   }
 
-  function takeOption(name: string, given: string | undefined): void {
+  function readOption(name: string, given: string | undefined): void {
     if (flags.has(name) && given === undefined) {
       read[name as 'json' | 'help'] = true;
       return;
     }
     if (isBoolean(name)) {
-      const next = given ?? (booleans.test(left[0] ?? '') ? left.shift() : 'true');
+      const next = given ?? (/^(?:true|false|1|0)$/.test(left[0] ?? '') ? left.shift() : 'true');
       give(name, next ?? 'true', true);
       return;
     }
     const value = wantedValue(name, given);
     if (value === undefined) return;
-    if (settings.has(name) || moreSettings.includes(name)) takeSetting(name, value);
+    if (settings.has(name) || moreSettings.includes(name)) readSetting(name, value);
     else give(name, value, false);
   }
 
@@ -121,7 +120,7 @@ export function readWords(
       read.problems.push({ field: word, problem });
     } else if (word.startsWith('--')) {
       const at = word.indexOf('=');
-      takeOption(at < 0 ? word.slice(2) : word.slice(2, at), at < 0 ? undefined : word.slice(at + 1));
+      readOption(at < 0 ? word.slice(2) : word.slice(2, at), at < 0 ? undefined : word.slice(at + 1));
     } else read.files.push(word);
   }
   return read;
