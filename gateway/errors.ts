@@ -252,7 +252,7 @@ export function toGatewayError(thrown: unknown): GatewayError {
   return thrown instanceof GatewayError ? thrown : toTableError(thrown, () => true);
 }
 
-/** The same for an error of a handler, which may blame the input but not the gateway; `refusal` is what the gateway told it of a fetch. */
+/** The same for an error of a handler, which may blame the input but not the gateway; `refusal` is the gateway's error of its fetch. */
 export function readHandlerError(thrown: object, refusal?: { code: string; message: string }): GatewayError {
   if (refusal && Object.hasOwn(errorTable, refusal.code)) {
     const { code, message } = refusal;

@@ -40,7 +40,7 @@ const attemptMs = 3000;
 /**
  * The only place that opens a connection to a source. It connects to one of the very addresses that were checked: a second look-up
  * could give another answer (DNS rebinding). Own code because the `lookup` of Node's and undici's connectors, on which guards are
- * built elsewhere, is not asked about a host that is an address, nor told which address was connected to.
+ * built elsewhere, never sees a host that is an address, nor the address that was connected to.
  */
 export function createDial({ ca, connect = net.connect }: DialOptions): Dial {
   const sessions = createSessions();

@@ -35,8 +35,8 @@ export interface SourceFile {
 /** Brings files by their urls, once for all calls of a tenant that want the same at the same time. */
 export interface SourceFiles {
   check: Source['check'];
-  /** A file that need not be waited for; its result hands it out. Throws as `Source.cached` does. */
-  kept(checked: CheckedUrl, request: FileRequest): (() => SourceFile) | undefined;
+  /** A cached file, which the result hands out. Throws as `Source.cached` does. */
+  cached(checked: CheckedUrl, request: FileRequest): (() => SourceFile) | undefined;
   /** Rejects as `Source.fetch` does, and as `expect` or the inbound budget does. */
   bring(checked: CheckedUrl, request: FileRequest & FileWait): Promise<SourceFile>;
 }
@@ -90,7 +90,7 @@ export function createSourceFiles({
     };
   }
 
-  function kept(checked: CheckedUrl, request: FileRequest): (() => SourceFile) | undefined {
+  function cached(checked: CheckedUrl, request: FileRequest): (() => SourceFile) | undefined {
     const found = source.cached(checked, request);
     if (!found) return undefined;
     return () => {
@@ -101,11 +101,11 @@ export function createSourceFiles({
 
   return {
     check: (raw, field) => source.check(raw, field),
-    kept,
+    cached,
     async bring(checked, request) {
       const { tenant, accept, maxBytes, signal } = request;
-      const cached = kept(checked, request);
-      if (cached) return cached();
+      const found = cached(checked, request);
+      if (found) return found();
       // Another limit is another download: one may fail where the other does not.
       const key = JSON.stringify([tenant, accept, maxBytes, checked.href]);
       const { value, joined, shared } = await inFlight.join(key, signal, (signal) =>

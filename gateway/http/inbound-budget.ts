@@ -21,7 +21,7 @@ export interface InboundTransfer {
   release(): void;
 }
 
-/** The error of a transfer that is too slow; it tells a body from a download. */
+/** The error of a transfer that is too slow: a body's or a download's. */
 export type InboundTimeout = 'request_timeout' | 'source_timeout';
 
 interface InboundBudgetOptions {

@@ -136,7 +136,7 @@ function createFormParts(
   const { maxFileBytes, maxTextBytes } = limits;
   const gathered = new Map<string, GrowingBuffer>();
   const names = createPartNames();
-  const { problems, tell } = names;
+  const { problems, report } = names;
   const received = { fields: 0, files: 0, text: 0, file: 0, framing: 0 };
   const files = new Map<string, { header: PartHeader; into: GrowingBuffer }>();
   let hasLostFile = false;
@@ -152,7 +152,7 @@ function createFormParts(
     const name = names.readOnce(header.name);
     if (name !== undefined && !fileFields.includes(name)) {
       hasLostFile = true;
-      tell(fieldName(name), notAFile(fileFields));
+      report(fieldName(name), notAFile(fileFields));
     }
     // One of them has a problem already.
     if (received.files > fileFields.length + 1) throw inputError(problems);
@@ -232,7 +232,7 @@ export function createPartNames() {
   const seen = new Set<string>();
   const twice = new Set<string>();
 
-  function tell(field: string, problem: string): void {
+  function report(field: string, problem: string): void {
     if (!problems.some((known) => known.field === field && known.problem === problem)) {
       problems.push({ field, problem });
     }
@@ -241,13 +241,13 @@ export function createPartNames() {
   /** A part's name as text; undefined, with a problem, where it cannot be read. */
   function read(bytes: string): string | undefined {
     if (bytes.length > maxNameBytes) {
-      tell('body', `must not have names of more than ${maxNameBytes} bytes`);
+      report('body', `must not have names of more than ${maxNameBytes} bytes`);
       return undefined;
     }
     try {
       return utf8.decode(Buffer.from(bytes, 'latin1'));
     } catch {
-      tell('body', 'must have names that are UTF-8 text');
+      report('body', 'must have names that are UTF-8 text');
       return undefined;
     }
   }
@@ -259,12 +259,12 @@ export function createPartNames() {
       if (name !== undefined) seen.add(name);
       return name;
     }
-    tell(fieldName(name), 'must be given once, but is given more than once');
+    report(fieldName(name), 'must be given once, but is given more than once');
     twice.add(name);
     return undefined;
   }
 
-  return { problems, tell, read, readOnce, twice };
+  return { problems, report, read, readOnce, twice };
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -248,7 +248,7 @@ async function drained(response: ServerResponse): Promise<void> {
   settled.abort();
 }
 
-/** Hands bytes to the system now, with the head if it has not gone; Node would wait for the end of this iteration. True where it accepted all. */
+/** Hands bytes to the system now, with an unsent head; Node would wait for the end of this iteration. True where it accepted all. */
 function writeNow(response: ServerResponse, chunk: Uint8Array): boolean {
   const { socket } = response;
   socket?.cork();

@@ -4,18 +4,17 @@ import { prettyFactory } from 'pino-pretty';
 import { describeThrown, type Thrown } from '../../pool/errors.js';
 import { visible } from '../../schemas/quote.js';
 
-/** A terminal, as far as a log needs it. */
 export interface LogScreen {
   write(text: string): unknown;
-  /** Also says no where the environment has `NO_COLOR`. */
+  /** False with `NO_COLOR`, too. */
   hasColors(): boolean;
 }
 
 type Entry = Record<string, unknown>;
 
 /**
- * Writes each entry as a line for people: the time, the level, and of a call its path, status, time and tenant. Faults keep
- * their stack, those of a helper the frames that are its own. What came from outside cannot move the cursor or colour the screen.
+ * Writes each entry as a line for people: the time, the level, and a call's path, status, time and tenant. Faults have their stack, a
+ * helper's only its own frames. Text from outside cannot move the cursor or colour the screen.
  */
 export function readableLog(screen: LogScreen): DestinationStream {
   const prettify = prettyFactory({
@@ -33,7 +32,7 @@ export function readableLog(screen: LogScreen): DestinationStream {
   };
 }
 
-/** A plugin chooses names of fields too. */
+/** Also names of fields, which plugins choose. */
 function visibleValue(value: unknown): unknown {
   if (typeof value === 'string') return visible(value);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
@@ -44,7 +43,7 @@ function withFault({ err: _, ...entry }: Entry, fault: Thrown, prettify: (entry:
   return [prettify(entry).trimEnd(), ...faultLines(fault)].join('\n    ').concat('\n');
 }
 
-/** An answered call, from which people are spared all but what they look for. */
+/** An answered call, reduced to what people look for. */
 function shortCall(entry: Entry): Entry {
   const { level, time, err, method, path, route, status, code, ms, tenant, dryrun, request_id } = entry;
   const failed = err !== undefined;
@@ -57,34 +56,34 @@ function shortCall(entry: Entry): Entry {
     `${ms} ms`,
     tenant,
     dryrun === true ? 'dry run' : undefined,
-    // Whoever asks about a fault knows the call by this.
+    // Callers report faults by this id.
     failed ? request_id : undefined,
   ];
   const msg = words.filter((word) => word !== undefined).join(' ');
   return failed ? { level, time, msg, err } : { level, time, msg };
 }
 
-/** Where the gateway's own modules lie; a plugin that comes with it lies beside them, and is not meant. */
+/** The folders of the gateway's own modules, without the shipped plugins. */
 const own = ['gateway/', 'pool/', 'schemas/', 'dist/'].map((folder) =>
   fileURLToPath(new URL(folder, import.meta.resolve('helper-gateway/package.json'))),
 );
 
-/** A fault of a helper, as a log entry holds it: what was thrown, read in the thread where it ran, or what became of the thread. */
+/** Whether an entry's error is a helper's: what it threw, or what happened to its thread. */
 export function isHelperFault(err: unknown): err is Thrown {
   const { ok, name } = (err ?? {}) as { ok?: unknown; name?: unknown };
   return ok === false || name === 'PoolError';
 }
 
 /**
- * What a helper has thrown, as lines for its author: the message, the places in the helper and in what it uses, the causes. The
- * gateway's own frames, which come before and after, help nobody there.
+ * What a helper has thrown, as lines for its author: the message, the frames of the helper and its dependencies without the
+ * gateway's own, the causes.
  */
 export function faultLines(fault: Thrown): string[] {
-  // What is no Error knows no place.
+  // Only an Error has a stack.
   const hint = fault.name || fault.stack ? '' : ' (no Error was thrown, so nothing tells where)';
   // A log entry has an empty stack where there was none.
-  const told = describeThrown({ ...fault, stack: fault.stack || undefined } as Thrown);
-  return `${told}${hint}`.split('\n').filter((line) => !isGatewayFrame(line));
+  const text = describeThrown({ ...fault, stack: fault.stack || undefined } as Thrown);
+  return `${text}${hint}`.split('\n').filter((line) => !isGatewayFrame(line));
 }
 
 function isGatewayFrame(line: string): boolean {

@@ -65,20 +65,20 @@ export function fetchSource(helper: Helper, source: SourceFiles, limits: ImageLi
     call: CallWithInput,
     next: Parameters<SourceStage>[1],
   ): Promise<Answer> {
-    const kept = wanted.flatMap(({ file, url }) => {
-      const take = namingFile(file, 'url', () => source.kept(url, fileRequest(file, call)));
-      return take ? [{ file, url, take }] : [];
+    const cached = wanted.flatMap(({ file, url }) => {
+      const handOut = namingFile(file, 'url', () => source.cached(url, fileRequest(file, call)));
+      return handOut ? [{ file, url, handOut }] : [];
     });
-    if (kept.length < wanted.length) return download(wanted, here, call, next);
-    const taken = kept.map(({ file, url, take }) => ({ file, url, brought: take() }));
+    if (cached.length < wanted.length) return download(wanted, here, call, next);
+    const handedOut = cached.map(({ file, url, handOut }) => ({ file, url, brought: handOut() }));
     try {
-      const came = taken.map(({ file, url, brought }): [string, FileBytes] => [
+      const came = handedOut.map(({ file, url, brought }): [string, FileBytes] => [
         file.field,
         namingFile(file, 'url', () => read(file, url, brought)),
       ]);
       return await next(filesFound([...here, ...came], came, call.state));
     } finally {
-      for (const { brought } of taken) brought.release();
+      for (const { brought } of handedOut) brought.release();
     }
   }
 
