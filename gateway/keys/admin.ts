@@ -1,7 +1,7 @@
 import { requireValid } from '../errors.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
 import { type AuditQuery, createKeyInputs, type PageQuery, type Unchecked } from './inputs.js';
-import { createKeyChanges, createSigningChanges, findKey } from './key-changes.js';
+import { createKeyChanges, findKey } from './key-changes.js';
 import { type KeyView, type TenantView, viewAudit, viewKey, viewTenant } from './model.js';
 import type { KeyStore } from './store.js';
 import { createTenantChanges, createWebhookChanges, findTenant } from './tenant-changes.js';
@@ -31,7 +31,6 @@ export function createKeyAdmin({ store, services, signing, now = Date.now }: Key
     inputs,
     ...createTenantChanges(store, inputs, now),
     ...createKeyChanges(store, inputs, signing, now),
-    ...createSigningChanges(store, signing, now),
     ...createWebhookChanges(store, signing.webhooks, now),
     /** By name; `next` is the cursor of the next page, or null. */
     async listTenants(query: PageQuery = {}) {

@@ -23,63 +23,73 @@ import { isKeyId } from './schemas.js';
 import type { KeyStore, KeyTransaction } from './store.js';
 import { addTenant, findTenant } from './tenant-changes.js';
 
-interface IssuedKey {
-  id: string;
-  /** The secret itself, this once. */
-  key: string;
-  tenant: string;
-  label: string | null;
-  scopes: string[] | null;
-  expires_at: string | null;
-  /** What signs urls for it; null where this gateway has no master secret. */
-  signing_secret: string | null;
-}
-
-interface RotatedKey {
-  id: string;
-  /** The new secret, this once. */
-  key: string;
-  /** When the secret that was current until now stops working. */
-  previous_expires_at: string;
-}
-
 /** Of a new key's signing secret. */
 const firstSigningVersion = 1;
 
+/** A key in a transaction that changes it. */
+interface KeyChange {
+  tx: KeyTransaction;
+  key: KeyWithSecrets;
+  at: number;
+  note: (action: AuditEntry['action'], detail?: AuditEntry['detail']) => Promise<void>;
+}
+
+/**
+ * What is done with keys. A key that is revoked or has expired is `invalid_input` for rotation and signing. Without a master secret,
+ * what concerns signing rejects with `storage_unavailable`, which names HELPER_SIGNING_SECRET.
+ */
 export function createKeyChanges(
   store: KeyStore,
   inputs: Pick<KeyInputs, 'key' | 'rotation'>,
   signing: SigningSecrets,
   now: () => number,
 ) {
+  function changeKey<T>(id: string, actor: string, change: (of: KeyChange) => Promise<T>): Promise<T> {
+    return store.change(async (tx) => {
+      const key = await findKey(tx, id);
+      const at = now();
+      const note: KeyChange['note'] = (action, detail = {}) =>
+        tx.audit({ at, actor, action, tenant_id: key.tenant_id, key_id: key.id, detail });
+      return change({ tx, key, at, note });
+    });
+  }
+
+  /** The signing secret of a version that `change` returns, for a key that works. */
+  async function signingSecret(id: string, actor: string, change: (of: KeyChange) => Promise<number>) {
+    signing.requireMaster();
+    const version = await changeKey(id, actor, (of) => {
+      requireLiveKey(of.key, of.at);
+      return change(of);
+    });
+    return { id, signing_secret: signing.current(id, version) };
+  }
+
   return {
-    async issueKey(tenant: string, options: IssueOptions, actor: string): Promise<IssuedKey> {
+    /** The answer has the key, this once, and what signs urls for it: null where this gateway has no master secret. */
+    async issueKey(tenant: string, options: IssueOptions, actor: string) {
       const given = requireValid(inputs.key.check(options));
       const label = given.label ?? null;
       const scopes = given.scopes ? [...new Set(given.scopes)] : null;
       const expires_at = parseTime(given.expires_at ?? '') ?? null;
-      const secret = createKey();
+      const key = createKey();
       const id = await store.change(async (tx) => {
         const { id: tenant_id } = await findTenant(tx, tenant);
-        return addKey(tx, { tenant_id, label, scopes, expires_at }, secret, actor, now());
+        return addKey(tx, { tenant_id, label, scopes, expires_at }, key, actor, now());
       });
       const signing_secret = signing.available ? signing.current(id, firstSigningVersion) : null;
-      return { id, key: secret, tenant, label, scopes, expires_at: isoOrNull(expires_at), signing_secret };
+      return { id, key, tenant, label, scopes, expires_at: isoOrNull(expires_at), signing_secret };
     },
 
-    /** Adds a secret; those in an earlier grace keep their own ends. An expired or revoked key is `invalid_input`. */
-    async rotateKey(id: string, options: RotateOptions, actor: string): Promise<RotatedKey> {
+    /** Adds a secret, which the answer has this once; those in an earlier grace keep their own ends. */
+    async rotateKey(id: string, options: RotateOptions, actor: string) {
       const { grace_seconds: grace } = requireValid(inputs.rotation.check(options));
       const secret = createKey();
-      const end = await store.change(async (tx) => {
-        const key = await findKey(tx, id);
-        const at = now();
+      const end = await changeKey(id, actor, async ({ tx, key, at, note }) => {
         requireLiveKey(key, at);
         const end = Math.min(at + grace * 1000, key.expires_at ?? Number.POSITIVE_INFINITY);
         const ended = await endOlder(tx, key, grace, at, end);
-        const added = await addSecret(tx, id, secret, at);
-        const detail = { grace_seconds: grace, secret_id: added, ended };
-        await tx.audit({ at, actor, action: 'key.rotate', ...auditSubject(key), detail });
+        const secret_id = await addSecret(tx, id, secret, at);
+        await note('key.rotate', { grace_seconds: grace, secret_id, ended });
         return end;
       });
       return { id, key: secret, previous_expires_at: iso(end) };
@@ -87,14 +97,11 @@ export function createKeyChanges(
 
     /** Ends every secret but the current one. */
     async endGrace(id: string, actor: string): Promise<KeyView> {
-      const key = await store.change(async (tx) => {
-        const key = await findKey(tx, id);
-        const at = now();
+      const key = await changeKey(id, actor, async ({ tx, key, at, note }) => {
         const ended = key.secrets.filter((secret) => !isCurrent(secret) && !secretEnded(secret, at));
         for (const secret of ended) await tx.endSecret({ ...secret, ended_at: at });
         if (ended.length === 0) return key;
-        const detail = { ended: ended.map((secret) => secret.id) };
-        await tx.audit({ at, actor, action: 'key.end_grace', ...auditSubject(key), detail });
+        await note('key.end_grace', { ended: ended.map((secret) => secret.id) });
         return findKey(tx, id);
       });
       return viewKey(key, now());
@@ -102,15 +109,50 @@ export function createKeyChanges(
 
     /** For good; a second time changes nothing. */
     async revokeKey(id: string, actor: string): Promise<KeyView> {
-      const key = await store.change(async (tx) => {
-        const key = await findKey(tx, id);
+      const key = await changeKey(id, actor, async ({ tx, key, at, note }) => {
         if (key.revoked_at !== null) return key;
-        const at = now();
         await tx.revokeKey(id, at);
-        await tx.audit({ at, actor, action: 'key.revoke', ...auditSubject(key), detail: {} });
+        await note('key.revoke');
         return { ...key, revoked_at: at };
       });
       return viewKey(key, now());
+    },
+
+    /** Shows what signs urls for a key, which is noted. */
+    signingSecret: (id: string, actor: string) =>
+      signingSecret(id, actor, async ({ key, note }) => {
+        await note('key.signing_secret');
+        return key.signing_version;
+      }),
+
+    /** Replaces it; urls that were signed before open nothing any more. The key itself stays. */
+    rotateSigning: (id: string, actor: string) =>
+      signingSecret(id, actor, async ({ tx, key, note }) => {
+        const signing_version = key.signing_version + 1;
+        await tx.setSigningVersion(id, signing_version);
+        await note('key.rotate_signing', { signing_version });
+        return signing_version;
+      }),
+
+    /**
+     * Signs a url of a helper (whole, or from its path on) for a key until `exp`, whole seconds since 1970, at most 366 days
+     * ahead. It is not noted, since a program with the secret signs without the gateway. A url that cannot be signed is
+     * `invalid_input`, and so is a key that may not call `service`.
+     */
+    async signUrl(
+      id: string,
+      { url, service, exp }: { url: string; service: string; exp: number },
+    ): Promise<string> {
+      signing.requireMaster();
+      const key = await findKey(store, id);
+      requireLiveKey(key, now());
+      const tooLong = endProblem(exp, now());
+      if (tooLong !== undefined) throw inputError([{ field: 'expires_at', problem: tooLong }]);
+      if (!scopeAllows(key.scopes, service)) {
+        const problem = `names ${service}, which ${id} may not call; it may call ${key.scopes?.join(', ')}`;
+        throw inputError([{ field: 'url', problem }]);
+      }
+      return signUrl({ url, kid: id, secret: signing.current(id, key.signing_version), exp });
     },
   };
 }
@@ -186,11 +228,6 @@ function requireLiveKey(key: KeyWithSecrets, now: number): void {
   throw inputError([{ field: 'id', problem }]);
 }
 
-/** The key as the audit log names it. */
-function auditSubject(key: Key): Pick<AuditEntry, 'tenant_id' | 'key_id'> {
-  return { tenant_id: key.tenant_id, key_id: key.id };
-}
-
 /** The name of the first tenant. */
 export const firstTenant = 'demo';
 
@@ -217,68 +254,4 @@ export async function createFirstTenant(
     const given = { tenant_id, label: 'first key', scopes: null, expires_at: null };
     return { tenant: name, id: await addKey(tx, given, key, 'first start', now()), key };
   });
-}
-
-interface SigningSecret {
-  /** The key's id, the `kid` of urls. */
-  id: string;
-  signing_secret: string;
-}
-
-/** Where the gateway has no master secret, these reject with `storage_unavailable`, which names HELPER_SIGNING_SECRET. */
-export function createSigningChanges(store: KeyStore, signing: SigningSecrets, now: () => number) {
-  /** Changes a key that works; returns the version of its signing secret that holds then. */
-  async function withSecret(
-    id: string,
-    change: (tx: KeyTransaction, key: Key, at: number) => Promise<number>,
-  ): Promise<SigningSecret> {
-    signing.requireMaster();
-    const version = await store.change(async (tx) => {
-      const key = await findKey(tx, id);
-      const at = now();
-      requireLiveKey(key, at);
-      return change(tx, key, at);
-    });
-    return { id, signing_secret: signing.current(id, version) };
-  }
-
-  return {
-    /** Shows what signs urls for a key, which is noted. An expired or revoked key is `invalid_input`. */
-    signingSecret: (id: string, actor: string): Promise<SigningSecret> =>
-      withSecret(id, async (tx, key, at) => {
-        await tx.audit({ at, actor, action: 'key.signing_secret', ...auditSubject(key), detail: {} });
-        return key.signing_version;
-      }),
-
-    /** Replaces it; urls that were signed before open nothing any more. The key itself stays. */
-    rotateSigning: (id: string, actor: string): Promise<SigningSecret> =>
-      withSecret(id, async (tx, key, at) => {
-        const signing_version = key.signing_version + 1;
-        await tx.setSigningVersion(id, signing_version);
-        const detail = { signing_version };
-        await tx.audit({ at, actor, action: 'key.rotate_signing', ...auditSubject(key), detail });
-        return signing_version;
-      }),
-
-    /**
-     * Signs a url of a helper (whole, or from its path on) for a key until `exp`, whole seconds since 1970, at most 366 days
-     * ahead. It is not noted, since a program with the secret signs without the gateway. A url that cannot be signed is
-     * `invalid_input`, and so is a key that is dead or may not call `service`.
-     */
-    async signUrl(
-      id: string,
-      { url, service, exp }: { url: string; service: string; exp: number },
-    ): Promise<string> {
-      signing.requireMaster();
-      const key = await findKey(store, id);
-      requireLiveKey(key, now());
-      const tooLong = endProblem(exp, now());
-      if (tooLong !== undefined) throw inputError([{ field: 'expires_at', problem: tooLong }]);
-      if (!scopeAllows(key.scopes, service)) {
-        const problem = `names ${service}, which ${id} may not call; it may call ${key.scopes?.join(', ')}`;
-        throw inputError([{ field: 'url', problem }]);
-      }
-      return signUrl({ url, kid: id, secret: signing.current(id, key.signing_version), exp });
-    },
-  };
 }

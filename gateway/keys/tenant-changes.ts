@@ -3,7 +3,7 @@ import { GatewayError, requireValid } from '../errors.js';
 import type { DerivedSecrets } from '../signing/signing-secrets.js';
 import type { KeyInputs, LimitChanges, Unchecked } from './inputs.js';
 import { randomBase62 } from './key-format.js';
-import { isoOrNull, type Tenant, type TenantLimits, type TenantView, viewTenant } from './model.js';
+import { iso, type Tenant, type TenantLimits, type TenantView, viewTenant } from './model.js';
 import { isTenantName } from './schemas.js';
 import type { KeyStore, KeyTransaction } from './store.js';
 
@@ -83,25 +83,28 @@ export async function findTenant(reads: Pick<KeyTransaction, 'tenant'>, name: st
 /** How long webhooks are signed with the previous secret as well, so that receivers can change over. */
 export const webhookGraceMs = 86_400_000;
 
-interface WebhookSecret {
-  tenant: string;
-  webhook_secret: string;
-  /** Until when webhooks are signed with the secret before it as well; null where there is none, or that time is over. */
-  previous_until: string | null;
-}
-
-/** A tenant with the secret of its webhooks; null with a hint where this gateway has no master secret. */
-type SecretTenantView = TenantView &
-  ({ webhook_secret: string } | { webhook_secret: null; webhook_hint: string });
+const webhookHint =
+  'This gateway sends no webhooks: with DATABASE_URL, set HELPER_SIGNING_SECRET to the same on all gateways.';
 
 /** Where the gateway has no master secret, these reject with `storage_unavailable`, which names HELPER_SIGNING_SECRET. */
 export function createWebhookChanges(store: KeyStore, secrets: DerivedSecrets, now: () => number) {
+  /** The secret with the end of the grace of the one before it; null where there is none, or it is over. */
+  function shown({ id, name, webhook_version, webhook_rotated_at }: Tenant, at: number) {
+    const end = (webhook_rotated_at ?? Number.NEGATIVE_INFINITY) + webhookGraceMs;
+    return {
+      tenant: name,
+      webhook_secret: secrets.current(id, webhook_version),
+      previous_until: end > at ? iso(end) : null,
+    };
+  }
+
   return {
     /**
-     * For the operator's programs, which read a tenant often: it is not noted. An entry for each would fill a log that is never
-     * cleared, and nothing could be read while the database cannot be written.
+     * A tenant with its webhook secret; null with a hint where this gateway has no master secret. For the operator's programs,
+     * which read a tenant often, so that it is not noted: an entry for each would fill a log that is never cleared, and nothing
+     * could be read while the database cannot be written.
      */
-    async tenantWithSecret(name: string): Promise<SecretTenantView> {
+    async tenantWithSecret(name: string) {
       const tenant = await findTenant(store, name);
       const view = viewTenant(tenant);
       return secrets.available
@@ -110,46 +113,31 @@ export function createWebhookChanges(store: KeyStore, secrets: DerivedSecrets, n
     },
 
     /** Shows what a tenant's webhooks are signed with, which is noted. */
-    async webhookSecret(name: string, actor: string): Promise<WebhookSecret> {
+    async webhookSecret(name: string, actor: string) {
       secrets.requireMaster();
       return store.change(async (tx) => {
         const tenant = await findTenant(tx, name);
-        const { id, webhook_version, webhook_rotated_at } = tenant;
         const at = now();
         const action = 'tenant.webhook_secret';
-        await tx.audit({ at, actor, action, tenant_id: id, key_id: null, detail: {} });
-        const end = graceEnd(webhook_rotated_at);
-        return {
-          tenant: name,
-          webhook_secret: secrets.current(id, webhook_version),
-          previous_until: isoOrNull(end !== null && end > at ? end : null),
-        };
+        await tx.audit({ at, actor, action, tenant_id: tenant.id, key_id: null, detail: {} });
+        return shown(tenant, at);
       });
     },
 
     /** Replaces it. For a day both sign; a second change within it ends the grace of the one before. */
-    async rotateWebhookSecret(name: string, actor: string): Promise<WebhookSecret> {
+    async rotateWebhookSecret(name: string, actor: string) {
       secrets.requireMaster();
       return store.change(async (tx) => {
-        const { id, webhook_version: before } = await findTenant(tx, name);
+        const before = await findTenant(tx, name);
         const at = now();
-        const webhook_version = before + 1;
-        await tx.setWebhookVersion({ id, webhook_version, webhook_rotated_at: at });
+        const webhook_version = before.webhook_version + 1;
+        const tenant = { ...before, webhook_version, webhook_rotated_at: at };
+        await tx.setWebhookVersion({ id: tenant.id, webhook_version, webhook_rotated_at: at });
         const action = 'tenant.rotate_webhook_secret';
-        await tx.audit({ at, actor, action, tenant_id: id, key_id: null, detail: { webhook_version } });
-        return {
-          tenant: name,
-          webhook_secret: secrets.current(id, webhook_version),
-          previous_until: isoOrNull(graceEnd(at)),
-        };
+        const detail = { webhook_version };
+        await tx.audit({ at, actor, action, tenant_id: tenant.id, key_id: null, detail });
+        return shown(tenant, at);
       });
     },
   };
-}
-
-const webhookHint =
-  'This gateway sends no webhooks: with DATABASE_URL, set HELPER_SIGNING_SECRET to the same on all gateways.';
-
-function graceEnd(rotatedAt: number | null): number | null {
-  return rotatedAt === null ? null : rotatedAt + webhookGraceMs;
 }

@@ -1,8 +1,9 @@
 import { randomInt } from 'node:crypto';
+import type { Kysely } from 'kysely';
 import { quote } from '../../../schemas/quote.js';
 import { isDuplicate } from '../../database/store-error.js';
 import { GatewayError } from '../../errors.js';
-import type { SiteDatabase } from '../tables.js';
+import type { SiteDatabase, SiteTables } from '../tables.js';
 import { addAccount, createAudited, hashPassword, setPassword } from './account.js';
 
 export interface Credentials {
@@ -22,14 +23,12 @@ export async function createFirstOperator(
   database: SiteDatabase,
   now: () => number = Date.now,
 ): Promise<Credentials | undefined> {
-  if (await hasOperators(database)) return undefined;
+  if (await database.run(hasOperators)) return undefined;
   const password = createPassword();
   const hash = await hashPassword(password);
   try {
     const added = await database.change(async (trx) => {
-      if (await trx.selectFrom('connect_operators').select('user_id').limit(1).executeTakeFirst()) {
-        return false;
-      }
+      if (await hasOperators(trx)) return false;
       const user = { email: firstOperatorEmail, name: 'Operator', hash };
       const user_id = await addAccount(trx, database.kind, user, now());
       await trx.insertInto('connect_operators').values({ user_id, created_at: now() }).execute();
@@ -38,7 +37,7 @@ export async function createFirstOperator(
     return added ? { email: firstOperatorEmail, password } : undefined;
   } catch (error) {
     // The e-mail is unique, so on PostgreSQL the slower of two gateways ends up here.
-    if (isDuplicate(error) && (await hasOperators(database))) return undefined;
+    if (isDuplicate(error) && (await database.run(hasOperators))) return undefined;
     throw error;
   }
 }
@@ -56,10 +55,8 @@ export async function resetOperator(
 ): Promise<Credentials> {
   const password = createPassword();
   const hash = await hashPassword(password);
-  const found = await createAudited(
-    database,
-    now,
-  )(async (trx, note) => {
+  const audited = createAudited(database, now);
+  const found = await audited(async (trx, note) => {
     let query = trx
       .selectFrom('connect_operators')
       .innerJoin('connect_users', 'connect_users.id', 'connect_operators.user_id')
@@ -81,11 +78,10 @@ export async function resetOperator(
   return { email: found.email, password };
 }
 
-async function hasOperators(database: SiteDatabase): Promise<boolean> {
-  const found = await database.run((db) =>
-    db.selectFrom('connect_operators').select('user_id').limit(1).executeTakeFirst(),
+async function hasOperators(db: Kysely<SiteTables>): Promise<boolean> {
+  return (
+    (await db.selectFrom('connect_operators').select('user_id').limit(1).executeTakeFirst()) !== undefined
   );
-  return found !== undefined;
 }
 
 /** Without what is read or typed wrongly (l, i, 1, o, 0); 20 of them are 99 random bits. */

@@ -1,4 +1,4 @@
-import { type ComponentChildren, createContext, Fragment } from 'preact';
+import { type ComponentChildren, createContext, Fragment, type JSX } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { FormState } from '../page.js';
 import type { Visitor } from '../state.js';
@@ -239,7 +239,17 @@ export function Form(props: {
   );
 }
 
-interface FieldProps {
+type InputAttribute =
+  | 'placeholder'
+  | 'required'
+  | 'autocomplete'
+  | 'min'
+  | 'max'
+  | 'step'
+  | 'maxLength'
+  | 'minLength';
+
+interface FieldProps extends Pick<JSX.IntrinsicElements['input'], InputAttribute> {
   name: string;
   label: string;
   state: FormState;
@@ -247,27 +257,20 @@ interface FieldProps {
   type?: 'text' | 'email' | 'password' | 'date' | 'number';
   /** What it holds before anything was typed. */
   value?: string;
-  placeholder?: string;
-  required?: boolean;
-  autocomplete?: string;
-  min?: number;
-  max?: number;
-  step?: string;
-  maxLength?: number;
-  minLength?: number;
   /** As wide as the page, for long text. */
   wide?: boolean;
 }
 
 /** A labelled input with its hint and, beside it, what is wrong with it. A password that was typed is not sent back. */
-export function Field({ name, label, state, hint, type = 'text', value = '', ...props }: FieldProps) {
+export function Field(props: FieldProps) {
+  const { name, label, state, hint, type = 'text', value = '', wide, autocomplete = 'off', ...rest } = props;
   const problem = state.problems[name];
   const described = [hint ? `${name}-hint` : '', problem ? `${name}-problem` : ''].filter(Boolean).join(' ');
   return (
-    <div class={`field${problem ? ' wrong' : ''}${props.wide ? ' wide' : ''}`}>
+    <div class={`field${problem ? ' wrong' : ''}${wide ? ' wide' : ''}`}>
       <label for={name}>
         {label}
-        {!props.required && <span class="optional"> optional</span>}
+        {!rest.required && <span class="optional"> optional</span>}
       </label>
       <input
         id={name}
@@ -275,16 +278,10 @@ export function Field({ name, label, state, hint, type = 'text', value = '', ...
         // The types have one input for each kind; which one it is does not matter here.
         type={type as 'text'}
         value={type === 'password' ? '' : (state.values.get(name) ?? value)}
-        placeholder={props.placeholder}
-        required={props.required}
-        autocomplete={props.autocomplete ?? 'off'}
+        {...rest}
+        autocomplete={autocomplete}
         autocapitalize="none"
         spellcheck={false}
-        min={props.min}
-        max={props.max}
-        step={props.step}
-        maxLength={props.maxLength}
-        minLength={props.minLength}
         aria-invalid={problem ? 'true' : undefined}
         aria-describedby={described || undefined}
       />
