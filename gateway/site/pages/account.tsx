@@ -8,7 +8,6 @@ import {
   get,
   type PageAnswer,
   type PageCall,
-  type PageRoute,
   post,
   type Redirect,
   type UserCall,
@@ -19,7 +18,7 @@ import { rateLimited, tooMany } from './sign-in.js';
 const joinPath = '/join/:token';
 
 /** The visitor's own account, and the page of an invitation, which makes one. */
-export const accountPages: PageRoute[] = [
+export const accountPages = [
   get.user('/account', async (call) => accountPage(call, emptyForm)),
   post.user('/account/password', changePassword),
   get.anyone(joinPath, async (call) => joinPage(call, await findOffer(call), emptyForm)),

@@ -1,5 +1,5 @@
 import type { AuditView } from '../../keys/model.js';
-import { get, type PageCall, type PageRoute, readList } from '../page.js';
+import { get, type PageCall, readList } from '../page.js';
 import { TenantFrame } from './document.js';
 import { Empty, Moment, NextPage, Table } from './elements.js';
 
@@ -28,7 +28,7 @@ const actionTexts: Record<AuditView['action'], string> = {
 };
 
 /** The audit log: of all tenants, and of one. */
-export const auditPages: PageRoute[] = [
+export const auditPages = [
   get.operator('/audit', async (call) => {
     const { entries, next } = await readAudit(call);
     const ids = new Set(entries.flatMap(({ tenant_id }) => tenant_id ?? []));

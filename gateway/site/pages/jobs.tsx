@@ -1,6 +1,6 @@
 import type { ItemView, JobView } from '../../jobs/jobs.js';
 import type { ItemState } from '../../jobs/model.js';
-import { get, type PageAnswer, type PageRoute, post, type Redirect, type TenantCall } from '../page.js';
+import { get, type PageAnswer, post, type Redirect, type TenantCall } from '../page.js';
 import { TenantFrame } from './document.js';
 import { Empty, Facts, Form, formatBytes, formatCount, Moment, NextPage, Table } from './elements.js';
 
@@ -8,7 +8,7 @@ const jobsShown = 50;
 const itemsShown = 100;
 
 /** A tenant's jobs, and one job: its progress, its items, and a form to cancel it. */
-export const jobsPages: PageRoute[] = [
+export const jobsPages = [
   get.tenant('/tenants/:tenant/jobs', jobsPage),
   get.tenant('/tenants/:tenant/jobs/:job', jobPage),
   post.tenant('/tenants/:tenant/jobs/:job/cancel', cancelJob),

@@ -7,7 +7,6 @@ import {
   formState,
   get,
   type PageAnswer,
-  type PageRoute,
   post,
   postOnce,
   type TenantCall,
@@ -25,7 +24,7 @@ const graces = [
 ] as const;
 
 /** One key: its facts, its rotation and its revocation. */
-export const keyPages: PageRoute[] = [
+export const keyPages = [
   get.tenant(keyPath, (call) => keyPage(call, emptyForm, doneMessages[call.query.get('done') ?? ''])),
   postOnce.tenant(`${keyPath}/rotate`, rotateKey),
   post.tenant(`${keyPath}/end-grace`, async (call) => {

@@ -10,7 +10,6 @@ import {
   get,
   type PageAnswer,
   type PageCall,
-  type PageRoute,
   postOnce,
   readList,
   type TenantCall,
@@ -36,7 +35,7 @@ const tenantsPerPage = 20;
 const keysPerTenant = 100;
 
 /** The keys of a tenant with the form for another, and those of all tenants. */
-export const keysPages: PageRoute[] = [
+export const keysPages = [
   get.tenant('/tenants/:tenant', (call) => tenantKeysPage(call, emptyForm)),
   // A reload of the page that shows a new key leads here, once the browser has forgotten the form.
   get.tenant('/tenants/:tenant/keys', async ({ tenant }) => ({

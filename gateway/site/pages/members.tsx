@@ -7,7 +7,6 @@ import {
   formState,
   get,
   type PageAnswer,
-  type PageRoute,
   post,
   postOnce,
   type TenantCall,
@@ -20,7 +19,7 @@ const membersPath = '/tenants/:tenant/members';
 const operatorsPath = '/operators';
 
 /** The members of a tenant, and the operators: two groups of people with the same pages. */
-export const memberPages: PageRoute[] = [
+export const memberPages = [
   get.tenantOperator(membersPath, (call) => groupPage(ofTenant(call), emptyForm)),
   postOnce.tenantOperator(`${membersPath}/invitations`, (call) => invite(ofTenant(call))),
   post.tenantOperator(`${membersPath}/invitations/:invitation/cancel`, (call) =>

@@ -1,11 +1,11 @@
 import { dayMs, dayOf } from '../../usage/store.js';
-import { get, type PageAnswer, type PageCall, type PageRoute } from '../page.js';
+import { get, type PageAnswer, type PageCall } from '../page.js';
 import type { HealthFact } from '../site.js';
 import { Empty, formatCount, Table } from './elements.js';
 
 const tenantsShown = 20;
 
-export const overviewPages: PageRoute[] = [get.operator('/overview', overviewPage)];
+export const overviewPages = [get.operator('/overview', overviewPage)];
 
 /** Whether all is well, and what the tenants did this week. */
 async function overviewPage({ site }: PageCall): Promise<PageAnswer> {

@@ -8,7 +8,6 @@ import {
   get,
   type PageAnswer,
   type PageCall,
-  type PageRoute,
   post,
   type Redirect,
   type UserCall,
@@ -20,7 +19,7 @@ import { Field, Form, Notice } from './elements.js';
  * Signing in, by password or through an identity provider (OpenID Connect) that the account was connected with. Neither makes
  * accounts: those come from invitations.
  */
-export const signInPages: PageRoute[] = [
+export const signInPages = [
   get.anyone('/', async ({ visitor }) => ({ redirect: visitor ? homeOf(visitor) : '/sign-in' })),
   get.anyone('/sign-in', async ({ site, visitor, query }) => {
     const next = localPath(query.get('next'));

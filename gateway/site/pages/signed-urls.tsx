@@ -7,7 +7,6 @@ import {
   formState,
   get,
   type PageAnswer,
-  type PageRoute,
   post,
   postOnce,
   type Redirect,
@@ -20,7 +19,7 @@ import { Choices, Confirm, CopyBox, Field, Form, Moment, Notice, Shown } from '.
 import { findKeyRow, keyHref, keyPath } from './keys.js';
 
 /** Signs addresses with a key, and shows and replaces its signing secret. */
-export const signedUrlPages: PageRoute[] = [
+export const signedUrlPages = [
   get.tenant(`${keyPath}/sign`, withLiveKey(signPage)),
   post.tenant(`${keyPath}/sign`, withLiveKey(signSubmitted)),
   // A reload of the page that shows the secret leads here.

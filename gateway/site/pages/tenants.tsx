@@ -10,7 +10,6 @@ import {
   get,
   type PageAnswer,
   type PageCall,
-  type PageRoute,
   post,
   readList,
   type TenantCall,
@@ -22,7 +21,7 @@ const tenantsShown = 50;
 const limitsPath = '/tenants/:tenant/limits';
 
 /** All tenants, and the limits of one. */
-export const tenantsPages: PageRoute[] = [
+export const tenantsPages = [
   get.operator('/tenants', (call) => tenantsPage(call, emptyForm)),
   post.operator('/tenants', async (call) => {
     const name = (call.form.get('name') ?? '').trim();

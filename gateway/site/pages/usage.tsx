@@ -1,5 +1,5 @@
 import { dayMs, dayOf } from '../../usage/store.js';
-import { get, type PageAnswer, type PageRoute, type TenantCall } from '../page.js';
+import { get, type PageAnswer, type TenantCall } from '../page.js';
 import type { UsageRow } from '../site.js';
 import { TenantFrame } from './document.js';
 import { Empty, formatBytes, formatCount, formatDuration, Table } from './elements.js';
@@ -9,7 +9,7 @@ const daySpans = [7, 30, 90] as const;
 const maxRows = 5_000;
 const rowsShown = 60;
 
-export const usagePages: PageRoute[] = [get.tenant('/tenants/:tenant/usage', usagePage)];
+export const usagePages = [get.tenant('/tenants/:tenant/usage', usagePage)];
 
 async function usagePage(call: TenantCall): Promise<PageAnswer> {
   const { site, query } = call;

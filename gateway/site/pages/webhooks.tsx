@@ -1,20 +1,12 @@
 import { actorOf } from '../accounts/account.js';
-import {
-  get,
-  type PageAnswer,
-  type PageRoute,
-  post,
-  postOnce,
-  type Redirect,
-  type TenantCall,
-} from '../page.js';
+import { get, type PageAnswer, post, postOnce, type Redirect, type TenantCall } from '../page.js';
 import { TenantFrame } from './document.js';
 import { Confirm, CopyBox, Form, Moment, Notice, Shown } from './elements.js';
 
 const webhooksPath = '/tenants/:tenant/webhooks';
 
 /** What a tenant's webhooks are signed with: shown each time it is asked for, and replaced. */
-export const webhookPages: PageRoute[] = [
+export const webhookPages = [
   get.tenant(webhooksPath, webhooksPage),
   // A reload of the page that shows the secret leads here.
   get.tenant(`${webhooksPath}/secret`, async (call) => ({ redirect: webhooksHref(call) })),
