@@ -152,21 +152,6 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] satisfies SecureVersion[]) {
       await until(() => server.open() === 0);
     };
 
-    it('keeps a connection for the same host', async () => {
-      for (let round = 0; round < 3; round++) expect(await get()).to.equal(`one.example:${server.port}`);
-      expect(server.handshakes).to.deep.equal([false]);
-    });
-
-    it('lets one that waits keep no process alive', async () => {
-      const active = () =>
-        process.getActiveResourcesInfo().filter((name) => /^(TCPSocket|TLS)Wrap$/.test(name)).length;
-      const others = active();
-      await get();
-      server.unref();
-      await until(() => active() <= others);
-      expect(server.open()).to.equal(1);
-    });
-
     it('uses it for no other host at the same address, although the certificate names both', async () => {
       expect(await get('one')).to.equal(`one.example:${server.port}`);
       expect(await get('two')).to.equal(`two.example:${server.port}`);

@@ -36,7 +36,7 @@ function life(headers: IncomingHttpHeaders, delay = 0): number {
   return high;
 }
 
-describe('createJudgePolicy', () => {
+describe('createPolicyReader', () => {
   const cc = (text: string) => ({ 'cache-control': text });
 
   const lives: [string, IncomingHttpHeaders, number][] = [

@@ -22,7 +22,7 @@ describe('createSourceFiles', () => {
   let files: SourceFiles;
   /** Calls that asked whether they may come. */
   let expected: number;
-  /** Milliseconds of the inboundBudget' clock. */
+  /** Milliseconds of the budget's clock. */
   let time: number;
   afterEach(async () => {
     inboundBudget.close();
@@ -70,7 +70,7 @@ describe('createSourceFiles', () => {
     );
   const fresh = 'cache-control: max-age=60\r\n';
 
-  it('has 50 that want the same at once wait for one request, and one expectation', async () => {
+  it('has 50 that want the same at once wait for one request, and one reservation', async () => {
     const { asked, waiting, send } = hold('/a');
     const all = Array.from({ length: 50 }, () => bring('/a'));
     await asked();
@@ -165,7 +165,7 @@ describe('createSourceFiles', () => {
     expect(server().requests).to.have.length(0);
   });
 
-  it('hands out what is kept without an expectation or an transfer, and holds it once', async () => {
+  it('hands out what is kept without a reservation or a transfer, and holds it once', async () => {
     say('/a', ok('bytes', `${fresh}content-type: image/png\r\n`));
     const first = await bring('/a');
     const others = [await bring('/a'), await bring('/a')];

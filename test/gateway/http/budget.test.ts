@@ -4,7 +4,7 @@ import { MinimumRate, PeerClock, sweepRoundRobin, TenantSums } from '../../../ga
 
 const options = { bytesPerSecond: 1000, graceMs: 5000 };
 
-describe('Pace', () => {
+describe('MinimumRate', () => {
   it('is never more than its whole patience, however much came', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(1e6), fc.nat(5000))), (steps) => {
@@ -60,7 +60,7 @@ describe('TenantSums', () => {
   });
 });
 
-describe('rounds', () => {
+describe('sweepRoundRobin', () => {
   function make(count: number, isOver: (thing: { at: number }) => boolean) {
     const things = new Set(Array.from({ length: count }, (_, at) => ({ at })));
     const seen: number[] = [];

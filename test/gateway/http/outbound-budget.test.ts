@@ -10,7 +10,7 @@ import {
 } from '../../../gateway/http/outbound-budget.js';
 import { until } from '../../needs.js';
 
-/** A response as far as outboundBudget know one. */
+/** A response as far as the budget needs one. */
 class Response extends EventEmitter {
   destroyed = false;
   /** Null where the answer to an earlier request of the connection is still under way. */
@@ -138,7 +138,7 @@ function numbered(length: number): Buffer {
   return bytes;
 }
 
-describe('sendInPieces', () => {
+describe('sendInChunks', () => {
   let server: Server;
   let socket: Socket | undefined;
   let responses: ServerResponse[];

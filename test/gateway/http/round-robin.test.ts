@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { serveRoundRobin } from '../../../gateway/http/round-robin.js';
 
-describe('takeTurns', () => {
+describe('serveRoundRobin', () => {
   function listen() {
     const begun: string[] = [];
     const begin = serveRoundRobin(({ url }) => void begun.push(url ?? ''));
