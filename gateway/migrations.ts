@@ -7,7 +7,7 @@ import { createQuotaTable } from './limits/quota-ledger.js';
 import { createSiteTables } from './site/tables.js';
 import { createUsageTable } from './usage/store.js';
 
-/** Every room's tables in the order in which they came; a migration that has been released is never changed. */
+/** Every module's tables in the order in which they came; a migration that has been released is never changed. */
 export function migrations(kind: DatabaseKind): Record<string, Migration> {
   return {
     '0001_keys': { up: (db) => createKeyTables(db, kind) },

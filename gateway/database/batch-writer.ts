@@ -26,11 +26,10 @@ export interface PendingWrite {
   committed?(written: boolean): void;
 }
 
-/** Gathers counts in memory. */
 export interface BatchSource {
   /**
    * Hands over what has gathered since it was last called, in pieces of at most `rowsPerTransaction` rows. It is not called again
-   * before they are written. No piece may take the event loop long to make.
+   * before they are written. No piece may hold the event loop for long.
    */
   drain(): AsyncIterator<PendingWrite> | Iterator<PendingWrite>;
 }
@@ -48,7 +47,7 @@ export interface BatchWriterOptions {
 
 /**
  * Writes the counts of all its sources behind the requests. A transaction, the batch, holds a piece of each source, so that much
- * to write takes many short ones, and little takes one.
+ * to write needs many short ones, and little needs one.
  *
  * A connection lost during COMMIT leaves open whether the batch is in. So each process has a row with the number of
  * its last batch, written in the same transaction: a batch that is tried again and is not newer is already there.
@@ -151,7 +150,6 @@ export function createBatchWriter(options: BatchWriterOptions) {
   return { add: (source: BatchSource) => void sources.push(source), flush, close };
 }
 
-/** Deletes the rows of processes that ended long ago. */
 export const pruneWriters: Prune = async (trx, now, most) => {
   const { numDeletedRows } = await trx
     .withTables<WriterTables>()
@@ -167,7 +165,6 @@ export const pruneWriters: Prune = async (trx, now, most) => {
   return Number(numDeletedRows);
 };
 
-/** Makes the batch writer's own table. */
 export async function createWriterTable(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table usage_writers (id text primary key, batch bigint not null, at bigint not null)

@@ -6,9 +6,9 @@ import { database, isConflict, withStore } from './store-error.js';
 /** The one database of a gateway: keys, usage, quotas, the site's accounts. */
 export interface Database {
   readonly kind: DatabaseKind;
-  /** A room's way to its own tables. */
+  /** A module's access to its own tables. */
   access<Tables extends TableSet = NoTables>(): Access<Tables>;
-  /** The door past `access`, without its patience: for better-auth alone, which brings its own statements. */
+  /** The way around `access`, without its retries: for better-auth alone, which brings its own statements. */
   readonly handle: Kysely<unknown>;
   close(): Promise<void>;
 }
@@ -17,7 +17,6 @@ export interface Database {
 type Migrations = (kind: DatabaseKind) => Record<string, Migration>;
 
 export interface OpenOptions {
-  /** What brings the tables up to date. */
   migrations: Migrations;
   /** Whether to make a database where there is none; by default that is an error, `not_found`. */
   create?: boolean;
@@ -30,7 +29,6 @@ export interface OpenOptions {
   onConnectionLost?: (error: Error) => void;
 }
 
-/** A database on an open handle, which it closes. */
 export function createDatabase(handle: Kysely<unknown>, kind: DatabaseKind): Database {
   return {
     kind,
@@ -42,14 +40,14 @@ export function createDatabase(handle: Kysely<unknown>, kind: DatabaseKind): Dat
 
 export type DatabaseKind = 'sqlite' | 'postgres';
 
-/** A room's tables by name. To be declared as a `type`: an `interface` does not fit. */
+/** A module's tables by name. To be declared as a `type`: an `interface` does not fit. */
 type TableSet = Record<string, object>;
 
 /** For what works on others' tables alone: these name their own by `trx.withTables`. */
 export type NoTables = Record<never, object>;
 
 /**
- * Every room's way to its tables. Where another process holds a lock the work is run again, from its start, without blocking the
+ * A module's access to its tables. Where another process holds a lock the work is run again, from its start, without blocking the
  * event loop; where the database does not answer, both reject with a `StoreError`, whose cause says why.
  */
 export interface Access<Tables extends TableSet> {
@@ -60,7 +58,7 @@ export interface Access<Tables extends TableSet> {
   change<T>(work: (trx: Transaction<Tables>) => Promise<T>): Promise<T>;
 }
 
-/** Access through a handle, which each room that uses the database gets with its own tables. */
+/** Access through a handle, which each module gets with its own tables. */
 export function createAccess(
   db: Kysely<NoTables>,
   kind: DatabaseKind,
@@ -82,7 +80,7 @@ export function createAccess(
   };
 }
 
-/** No change is added to a transaction that has taken as long: other processes wait for it. In milliseconds. */
+/** No change is added to a transaction that has lasted as long: other processes wait for it. In milliseconds. */
 const longTransactionMs = 10;
 
 /** Group commit for SQLite, which has one transaction at a time, of which each waits for the disk when it commits. */
@@ -132,7 +130,7 @@ export async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
 
 /**
  * One after the other: each try at SQLite blocks this process for a moment, and many in a row would leave it no time for anything
- * else. Past its deadline nobody is waited for.
+ * else. Past its deadline none waits.
  */
 function waitForRetry(deadline: number): Promise<unknown> {
   lastRetry = lastRetry.then(async () => {

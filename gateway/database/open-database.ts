@@ -1,11 +1,9 @@
 import type { Database, OpenOptions } from './database.js';
 import { openSqlite } from './sqlite.js';
 
-/** Where a database is. */
 export interface DatabaseLocation {
   /** `postgres://…`; without it the database is the embedded one. */
   databaseUrl?: string | undefined;
-  /** The folder of the embedded one. */
   dataDir: string;
 }
 

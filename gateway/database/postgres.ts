@@ -4,7 +4,6 @@ import { GatewayError } from '../errors.js';
 import { createDatabase, type Database, migrate, migrationTable, type OpenOptions } from './database.js';
 import { reasonOf } from './store-error.js';
 
-/** PostgreSQL's number for the type `bigint`. */
 const int8 = 20;
 /** Everything hot is read through caches, so few are needed. */
 const connections = 5;
@@ -45,7 +44,7 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<D
   return createDatabase(db, 'postgres');
 }
 
-/** Named, because the migrator otherwise takes a table of another schema for its own. */
+/** Named, because the migrator otherwise uses a table of another schema. */
 async function targetSchema(db: Kysely<unknown>): Promise<string> {
   const { rows } = await sql<{ schema: string | null }>`select current_schema() as schema`.execute(db);
   const schema = rows[0]?.schema;

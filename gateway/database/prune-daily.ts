@@ -5,7 +5,7 @@ import type { Access, NoTables } from './database.js';
 import { rowsPerTransaction } from './rows.js';
 
 /**
- * Deletes of what nobody will ask a room for again at most `most` rows, and tells how many those were; `now` in epoch
+ * Deletes at most `most` rows that are not needed any more, and gives how many those were; `now` in epoch
  * milliseconds. It is called again for as long as it deletes `most`.
  */
 export type Prune = (trx: Transaction<NoTables>, now: number, most: number) => Promise<number>;
@@ -18,7 +18,7 @@ export interface DailyPruning {
 export interface DailyPruningOptions {
   access: Access<NoTables>;
   logger: Pick<Logger, 'warn'>;
-  /** Each room's, run in many short transactions where it has much to delete. */
+  /** Each module's, run in many short transactions where it has much to delete. */
   parts: readonly Prune[];
 }
 

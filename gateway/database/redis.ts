@@ -3,7 +3,6 @@ import { Redis } from 'ioredis';
 export interface RedisOptions {
   /** `redis://` or `rediss://`. */
   url: string;
-  /** Milliseconds that one command may take. */
   commandTimeoutMs: number;
   /** What a start waits for the first connection. Without one it goes on, and the client connects later. */
   firstConnectionMs: number;
@@ -20,7 +19,7 @@ export interface RedisConnection {
   reason(): string | undefined;
 }
 
-/** The one place that connects to Redis. It uses ioredis, which is the client that BullMQ and the limiter library both take. */
+/** The one place that connects to Redis. It uses ioredis, which BullMQ and the limiter library both accept. */
 export function connectRedis({
   url,
   commandTimeoutMs,

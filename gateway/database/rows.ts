@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
 import type { DatabaseKind } from './database.js';
 
@@ -23,7 +23,7 @@ export function groupBy<T, K>(items: Iterable<T>, keyOf: (item: T) => K): Map<K,
 export const rowsPerTransaction = 1_000;
 
 /**
- * Rows as a table `given` with one column `value`, to be taken apart by `value ->> 0` and so on: one parameter, however many they
+ * Rows as a table `given` with one column `value`, to be read by `value ->> 0` and so on: one parameter, however many they
  * are. A list of as many values takes both the statement's builder and SQLite's parser longer than the rows take to write.
  */
 export function givenRows(
@@ -47,7 +47,7 @@ export async function sortYielding<T>(items: readonly T[], compare: (a: T, b: T)
   let runs: T[][] = [];
   for (const part of slices(items, itemsPerTurn)) {
     runs.push(part.sort(compare));
-    if (items.length > itemsPerTurn) await turn();
+    if (items.length > itemsPerTurn) await nextTurn();
   }
   while (runs.length > 1) {
     const merged: T[][] = [];
@@ -63,7 +63,7 @@ export async function visitYielding<T>(items: Iterable<T>, visit: (item: T) => v
   for (const item of items) {
     visit(item);
     visited += 1;
-    if (visited % itemsPerTurn === 0) await turn();
+    if (visited % itemsPerTurn === 0) await nextTurn();
   }
 }
 
@@ -76,7 +76,7 @@ async function merge<T>(one: T[], other: T[], compare: (a: T, b: T) => number): 
     merged.push(takeLeft ? a : b);
     if (takeLeft) left += 1;
     else right += 1;
-    if (merged.length % itemsPerTurn === 0) await turn();
+    if (merged.length % itemsPerTurn === 0) await nextTurn();
   }
   return merged;
 }

@@ -1,7 +1,6 @@
 import type { QueryResult } from 'kysely';
 import Libsql from 'libsql';
 
-/** One statement for SQLite. */
 export interface SqliteQuery {
   sql: string;
   parameters: readonly unknown[];
@@ -25,7 +24,7 @@ export const beginWriting = 'begin immediate';
 /** `begin` alone takes no lock; its first read does. */
 const beginReading = 'begin; select 1 from sqlite_schema limit 1';
 
-/** SQLite's own waiting blocks its thread, so it is short, and whoever uses the database waits on without blocking. */
+/** SQLite's own waiting blocks its thread, so it is short, and its user waits on without blocking. */
 const busyTimeoutMs = 20;
 const settings = [
   'pragma journal_mode = persist',
@@ -36,7 +35,7 @@ const settings = [
 ].join('; ');
 
 /**
- * Opens a file on this thread, which each statement and each wait for the disk then holds. Locks are taken as several processes
+ * Opens a file on this thread, which each statement and each wait for the disk then holds. Locks are acquired as several processes
  * need them: through `exec`, before any prepared statement. A prepared statement that fails with SQLITE_BUSY stays in progress
  * in libsql 0.5.29 until it is garbage-collected (tursodatabase/libsql-js#238): until then every commit of the connection
  * fails, and its next read keeps the database locked for the writers of all other processes.

@@ -48,7 +48,7 @@ export async function openSqlite(
   }
 }
 
-/** Whether there is a database; an empty file is none yet. Throws where nobody may look, as another user's folder is not an empty one. */
+/** Whether there is a database; an empty file is none yet. Throws where it may not look: another user's folder is not an empty one. */
 function hasContent(file: string): boolean {
   return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }

@@ -3,7 +3,6 @@ import { type ErrorCode, GatewayError } from '../errors.js';
 /** A store of the gateway, as its errors name it. */
 export interface StoreName {
   code: Extract<ErrorCode, 'keys_unavailable' | 'storage_unavailable'>;
-  /** `The database of this gateway`. */
   name: string;
 }
 

@@ -47,7 +47,6 @@ export interface JobRequest {
   service: string;
   webhookUrl: string | undefined;
   inputs: readonly ItemInput[];
-  /** Bytes of the inputs' JSON. */
   textBytes: number;
   /** Bytes of the files of an item, by their fields. */
   files: readonly ReadonlyMap<string, Uint8Array>[];
@@ -69,7 +68,6 @@ export interface JobsParts {
     'create' | 'made' | 'held' | 'job' | 'jobs' | 'items' | 'item' | 'cancel' | 'remove' | 'cleared'
   >;
   results: Pick<ResultStore, 'put' | 'get' | 'removeAll'>;
-  /** How long a job is kept after its end. */
   ttlSeconds: number;
   /** Ms since 1970. */
   now?: () => number;
@@ -217,7 +215,6 @@ export function createJobs(parts: JobsParts) {
       return { service, ...answerOf(item) };
     },
 
-    /** Cancels what waits. */
     cancel,
 
     /** Cancels what waits, or forgets a job that has ended, with its results. Gives it as it was. */
@@ -287,7 +284,7 @@ function toItemError(error: ItemError | undefined): GatewayError {
   });
 }
 
-/** One answer for jobs that never were, are another tenant's, or have been forgotten: it does not tell which. */
+/** One answer for jobs that never were, are another tenant's, or have been forgotten: it does not say which. */
 export function noSuchJob(): GatewayError {
   return new GatewayError('not_found', {
     message: 'You have no such job. Jobs and their results are forgotten some time after their end.',

@@ -1,7 +1,6 @@
 import type { AnswerHeaders } from '../../pool/answer.js';
 import { encodeBase62, randomBase62 } from '../keys/key-format.js';
 
-/** How many items a job may have. */
 export const mostItems = 10_000;
 
 /** What becomes of an item: it waits, is worked on, and ends once. */
@@ -10,7 +9,6 @@ export type ItemState = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled';
 /** Those of a job follow from its items: `failed` where none of them was done, `cancelled` where it was called off before its end. */
 export type JobState = ItemState;
 
-/** Names one item. */
 export interface ItemRef {
   job: string;
   /** From 0. */
@@ -19,13 +17,11 @@ export interface ItemRef {
 
 /** Work for one helper, of which each item is a call. Times are ms since 1970. */
 export interface Job {
-  /** `job_…`. */
   id: string;
   tenant_id: string;
   /** The key that made it: its scopes, its end and its usage are the items'. */
   key_id: string;
   service: string;
-  /** Called when the job has ended. */
   webhook_url: string | null;
   /** Bytes that its inputs hold, as its maker has counted them; 0 once they are removed. */
   bytes: number;
@@ -43,7 +39,7 @@ export interface Job {
 /** A file that came with an item; its bytes lie in the result store. */
 export interface ItemFile {
   field: string;
-  /** Media type, as whoever sent it says. */
+  /** Media type, as its sender says. */
   type: string;
   name?: string;
   bytes: number;
@@ -84,7 +80,6 @@ export interface ItemError {
   details?: readonly { field: string; problem: string }[];
 }
 
-/** An item as it is now. */
 export interface Item extends ItemRef {
   state: ItemState;
   result?: ItemResult;
@@ -93,7 +88,6 @@ export interface Item extends ItemRef {
   error?: ItemError;
 }
 
-/** The state of a job, by its counts. */
 export function jobState({ total, started, done, failed, cancelled, cancelled_at }: Job): JobState {
   if (done + failed + cancelled < total) return started > 0 ? 'running' : 'waiting';
   if (cancelled_at !== null && cancelled > 0) return 'cancelled';

@@ -40,7 +40,6 @@ interface JobsOptions {
   limiter: ItemParts['limiter'];
   reuse: ItemParts['reuse'];
   tracing?: ItemParts['tracing'];
-  /** What signs webhooks. */
   signing: Pick<SigningSecrets, 'webhooks'>;
   /** Whether this process works on items itself, when no call wants a thread. */
   works: boolean;
@@ -50,7 +49,6 @@ interface JobsOptions {
 /** For tests: what is else the same everywhere. */
 export interface JobTuning {
   queue?: QueueTuning;
-  /** Milliseconds between two looks for what waits. */
   pollMs?: number;
 }
 
@@ -97,8 +95,8 @@ export async function openJobs(options: JobsOptions) {
     webhooks.wake();
   }
 
-  /** Takes what was cancelled out of the queue. What stays is passed over when the tenant's next job is worked on. */
-  async function takeOut(tenant: string, job: string): Promise<void> {
+  /** Removes what was cancelled from the queue. What stays is passed over when the tenant's next job is worked on. */
+  async function removeCancelled(tenant: string, job: string): Promise<void> {
     try {
       const items = await store.cancelled(job);
       if (items.length > 0) await queue.remove(tenant, items);
@@ -127,7 +125,7 @@ export async function openJobs(options: JobsOptions) {
       most: { inputs: config.maxOpenJobBytes, results: config.maxResultBytes },
       requireDisk: (bytes) => requireDisk(config, bytes),
       onCreated: (job, isNext) => maintenance?.created(job, isNext),
-      onCancelled: (tenant, job) => void takeOut(tenant, job),
+      onCancelled: (tenant, job) => void removeCancelled(tenant, job),
       refusal,
       async lastRefusal() {
         await watch.look({ anew: true });

@@ -23,7 +23,6 @@ export type LimitVerdict =
   | {
       allowed: false;
       code: 'rate_limited' | 'quota_exceeded';
-      /** Whole seconds, at least 1. */
       retryAfter: number;
       headers: Record<string, string>;
       /** Of a quota: calls under way have the rest of it, and give it back where they fail. */
@@ -141,7 +140,6 @@ function shareOf(limits: EffectiveLimits, part: number): EffectiveLimits {
 /** What an answer's fields are made from; a part is missing where the tenant has no such limit. */
 interface LimitState {
   rate?: RateState | undefined;
-  /** Of the quota. */
   remaining?: number;
   month: Month;
 }

@@ -30,7 +30,6 @@ export class QuotaAccount {
   total = 0;
   flushing = 0;
   pending = 0;
-  /** Calls under way here. */
   held = 0;
   loaded = false;
   loading: Promise<void> | undefined;
@@ -85,13 +84,12 @@ export type QuotaLedger = ReturnType<typeof createQuotaLedger>;
 
 /**
  * Keeps accounts in memory and their sums in the database, as one more source of the batch writer. Only finished calls reach the
- * database, so its sum never has to be taken back.
+ * database, so its sum never has to be reduced.
  */
 export function createQuotaLedger(access: Access<QuotaTables>) {
   /** By month, then by tenant. */
   const months = new Map<string, Map<string, QuotaAccount>>();
   let current = '';
-  /** Accounts that were charged since the last batch. */
   let due = new Set<QuotaAccount>();
   const noteCharge = (account: QuotaAccount) => void due.add(account);
 
@@ -222,7 +220,7 @@ async function addQuotaUse(
     kind,
     rows.map(({ tenant, month, used }) => [tenant, month, used]),
   );
-  // `where true` tells SQLite that what follows is no join's condition.
+  // `where true` shows SQLite that what follows is no join's condition.
   const { rows: sums } = await sql<QuotaRow>`
     insert into quota_use (tenant, month, used)
     select value ->> 0, value ->> 1, cast(value ->> 2 as bigint) from ${given} where true

@@ -21,7 +21,7 @@ export interface RateGate {
 
 /** One count a tenant and month, shared by all gateways. Throws what the client throws. */
 export interface SharedQuota {
-  /** Takes one call of `limit`; counts from `floor` where fewer calls are known there. */
+  /** Reserves one call of `limit`; counts from `floor` where fewer calls are known there. */
   reserve(name: string, limit: number, floor: number): Promise<{ granted: boolean; used: number }>;
   /** Gives a call back, but not below `floor`. */
   release(name: string, floor: number): Promise<void>;
@@ -55,7 +55,7 @@ function windowOf(
   return {
     limit,
     remaining: Math.max(0, limit - consumedPoints),
-    // The library tells the rest of a window by the wall clock, which may have been set back since the window began.
+    // The library gives the rest of a window by the wall clock, which may have been set back since the window began.
     resetMs: Math.min(Math.max(msBeforeNext, 0), windowS * 1000),
   };
 }

@@ -152,7 +152,7 @@ if used > tonumber(ARGV[1]) then redis.call('decr', KEYS[1]) end
 return 0
 `;
 
-// Longer than a month after its last call, and then nobody asks for it.
+// Longer than a month after its last call, when it is not needed any more.
 const keepMs = 35 * 86_400_000;
 
 declare module 'ioredis' {

@@ -23,7 +23,6 @@ export function limitsByDefault(config: {
   return { rate, burst, monthlyQuota, inFlight };
 }
 
-/** A tenant as the limiter knows it. */
 export interface LimitedTenant {
   id: string;
   limits: EffectiveLimits;

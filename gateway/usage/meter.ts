@@ -62,17 +62,14 @@ export function createUsageMeter({ access, writer, logger, maxRows }: UsageMeter
 
 /** One answered call, as the pipeline reports it. */
 export interface UsageRecord {
-  /** The tenant's id. */
   tenant: string;
   /** The key's id, never the key. */
   key: string;
   /** A helper's id; not a path as it was asked for, which would let a client make rows without end. */
   service: string;
-  /** HTTP status of the answer. */
   status: number;
   /** Bytes of the request's body, and of what was downloaded for it. */
   bytesIn: number;
-  /** Bytes of the answer's body. */
   bytesOut: number;
   /** Milliseconds that the call's tasks took, as its CPU time, in a worker or here where they were short; 0 for a helper that runs inline. */
   cpuMs: number;
@@ -132,7 +129,6 @@ export function createTally(maxRows = 200_000) {
       if (failed) row[failed] += 1;
       return true;
     },
-    /** In no order. */
     rows: (): UsageTable[] => [...rows.values()],
   };
 }

@@ -7,11 +7,9 @@ import type { UsageTable, UsageTables } from './store.js';
 export interface UsageQuery {
   /** First UTC day, `YYYY-MM-DD`. */
   from?: string;
-  /** Last UTC day, included. */
   to?: string;
   /** Rows a page, 1 to 5000; default 1000. */
   limit?: number;
-  /** `next` of the page before. */
   after?: string;
 }
 
@@ -31,14 +29,12 @@ const usageSchema: FieldsSchema = {
   },
 };
 
-/** The query of a report on usage. */
 export function createUsageInput(): Fields<ValidUsageQuery> {
   return compileFields(createAdminVocabulary({}), usageSchema);
 }
 
 /** A day's sums of one key at one helper; `cpu_ms` to a tenth. */
 export interface UsageRow extends Omit<UsageTable, 'tenant' | 'key_id'> {
-  /** The key's id. */
   key: string;
   /** The sum of the three classes. */
   errors: number;
@@ -68,7 +64,7 @@ function toRow(row: UsageTable): UsageRow {
 }
 
 /**
- * One page of a tenant's figures. Throws `invalid_input` for an `after` that nobody handed out, and a `StoreError` where the
+ * One page of a tenant's figures. Throws `invalid_input` for an `after` that no page gave, and a `StoreError` where the
  * database does not answer.
  */
 export async function readUsage(
@@ -102,14 +98,13 @@ export async function readUsage(
   return found.length > limit && end ? { rows, next: formatUsageCursor(end) } : { rows };
 }
 
-/** Where a page of usage ends. */
 interface UsageCursor {
   day: string;
   key: string;
   service: string;
 }
 
-/** Opaque to whoever gets it: its form may change. */
+/** Opaque to its reader: its form may change. */
 export function formatUsageCursor({ day, key, service }: UsageCursor): string {
   return Buffer.from(JSON.stringify([day, key, service])).toString('base64url');
 }

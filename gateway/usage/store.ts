@@ -20,9 +20,7 @@ export interface UsageTable {
   calls: number;
   /** 4xx other than 429. */
   errors_client: number;
-  /** 429. */
   errors_limited: number;
-  /** 5xx. */
   errors_server: number;
   bytes_in: number;
   bytes_out: number;
@@ -73,7 +71,6 @@ const sums = sql.raw(
   [...countColumns, 'cpu_ms'].map((sum) => `${sum} = usage_daily.${sum} + excluded.${sum}`).join(', '),
 );
 
-/** Adds to the rows that are there. */
 export async function addUsageRows(
   trx: Transaction<UsageTables>,
   kind: DatabaseKind,
@@ -83,7 +80,7 @@ export async function addUsageRows(
     kind,
     rows.map((row) => columns.map((column) => row[column])),
   );
-  // `where true` tells SQLite that what follows is no join's condition.
+  // `where true` shows SQLite that what follows is no join's condition.
   await sql`
     insert into usage_daily (${intoColumns}) select ${values} from ${given} where true
     on conflict (${keyColumns}) do update set ${sums}

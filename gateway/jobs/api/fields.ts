@@ -10,7 +10,6 @@ import type { UploadedFile } from '../../http/multipart.js';
 import type { Call, Stage } from '../../pipeline/stage.js';
 import { mostItems } from '../model.js';
 
-/** A file of a form, with the field that it came in. */
 export interface RequestedFile extends UploadedFile {
   field: string;
 }
@@ -36,7 +35,6 @@ export function rejectProblems(problems: readonly FieldProblem[]): void {
 /** Where a body asks for something twice. */
 export const givenTwiceProblem = 'must be given once, but is given more than once';
 
-/** What a request for a job holds in JSON. */
 export const jobFields = ['service', 'inputs', 'webhook'] as const;
 
 /** What `inputs` must be, for messages. */
@@ -45,7 +43,6 @@ export const inputsForm = `a list of 1 to ${mostItems} objects`;
 /** Bytes of a service or a webhook, as it is written: more is none of them. */
 export const mostFieldBytes = 64 * 1024;
 
-/** What was read, or why it is none. */
 type FieldRead = { value: string } | { problems: FieldProblem[] };
 
 export function readService(value: unknown): FieldRead {
@@ -54,7 +51,6 @@ export function readService(value: unknown): FieldRead {
   return { problems: [{ field: 'service', problem }] };
 }
 
-/** Reads `{"url": …}`. */
 export function readWebhook(text: string): FieldRead {
   const read = readJsonObject(text);
   if ('problems' in read) {
@@ -81,14 +77,12 @@ export function readWebhookField(text: string): FieldRead {
   return looksLikeJson(text) ? readWebhook(text) : { value: text };
 }
 
-/** The form of a job's id. */
 export const jobId = {
   type: 'string',
   pattern: '^job_[0-9A-Za-z]{1,40}$',
   form: "a job's id such as job_4fGhJ2kLm9Qr",
 } as const;
 
-/** A page of the tenant's jobs. */
 export const jobPageSchema = {
   properties: {
     limit: { type: 'integer', minimum: 1, maximum: 100, default: 20, description: 'Jobs at most.' },
@@ -96,7 +90,6 @@ export const jobPageSchema = {
   },
 } as const satisfies FieldsSchema;
 
-/** A page of a job's items. */
 export const itemPageSchema = {
   properties: {
     limit: { type: 'integer', minimum: 1, maximum: 1000, default: 100, description: 'Items at most.' },
@@ -123,7 +116,7 @@ export function emptyQueryProblems(query: QueryText): FieldProblem[] {
   return readQuery(query, noFields).problems;
 }
 
-/** Judges the query; hands on the page that it asks for. */
+/** Validates the query; hands on the page that it asks for. */
 export function readPage<T>(fields: Fields<T>): Stage<Call & { query: QueryText }, { page: T }> {
   return function readPage({ query }, next) {
     const { value, problems } = readQuery(query, fields);

@@ -98,11 +98,8 @@ function readJobForm({ fields, files, problems }: JobForm): RequestedJob {
 }
 
 export interface JobPartLimits {
-  /** Bytes of the whole body. */
   maxJobBytes: number;
-  /** Bytes of one file. */
   maxFileBytes: number;
-  /** Bytes of all text fields together. */
   maxTextBytes: number;
 }
 

@@ -28,7 +28,6 @@ import { digestOf, type JobRules, readIdempotencyKey, validateRequest } from './
 export const jobsPath = '/jobs';
 
 interface JobApiParts extends JobRules {
-  /** Absent where calls are not followed. */
   tracing?: Tracing | undefined;
   jobs: Jobs;
   keys: Pick<KeyVerifier, 'verify'>;
@@ -187,7 +186,6 @@ function listJobs(
   };
 }
 
-/** A job with a page of its items. */
 function showJob(
   jobs: Pick<Jobs, 'job' | 'items'>,
 ): LastStage<KeyedCall & { page: { limit: number; after?: number } }> {

@@ -16,7 +16,6 @@ import type { YieldToEventLoop } from './read-json.js';
 export interface JobRules {
   /** The helpers as they are now. */
   registry: Pick<ReadonlyMap<string, Helper>, 'get' | 'keys'>;
-  /** Checks the urls of webhooks. */
   webhooks: Pick<Webhooks, 'check'>;
 }
 
@@ -92,7 +91,6 @@ function validateWebhook(
   }
 }
 
-/** The items of a job and the bytes of their files. */
 interface JobItems {
   inputs: readonly ItemInput[];
   files: readonly ReadonlyMap<string, Uint8Array>[];
@@ -104,7 +102,7 @@ const anyFile = 'file';
 
 /**
  * Makes an item of each file that came for the helper's one main field, in their order. The other files, such as a logo, are
- * every item's, and so are the text fields, in one list. Tells what is wrong with the files by `report`.
+ * every item's, and so are the text fields, in one list. Reports what is wrong with the files.
  */
 function itemsOfForm(
   fields: readonly (readonly [string, string])[],
@@ -137,7 +135,6 @@ function itemsOfForm(
 }
 
 interface FormRules {
-  /** The files that the helper accepts. */
   known: readonly FileField[];
   report: (problem: FieldProblem) => void;
 }

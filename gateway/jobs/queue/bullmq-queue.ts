@@ -11,14 +11,12 @@ interface BullmqBackend {
   /** Of no queue in particular: those of the tenants share its connections, and are nothing but names. */
   root: IQueueBackend;
   leaseMs: number;
-  /** How many commands of one call may be under way. */
   lanes: number;
-  /** Is told of what a command has failed with. */
   onFault?(error: unknown): void;
   close(): Promise<void>;
 }
 
-/** BullMQ's own number is 10,000, for those who listen to a queue. Nobody does here, and every tenant has as many. */
+/** BullMQ's own number is 10,000, for listeners to a queue. There is none here, and every tenant has as many. */
 const maxEvents = 100;
 /** What one command adds: neither Redis nor the event loop is held for long. */
 const addedAtOnce = 500;
@@ -32,13 +30,13 @@ const lostCodes = new Set<unknown>([
 
 const jobQueue: StoreName = { code: 'storage_unavailable', name: 'The queue of jobs of this gateway' };
 
-/** What BullMQ has to be told where a backend is opened; it holds for all tenants. */
+/** BullMQ's options of a backend; they hold for all tenants. */
 export function backendOptions(leaseMs: number) {
   return {
     lockDuration: leaseMs,
-    // What is held by nobody is found by two looks, no closer to each other than this.
+    // What no process holds is found by two looks, no closer to each other than this.
     stalledInterval: Math.ceil(leaseMs / 5),
-    // How often an item may be lost with its process is judged where its attempts are counted.
+    // How often an item may be lost with its process is checked where its attempts are counted.
     maxStalledCount: 1_000_000_000,
   };
 }
@@ -71,25 +69,25 @@ export function createBullmqQueue(backend: BullmqBackend, prefix: string): JobQu
     }
   }
 
-  async function takeOne(queue: IQueueBackend, tenant: string, token: string): Promise<Lease | undefined> {
+  async function leaseOne(queue: IQueueBackend, tenant: string, token: string): Promise<Lease | undefined> {
     const [item, id] = await queue.moveToActive(token);
     return item ? { tenant, ...refOf(id), token } : undefined;
   }
 
-  async function take(tenant: string, most: number): Promise<Lease[]> {
+  async function lease(tenant: string, most: number): Promise<Lease[]> {
     const queue = queueOf(tenant);
     const token = randomUUID();
-    const first = most > 0 ? await takeOne(queue, tenant, token) : undefined;
+    const first = most > 0 ? await leaseOne(queue, tenant, token) : undefined;
     if (!first) return [];
-    const taken = [first];
+    const leased = [first];
     let empty = false;
-    // What was taken is given, whatever came of the others.
+    // What was leased is given, whatever came of the others.
     await forEachConcurrent(Array(most - 1), lanes, async () => {
-      const lease = empty ? undefined : await takeOne(queue, tenant, token);
-      if (lease) taken.push(lease);
+      const lease = empty ? undefined : await leaseOne(queue, tenant, token);
+      if (lease) leased.push(lease);
       else empty = true;
     }).catch(() => undefined);
-    return taken;
+    return leased;
   }
 
   async function extend(leases: readonly Lease[]): Promise<Lease[]> {
@@ -137,7 +135,7 @@ export function createBullmqQueue(backend: BullmqBackend, prefix: string): JobQu
         for (const part of slices(items, addedAtOnce)) await queue.addJobs(part.map(entryOf));
       }),
 
-    take: (tenant, most) => run(() => take(tenant, most)),
+    lease: (tenant, most) => run(() => lease(tenant, most)),
     extend: (leases) => run(() => extend(leases)),
 
     done: (leases) =>
@@ -174,7 +172,7 @@ export function createBullmqQueue(backend: BullmqBackend, prefix: string): JobQu
   };
 }
 
-/** BullMQ takes no colon in the id of a job. */
+/** BullMQ allows no colon in the id of a job. */
 function idOf({ job, index }: ItemRef): string {
   return `${job}.${index}`;
 }

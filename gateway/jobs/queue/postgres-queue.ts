@@ -16,12 +16,12 @@ const connections = 3;
 const statementTimeoutMs = 5_000;
 /** BullMQ needs as much. */
 const oldestVersion = 13;
-/** Another process may be at it: all tables of a new database take a second or two. */
+/** Another process may be at it: it makes all tables of a new database in a second or two. */
 const migrationTimeoutMs = 60_000;
 
 /**
  * A queue on PostgreSQL, over a few connections for all tenants. BullMQ's tables have a schema of their own, named after the first one
- * of the search path. They are brought up to date here, before anybody asks: BullMQ itself would not stop asking.
+ * of the search path. They are brought up to date here, before the first request: BullMQ itself would not stop asking.
  */
 export async function openPostgresQueue(options: PostgresQueueOptions): Promise<JobQueue> {
   const { url, logger, leaseMs = defaultLeaseMs } = options;
@@ -81,7 +81,7 @@ async function migrate(client: pg.Client, schema: string): Promise<void> {
     if (error instanceof bullmq.SchemaMigrationRequiredError) return 0;
     throw error;
   });
-  // Asked first, since to make a schema takes a right that a gateway need not have for ever.
+  // Asked first, since to make a schema needs a right that a gateway need not have for ever.
   if (version < bullmq.LATEST_SCHEMA_VERSION) await bullmq.runMigrations(client, schema, quietly);
 }
 
@@ -121,7 +121,7 @@ function poolOptions(url: string, schema: string) {
   return {
     connectionString: bare.href,
     ...(given === null ? {} : { options: given }),
-    // Once more: a pooler in session mode drops the option, or is told to.
+    // Once more: a pooler in session mode drops the option, or is set to.
     verify(client: pg.Client, verified: (error?: Error) => void) {
       // Without a listener, a connection lost at the wrong moment would end the process.
       client.on('error', () => {});

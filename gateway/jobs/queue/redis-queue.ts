@@ -11,7 +11,6 @@ export interface RedisQueueOptions {
   leaseMs?: number;
   /** What all keys begin with, less a colon. */
   prefix?: string;
-  /** Milliseconds that one command may take. */
   commandTimeoutMs?: number;
 }
 
@@ -29,7 +28,7 @@ export async function openRedisQueue(options: RedisQueueOptions): Promise<JobQue
   const stopLogging = logOutages(connection, logger);
   const forAll = {
     connection: client,
-    // It would ask at the first connection, whose time nobody knows, and write what it thinks of the answer to the console.
+    // It would ask at the first connection, at any time, and write its opinion of the answer to the console.
     skipVersionCheck: true,
     skipWaitingForReady: true,
     ...backendOptions(leaseMs),

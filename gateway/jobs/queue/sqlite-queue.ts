@@ -13,7 +13,7 @@ export type QueueTables = {
     tenant_id: string;
     job_id: string;
     idx: number;
-    /** Not before then may it be taken, in ms since 1970. Of a leased one no more than a number that changes with each extension. */
+    /** It may be leased from then on, in ms since 1970. Of a leased item it is only a number that changes with each extension. */
     due_at: number;
     /** Of its lease; null while it waits. */
     token: string | null;
@@ -26,7 +26,7 @@ interface Row {
   place: number;
 }
 
-/** An item that may not be taken, as a look has found it. */
+/** An item that may not be leased, as a look has found it. */
 type Held = Pick<QueueTables['job_queue'], 'place' | 'due_at' | 'token'>;
 
 /** No item is released for longer. */
@@ -40,7 +40,7 @@ export function createSqliteQueue(
   access: Access<QueueTables>,
   { leaseMs = defaultLeaseMs }: { leaseMs?: number } = {},
 ): JobQueue {
-  /** Items of each tenant that could not be taken at the last look, with the time by this process's own clock when they may be. */
+  /** Items of each tenant that could not be leased at the last look, with the time by this process's own clock when they may be. */
   const seen = new Map<string, { at: number; held: Map<number, Held & { freeAt: number }> }>();
 
   function held(leases: readonly Lease[]): RawBuilder<unknown> {
@@ -85,11 +85,11 @@ export function createSqliteQueue(
       }
     },
 
-    async take(tenant, most) {
+    async lease(tenant, most) {
       if (most < 1) return [];
       const token = randomUUID();
       const now = Date.now();
-      const taken = await access.change((trx) =>
+      const leased = await access.change((trx) =>
         sql<Row>`
           update job_queue set token = ${token}, due_at = ${now + leaseMs}
           where place in (
@@ -99,8 +99,8 @@ export function createSqliteQueue(
           returning job_id, idx, place
         `.execute(trx),
       );
-      // An update tells its rows in no order.
-      return taken.rows
+      // An update returns its rows in no order.
+      return leased.rows
         .sort((a, b) => a.place - b.place)
         .map(({ job_id, idx }) => ({ tenant, job: job_id, index: idx, token }));
     },
@@ -113,8 +113,8 @@ export function createSqliteQueue(
           update job_queue set due_at = max(due_at + 1, ${until}) where ${held(leases)} returning job_id, idx
         `.execute(trx),
       );
-      const kept = new Set(extended.rows.map(({ job_id, idx }) => nameOf({ job: job_id, index: idx })));
-      return leases.filter((lease) => !kept.has(nameOf(lease)));
+      const prolonged = new Set(extended.rows.map(({ job_id, idx }) => nameOf({ job: job_id, index: idx })));
+      return leases.filter((lease) => !prolonged.has(nameOf(lease)));
     },
 
     async done(leases) {

@@ -24,7 +24,7 @@ const dayMs = 86_400_000;
 
 /**
  * Keeps files below a folder, which is made when it is first used and is its owner's alone: `3f/job_…/out/0`, where `3f` spreads jobs over
- * folders. A file is written to the disk beside its place and moved there, so that nobody reads half of one, not even after a
+ * folders. A file is written to the disk beside its place and moved there, so that no process reads half of one, not even after a
  * power cut. Processes that share the folder find its id in a file of it.
  */
 export function createFolderStore(root: string, disk: Disk = { statfs }): ResultStore {
@@ -32,7 +32,6 @@ export function createFolderStore(root: string, disk: Disk = { statfs }): Result
   const aside = join(root, 'aside');
   let known: Promise<string> | undefined;
   let cleared: Promise<void> | undefined;
-  /** Bytes that are being written. */
   let writing = 0;
 
   function placeOf(name: string): string {
@@ -87,7 +86,7 @@ export function createFolderStore(root: string, disk: Disk = { statfs }): Result
     }
   }
 
-  /** Whoever comes first names it: a link is there for one alone, and then with all that is in it. */
+  /** The first process names it: a link succeeds for one alone, and then with all that is in it. */
   async function readId(): Promise<string> {
     const path = join(root, 'id');
     const there = await readIfThere(path);
@@ -128,7 +127,7 @@ export function createFolderStore(root: string, disk: Disk = { statfs }): Result
   };
 }
 
-/** What says how much room there is; for tests. */
+/** Gives the free space of a disk; for tests. */
 interface Disk {
   statfs(path: string): Promise<{ bavail: number; blocks: number; bsize: number }>;
 }

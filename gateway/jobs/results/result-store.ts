@@ -7,7 +7,7 @@ import type { ItemFile, ItemRef } from '../model.js';
  * one touches nothing; each method rejects with a `StoreError` where the store does not answer.
  */
 export interface ResultStore {
-  /** Tells one store from another: processes that have the same see each other's files. */
+  /** Identifies the store: processes that have the same see each other's files. */
   id(): Promise<string>;
   put(name: string, bytes: Uint8Array): Promise<void>;
   /** Undefined where there is none of this name. Of a range, those bytes that there are of it. */

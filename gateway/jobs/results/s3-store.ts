@@ -91,7 +91,6 @@ export function createS3Store(
   };
 }
 
-/** One request to a bucket. */
 interface S3Request {
   method: 'GET' | 'PUT' | 'POST';
   /** An object's name; the bucket itself without. */
@@ -122,7 +121,6 @@ interface S3ClientOptions {
 const maxTries = 4;
 /** After which nothing is tried again: a caller waits. */
 const retryForMs = 30_000;
-/** Requests at a time, of a process. */
 const connections = 16;
 
 /** Asks one bucket, signed by AWS Signature Version 4; rejects where four tries brought no answer. */

@@ -10,7 +10,7 @@ export type SharedStoreTables = {
   jobs: Pick<Job, 'id' | 'finished_at'>;
 };
 
-/** Whether this process sees the bytes of the jobs that others make; else why not, for whoever runs it. */
+/** Whether this process sees the bytes of the jobs that others make; else why not, for the operator. */
 type SharedStore = { shared: true } | { shared: false; message: string };
 
 const apartMessage =
@@ -19,10 +19,10 @@ const awayMessage =
   'The store of files and results does not answer, so no jobs are taken. See HELPER_RESULTS_URL, or without it HELPER_DATA_DIR.';
 
 /**
- * Two hosts with one database, each with a data folder of its own, would take each other's jobs and find none of their files. So the
- * database remembers whose store its jobs use, and a process with another may neither make nor take any; when no job is left that was
- * kept past `keptSince` (ms since 1970), the next one's store takes its place. To be asked before each job is made and now and
- * then by who takes them, since the place may have changed.
+ * Two hosts with one database, each with a data folder of its own, would work on each other's jobs and find none of their files. So the
+ * database remembers whose store its jobs use, and a process with another may neither make nor work on any. When no job is left that was
+ * kept past `keptSince` (ms since 1970), the next one's store replaces it. To be checked before each job is made and now and
+ * then by those who work on them, since the store may have changed.
  */
 export async function checkSharedStore(
   access: Access<SharedStoreTables>,
@@ -65,13 +65,13 @@ async function claim(
     .$if(kind === 'postgres', (query) => query.forUpdate())
     .executeTakeFirstOrThrow();
   if (row.store === store) return true;
-  const kept = await trx
+  const left = await trx
     .selectFrom('jobs')
     .select('id')
     .where((eb) => eb.or([eb('finished_at', 'is', null), eb('finished_at', '>=', keptSince)]))
     .limit(1)
     .executeTakeFirst();
-  if (kept) return false;
+  if (left) return false;
   await trx.updateTable('job_result_store').set({ store }).execute();
   return true;
 }
@@ -86,15 +86,15 @@ interface StoreWatch {
 
 const lookMs = 30_000;
 
-/** Makes it; that it does not is told once, and once that it does. */
+/** Logs once when this process stops seeing the files, and once when it sees them again. */
 export function createStoreWatch(
-  judge: () => Promise<SharedStore>,
+  check: () => Promise<SharedStore>,
   logger: Pick<Logger, 'info' | 'warn'>,
 ): StoreWatch {
   let verdict: SharedStore | undefined;
   let again = 0;
 
-  function tell(next: SharedStore): void {
+  function note(next: SharedStore): void {
     if (!next.shared && verdict?.shared !== false) logger.warn(next.message);
     if (next.shared && verdict?.shared === false) logger.info('the files of jobs are seen here again');
     verdict = next;
@@ -104,7 +104,7 @@ export function createStoreWatch(
     async look({ anew } = { anew: false }) {
       const now = performance.now();
       if (anew || now >= again) {
-        tell(await judge());
+        note(await check());
         // What keeps jobs from being worked on is soon looked at again.
         again = now + (verdict?.shared ? lookMs : lookMs / 10);
       }

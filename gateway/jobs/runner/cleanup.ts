@@ -8,13 +8,11 @@ interface CleanupParts {
   store: Pick<JobStore, 'expired' | 'remove' | 'known' | 'cleared' | 'uncleared'>;
   results: Pick<ResultStore, 'removeAll' | 'prefixes'>;
   logger: Pick<Logger, 'error' | 'info'>;
-  /** How long a job is kept after its end. */
   ttlSeconds: number;
   /** Whether this process sees the files of jobs: else it removes nothing. */
   seesFiles: () => Promise<boolean>;
   /** Milliseconds until it looks for files that no job has; some hours by default, and not the same for all processes. */
   sweepAfterMs?: number;
-  /** Milliseconds between two rounds. */
   roundMs?: number;
 }
 

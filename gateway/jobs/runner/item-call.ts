@@ -10,7 +10,6 @@ import { type Job, jobState } from '../model.js';
 import type { StartedItem } from '../store/transitions.js';
 import type { Retry } from './retries.js';
 
-/** An item as a call of its helper. */
 export interface ItemCall extends Call {
   readonly item: StartedItem;
   readonly watch: PoolWatch;
@@ -79,7 +78,7 @@ export function createItemCall(item: StartedItem, tracing?: Tracing, onInput?: (
 
 export type ItemObserver = Pick<Metrics, 'observeItem'>['observeItem'];
 
-/** Tells the log, the metrics and the traces of items and jobs. */
+/** Writes items and jobs to the log, the metrics and the traces. */
 export function createItemLog(logger: Logger, observe: ItemObserver | undefined) {
   function lineOf({ item, state }: ItemCall) {
     const { caller, code, fault } = state;
@@ -117,7 +116,7 @@ export function createItemLog(logger: Logger, observe: ItemObserver | undefined)
     endedBefore(call: ItemCall): void {
       logger.info(lineOf(call), 'item had ended already');
     },
-    /** It is to be worked on again, by whoever takes it. */
+    /** It is to be worked on again, by the process that leases it. */
     again(call: ItemCall, { counted, delayMs }: Retry): void {
       if (!counted) return;
       logger.warn({ ...lineOf(call), delay_ms: delayMs }, 'item failed by a fault here, and is tried again');

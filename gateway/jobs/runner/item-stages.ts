@@ -35,7 +35,7 @@ export interface ItemParts extends PipelineParts {
   inbound: { bytes: number };
 }
 
-/** The part of it that files of items may take, which were uploaded before. */
+/** The part of it for files of items, which were uploaded before. */
 const itemsPart = 1 / 4;
 
 /** Runs an item through the stages of its helper. */
@@ -49,14 +49,14 @@ export function createItemPipelines(parts: ItemParts): (helper: Helper) => ItemP
   return createPipelines<ItemCall>(parts, {
     identify: () => identify,
     limit: (helper) => limitItem(helper, parts.limiter, limitsOf),
-    // The runner takes no more items than could soon run.
+    // The runner leases no more items than could soon run.
     admit: { background: true, watch: (ticket, { watch }) => watch.over(ticket) },
-    read: (helper) => readItem(helper, parts.results, { limits: parts.bodyLimits, room: budget }),
+    read: (helper) => readItem(helper, parts.results, { limits: parts.bodyLimits, budget }),
     input: watched,
   });
 }
 
-/** The same stage, which says when it waits for a download, or for a file from where files of jobs are kept. */
+/** The same stage, which says when it waits for a download, or for a file from the store of jobs' files. */
 function watched<Needs, Finds extends object>(stage: Stage<Needs, Finds>): Stage<Needs & ItemCall, Finds> {
   function watched(call: Needs & ItemCall, next: (found: Finds) => Promise<Answer>): Promise<Answer> {
     let waits: boolean | undefined;
@@ -105,7 +105,7 @@ function limitItem(
   return Object.defineProperty(limitItem, 'name', { value: limit.name });
 }
 
-/** The rate was kept when the job was made: what bounds how fast its items run is the pool. */
+/** The rate was observed when the job was made: what bounds how fast its items run is the pool. */
 function withoutRate(limitsOf: (own: TenantLimits) => EffectiveLimits) {
   return (own: TenantLimits): EffectiveLimits => ({ ...limitsOf(own), rate: 0 });
 }
@@ -123,7 +123,7 @@ function requireKey(keys: Pick<KeyVerifier, 'verifyById'>): Stage<ItemCall, Iden
 function readItem(
   { declaration }: Pick<Helper, 'declaration'>,
   results: Pick<ResultStore, 'get'>,
-  { limits, room }: { limits: MultipartLimits; room: FileBudget },
+  { limits, budget }: { limits: MultipartLimits; budget: FileBudget },
 ): Stage<ItemCall, BodyInput> {
   const fileFields = new Set(declaration.files.map(({ field }) => field));
 
@@ -148,7 +148,7 @@ function readItem(
     bytes: number,
     { state, next }: Pick<ItemCall, 'state'> & { next: (uploads: Map<string, FileBytes>) => Promise<Answer> },
   ): Promise<Answer> {
-    const leave = await room.enter(item.of.tenant_id, bytes, state.signal);
+    const leave = await budget.enter(item.of.tenant_id, bytes, state.signal);
     try {
       return await readFiles(item, results).then(next);
     } finally {
@@ -157,15 +157,14 @@ function readItem(
   }
 }
 
-/** Room for the files of items in hand. */
 interface FileBudget {
   /** Resolves when there is room for so many bytes of a tenant, with what gives it back; rejects where `signal` comes before. */
   enter(tenant: string, bytes: number, signal: AbortSignal): Promise<() => void>;
 }
 
 /**
- * Bounds the files of items in hand, of which a tenant may have half, and always one item's. They count in the inbound budget, so it has
- * to leave room for calls: items wait here, and calls do not wait for items.
+ * Bounds the files of items in hand, of which a tenant may have half, and always one item's. They count in the inbound budget, so it
+ * leaves the rest to calls: items wait here, and calls do not wait for items.
  */
 export function createFileBudget(most: number, inboundBudget: Pick<InboundBudget, 'hold'>): FileBudget {
   const held = new TenantSums();

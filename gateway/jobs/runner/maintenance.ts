@@ -78,11 +78,11 @@ export function createMaintenance(parts: MaintenanceParts) {
     findAt = performance.now() + usualMs * (0.75 + Math.random() / 2);
     if (!(await seesFiles())) return;
     const open = await store.openTenants();
-    // Of those that were open a moment ago the queue may hold what was cancelled: the poller takes it out.
+    // Of those that were open a moment ago the queue may hold what was cancelled: the poller removes it.
     const tenants = [...new Set([...open, ...last])];
     last = open;
     quiet = tenants.length > 0 ? 0 : quiet + 1;
-    // As long as there was no job, any store could take another's place; now that there is one, it is settled.
+    // As long as there was no job, any store could replace another; now that there is one, it is settled.
     if (open.length > 0 && !(await seesFiles({ anew: true }))) return;
     onOpen(tenants);
     if (tenants.length === 0 || performance.now() < recoverAt) return;

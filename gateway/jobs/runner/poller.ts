@@ -9,7 +9,7 @@ import type { RetryPolicy } from './retry-policy.js';
 import { type Share, TenantShares } from './tenant-shares.js';
 
 export interface PollerParts {
-  queue: Pick<JobQueue, 'take' | 'done' | 'release'>;
+  queue: Pick<JobQueue, 'lease' | 'done' | 'release'>;
   store: Pick<JobStore, 'start' | 'open' | 'handBack'>;
   leases: Leases;
   retryPolicy: RetryPolicy;
@@ -138,7 +138,7 @@ export function createPoller(parts: PollerParts) {
     reopened.delete(tenant);
     let used = 0;
     try {
-      const leased = await retryPolicy.run(() => queue.take(tenant, planned.length));
+      const leased = await retryPolicy.run(() => queue.lease(tenant, planned.length));
       if (leased.length < planned.length && !reopened.has(tenant)) shares.close(tenant);
       if (leased.length > 0) {
         again = true;
@@ -170,7 +170,7 @@ export function createPoller(parts: PollerParts) {
   /** Removes from the queue what has ended of the tenant's next items, at most so many as do not keep the other tenants waiting. */
   async function dropEnded(tenant: string): Promise<void> {
     if (closing) return;
-    const leased = await retryPolicy.run(() => queue.take(tenant, lookedThrough));
+    const leased = await retryPolicy.run(() => queue.lease(tenant, lookedThrough));
     const open = new Set((await retryPolicy.run(() => store.open(leased))).map(nameOf));
     await retryPolicy.run(() => queue.release(leased.filter((lease) => open.has(nameOf(lease)))));
     await retryPolicy.run(() => queue.done(leased.filter((lease) => !open.has(nameOf(lease)))));

@@ -3,9 +3,8 @@ import type { ErrorCode, GatewayError } from '../../errors.js';
 import type { LiveRegistry } from '../../plugins/registry.js';
 import type { StartedItem } from '../store/transitions.js';
 
-/** That an item is to be worked on again. */
 export interface Retry {
-  /** Whether this attempt was one: of what passes by itself nobody counts how often it was met. */
+  /** Whether this attempt was one: what passes by itself is not counted. */
   counted: boolean;
   delayMs: number;
 }
@@ -20,7 +19,7 @@ const passing: ReadonlySet<ErrorCode> = new Set([
 ]);
 const passesInMs = 2_000;
 
-/** Attempts at an item that fails by a fault here, and the pause after the first; each further one takes four times as long. */
+/** Attempts at an item that fails by a fault here, and the pause after the first; each further pause is four times as long. */
 const mostAttempts = 3;
 const firstPauseMs = 1_000;
 
@@ -40,14 +39,13 @@ const mostStarts = 20;
 const doubtfulFrom = 5;
 const putOffMs = 10_000;
 
-/** Whether an item was lost with its process too often. */
 export function isPoison(attempt: number): boolean {
   return attempt > mostStarts;
 }
 
 /**
  * How long to leave an item alone that was lost this often: what ends processes is not to end all of them one after the other. That
- * counts as an attempt, so that whoever takes it next knows that it has been left alone. Never as long for two: those that were lost
+ * counts as an attempt, so that the next process knows that it has been left alone. Never as long for two: those that were lost
  * together, of which but one was the cause, come back apart.
  */
 export function restOf(attempt: number, random = Math.random): number {

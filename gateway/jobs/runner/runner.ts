@@ -20,9 +20,8 @@ import { createItemResults, createItemWork } from './work-item.js';
 
 interface RunnerParts extends ItemParts {
   store: Pick<JobStore, 'start' | 'open' | 'handBack' | 'finish' | 'held'>;
-  queue: Pick<JobQueue, 'take' | 'extend' | 'done' | 'release' | 'leaseMs'>;
+  queue: Pick<JobQueue, 'lease' | 'extend' | 'done' | 'release' | 'leaseMs'>;
   results: Pick<ResultStore, 'get' | 'put'>;
-  /** What a tenant's results may hold, in bytes. */
   mostResultBytes: number;
   pool: Pick<Pool, 'ticket' | 'handBack'>;
   registry: Pick<LiveRegistry, 'get'>;
@@ -48,7 +47,7 @@ interface GivenBack {
 /** Items that are ended, or handed back, in one transaction. */
 const itemsPerGroup = 64;
 
-/** How long a close waits for what is away: what it could not write is taken again by another. */
+/** How long a close waits for what is away: another process works again on what it could not write. */
 const closeMs = 4_000;
 
 /** Works on the items of jobs, of those tenants that are opened. */
@@ -56,7 +55,7 @@ export function createRunner(parts: RunnerParts) {
   const { store, queue, pool, retryPolicy, logger } = parts;
   const log = createItemLog(logger, parts.observeItem);
   const results = createItemResults({ ...parts, mostBytes: parts.mostResultBytes });
-  const work = createItemWork({ ...parts, results, wayOf: createItemPipelines({ ...parts, results }) });
+  const work = createItemWork({ ...parts, results, pipelineOf: createItemPipelines({ ...parts, results }) });
   const leases = createLeases(queue);
   const inHand = new Map<ItemCall, Promise<void>>();
   let closing = false;
@@ -152,7 +151,7 @@ export function createRunner(parts: RunnerParts) {
     }
     if (isItsEnd) log.ended(call, { ms: performance.now() - began, waitMs });
     else log.endedBefore(call);
-    // One that is left in the queue is found to have ended when it is taken again.
+    // One that is left in the queue is found to have ended when it is leased again.
     await retryPolicy.run(() => done(lease)).catch(() => undefined);
   }
 
@@ -161,7 +160,6 @@ export function createRunner(parts: RunnerParts) {
     open(tenants: readonly string[]): void {
       if (!closing) for (const tenant of tenants) poller.open(tenant);
     },
-    /** Items in hand. */
     size: () => inHand.size,
     /** Polls no more, lets what runs end, hands the rest back: another process has it at once. */
     async close(): Promise<void> {

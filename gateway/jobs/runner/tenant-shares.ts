@@ -17,7 +17,6 @@ interface Tenant {
   weight: number | undefined;
   /** Running mean of what its items cost, in milliseconds. */
   mean: number | undefined;
-  /** Whether it may have items. */
   open: boolean;
   /** Shares that were given and not settled, and those of them whose items are brought ahead. */
   given: number;
@@ -32,7 +31,7 @@ const firstGuessMs = 50;
 const mostIdle = 1_000;
 
 /**
- * Says of which tenant the next item is to be taken: of all that may have one, the one that has had least, by the time that its items
+ * Chooses the tenant of the next item: of all that may have one, the one that has had least, by the time that its items
  * took and its weight. It is start-time fair queueing, in which each tenant has one ticket that stands for all its items.
  */
 export class TenantShares {
@@ -62,22 +61,19 @@ export class TenantShares {
     });
   }
 
-  /** Items that are brought ahead. */
   get ahead(): number {
     return this.#ahead;
   }
 
-  /** What an item is likely to cost, whosever it is, in milliseconds. */
+  /** What an item is likely to cost, of any tenant, in milliseconds. */
   get typical(): number {
     return this.#typical;
   }
 
-  /** Tenants that are remembered. */
   get known(): number {
     return this.#tenants.size;
   }
 
-  /** Says that a tenant may have items. */
   open(id: string): void {
     const tenant = this.#tenant(id);
     if (tenant.open) return;
@@ -134,7 +130,7 @@ export class TenantShares {
     if (tenant.ahead > 0) this.#bringing.add(tenant);
     else this.#bringing.delete(tenant);
     if (change > 0) return;
-    // Several are taken at a time: that costs as much as one.
+    // Several are leased at a time: that costs as much as one.
     const part = this.#partAhead() * 0.75;
     for (const each of this.#bringing) if (each.ahead <= part) this.#queue.look(each.id);
   }

@@ -19,22 +19,22 @@ type Worked =
   | {
       ended: EndedItem;
       /** To be called once the end is written, or could not be. */
-      written?: ((kept: boolean) => void) | undefined;
+      written?: ((stored: boolean) => void) | undefined;
     }
   | { again: Retry };
 
 interface WorkItemParts {
   registry: Pick<LiveRegistry, 'get'>;
-  wayOf: (helper: NonNullable<ReturnType<LiveRegistry['get']>>) => ItemPipeline;
+  pipelineOf: (helper: NonNullable<ReturnType<LiveRegistry['get']>>) => ItemPipeline;
   results: Pick<ItemResults, 'put' | 'reserve'>;
 }
 
-/** Bytes of JSON that are kept with their item: a file of their own would cost a wait for the disk, or for S3. */
+/** Bytes of JSON that are stored with their item: a file of their own would cost a wait for the disk, or for S3. */
 const mostText = 1_024;
 const decoder = new TextDecoder();
 
 /** Works on items: runs each through its helper's stages and puts what comes of it to the results. It never rejects. */
-export function createItemWork({ registry, wayOf, results }: WorkItemParts) {
+export function createItemWork({ registry, pipelineOf, results }: WorkItemParts) {
   async function answer(call: ItemCall): Promise<Answer> {
     const { item, state } = call;
     if (isPoison(item.attempt)) {
@@ -49,15 +49,15 @@ export function createItemWork({ registry, wayOf, results }: WorkItemParts) {
     state.helper = helper;
     // What ran before may have changed something already.
     if (helper.declaration.repeatable === false && item.attempt > 1) throw notAgain(helper.id);
-    return holdVersion(helper, () => wayOf(helper)(call));
+    return holdVersion(helper, () => pipelineOf(helper)(call));
   }
 
   return async function workItem(call: ItemCall): Promise<Worked & { spent: number }> {
     const { item, state, watch } = call;
     const tenant = item.of.tenant_id;
-    let release: ((kept: boolean) => void) | undefined;
+    let release: ((stored: boolean) => void) | undefined;
     const began = performance.now();
-    // While it waited for its input or in the pool, it kept no other from anything; what takes no time is worth a millisecond.
+    // While it waited for its input or in the pool, it held up no other item; what costs no time counts as a millisecond.
     const spent = () => Math.max(1, performance.now() - began - watch.ms + state.taskMs);
     try {
       // Before it runs: a tenant whose results have no room is to cost no work.
@@ -84,7 +84,7 @@ export function createItemWork({ registry, wayOf, results }: WorkItemParts) {
       state.code = error.code;
       if (error.isFault) state.fault = error.cause ?? error;
       const retry = hasActed || error instanceof StoreGivenUp ? undefined : retryOf(error, item.attempt);
-      // A counted start of what may run only once would be taken for one that was lost.
+      // A counted start of what may run only once would look like one that was lost.
       const again = retry?.counted && !mayRepeat ? undefined : retry;
       if (again) return { again, spent: spent() };
       const failed = { state: 'failed', error: toItemError(error) } as const;
@@ -93,7 +93,7 @@ export function createItemWork({ registry, wayOf, results }: WorkItemParts) {
   };
 }
 
-/** What has become of the first start is unknown, so whoever made the job has to look. */
+/** What has become of the first start is unknown, so the maker of the job has to look. */
 function notAgain(id: string): GatewayError {
   const message = `The process that worked on this has ended. ${id} changes something elsewhere and may have done so; it is not run again.`;
   return new GatewayError('internal', { message });
@@ -115,7 +115,7 @@ function resultOf(
   const made = toBytes(answer);
   const { kind, bytes } = made;
   const type = made.kind === 'json' ? 'application/json' : made.type;
-  // How this one was come by says nothing of what is kept of it.
+  // This call's cache status says nothing of the stored result.
   const { 'x-cache': _, ...headers } = (made.kind === 'json' ? undefined : made.headers) ?? {};
   const own = Object.keys(headers).length > 0 ? { headers } : {};
   const later = attempt > 1 ? { attempt } : {};
@@ -130,7 +130,6 @@ interface ItemResultsOptions {
   results: Pick<ResultStore, 'get' | 'put'>;
   store: Pick<JobStore, 'held'>;
   retryPolicy: Pick<RetryPolicy, 'run'>;
-  /** What a tenant's results may hold. */
   mostBytes: number;
   /** A clock that never jumps, ms; for tests. */
   now?: () => number;
@@ -142,9 +141,9 @@ export interface ItemResults {
   put: ResultStore['put'];
   /**
    * Rejects with `too_large` where a tenant's results would hold more than they may with so many bytes more; else counts these until
-   * what it gives is called, with whether they are kept.
+   * what it gives is called, with whether they are stored.
    */
-  reserve(tenant: string, bytes: number): Promise<(kept: boolean) => void>;
+  reserve(tenant: string, bytes: number): Promise<(stored: boolean) => void>;
 }
 
 /** The end of an item: what else failed with the store may be tried again. */
@@ -161,7 +160,6 @@ const pauseMs = 5_000;
 /** How long it is believed what a tenant's results hold: other processes add to it. */
 const freshMs = 1_000;
 
-/** What a tenant's results hold. */
 interface HeldResults {
   bytes: number;
   /** What is counted here and not yet in `bytes`. */
@@ -172,7 +170,7 @@ interface HeldResults {
 export function createItemResults(options: ItemResultsOptions): ItemResults {
   const { results, store, retryPolicy, mostBytes, now = () => performance.now() } = options;
   const tenants = new LRUCache<string, HeldResults>({ max: 10_000 });
-  /** Since when nothing has worked that failed; a full store may take what is smaller. */
+  /** Since when nothing has worked that failed; a full store may have room for less. */
   let outage: { since: number; last: number; bytes: number } | undefined;
 
   function fail(bytes: number, error: unknown): void {
@@ -230,9 +228,9 @@ export function createItemResults(options: ItemResultsOptions): ItemResults {
         throw new GatewayError('too_large', { message });
       }
       held.reserved += bytes;
-      return (kept) => {
+      return (stored) => {
         held.reserved -= bytes;
-        if (kept) held.bytes += bytes;
+        if (stored) held.bytes += bytes;
       };
     },
   };

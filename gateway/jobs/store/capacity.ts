@@ -16,7 +16,7 @@ export interface HeldBytes extends JobBytes {
   aResult: number;
 }
 
-/** Jobs whose results are taken for what the next ones will be like. */
+/** Jobs whose results predict those of the next ones. */
 const latestJobs = 100;
 
 export async function readHeld(db: Kysely<JobTables>, tenant: string): Promise<HeldBytes> {

@@ -9,7 +9,6 @@ import { type Fields, inputText, type JobTables, jobColumns } from './tables.js'
 export interface NewJob extends Pick<Job, 'id' | 'tenant_id' | 'key_id' | 'service' | 'webhook_url'> {
   /** The client's name for its request, and a digest of the request: the same again makes no second job. */
   idempotency?: { key: string; digest: string };
-  /** What it takes until its end; 0 by default. */
   bytes?: number;
   /** Whether there are files among its inputs, which stay until `cleared` names the job; there are none by default. */
   files?: boolean;
@@ -113,7 +112,7 @@ export async function findMade(
   return idempotency_digest === idempotency?.digest ? { outcome: 'replayed', job } : { outcome: 'conflict' };
 }
 
-/** Fields that are one and the same list in every input: they are kept once, and not ten thousand times. */
+/** Fields that are one and the same list in every input: they are stored once, and not ten thousand times. */
 function sharedFields(inputs: readonly ItemInput[]): Fields | undefined {
   const fields = inputs[0]?.fields;
   return inputs.every((input) => input.fields === fields) ? fields : undefined;

@@ -52,7 +52,7 @@ export type JobStore = ReturnType<typeof createJobStore>;
 export function createJobStore(access: Access<JobTables>, { now = Date.now }: { now?: () => number } = {}) {
   const { run } = access;
 
-  /** Each slice is a transaction, so that nobody waits long for one. */
+  /** Each slice is a transaction, so that no other user waits long for one. */
   async function inSlices<T, R>(items: readonly T[], work: (slice: T[]) => Promise<R[]>): Promise<R[]> {
     const results: R[] = [];
     for (const slice of slices(items, rowsPerTransaction)) results.push(...(await work(slice)));
@@ -153,7 +153,6 @@ export function createJobStore(access: Access<JobTables>, { now = Date.now }: { 
     cancel: (tenant: string, id: string): Promise<Job | undefined> =>
       cancelJob(access, { tenant, id }, now()),
 
-    /** What a tenant's jobs hold. */
     held: (tenant: string): Promise<HeldBytes> => run((db) => readHeld(db, tenant)),
 
     /** Notes that the input files of these jobs, which have ended, are removed. */
@@ -183,7 +182,6 @@ export function createJobStore(access: Access<JobTables>, { now = Date.now }: { 
       return rows.map(({ id }) => id);
     },
 
-    /** Tenants with items that have not ended. */
     async openTenants(): Promise<string[]> {
       const rows = await run((db) =>
         db.selectFrom('jobs').select('tenant_id').distinct().where('finished_at', 'is', null).execute(),
@@ -255,7 +253,6 @@ export function createJobStore(access: Access<JobTables>, { now = Date.now }: { 
           .execute(),
       ),
 
-    /** Which of these jobs there are. */
     async known(ids: readonly string[]): Promise<string[]> {
       if (ids.length === 0) return [];
       const rows = await run((db) => db.selectFrom('jobs').select('id').where('id', 'in', ids).execute());

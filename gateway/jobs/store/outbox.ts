@@ -14,7 +14,6 @@ import {
 
 /** How much is handed to the queue at a time. */
 export interface HandOver {
-  /** Items in all. */
   most: number;
   /** Items of a tenant that may wait in the queue. A tenant is given half as many at a time, the one first of which the fewest wait. */
   ahead: number;
@@ -61,7 +60,6 @@ async function readHungry({ run }: Access<JobTables>, fewer: number, most: numbe
   return rows.map(({ tenant_id }) => tenant_id);
 }
 
-/** A tenant's next items for the queue. */
 async function readOldest({ run }: Access<JobTables>, tenant: string, most: number): Promise<ItemRef[]> {
   const jobs = await run((db) =>
     db
@@ -126,7 +124,7 @@ export async function readCancelled({ run }: Access<JobTables>, job: string): Pr
 }
 
 /**
- * Takes it that the queue has lost the items of each job that has not moved since `movedBefore`, so that it is given them again. Of a
+ * Assumes that the queue has lost the items of each job that has not moved since `movedBefore`, so that it is given them again. Of a
  * tenant only the oldest job with items in the queue is looked at: the others wait behind it, and rightly do not move.
  */
 export async function forgetQueued(

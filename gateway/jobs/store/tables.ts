@@ -11,7 +11,6 @@ export interface JobRow extends Job {
   idempotency_digest: string | null;
   /** 1 where there are files among its inputs. */
   files: number;
-  /** Bytes of its items' results. */
   result_bytes: number;
   /** Fields of a form that all items share, in JSON. */
   fields: string | null;
@@ -49,7 +48,6 @@ interface JobTenantRow {
 export type JobTables = { jobs: JobRow; job_items: ItemRow; job_tenants: JobTenantRow } & UsageTables &
   DeliveryTables;
 
-/** The columns of a job that others see. */
 export const jobColumns = [
   'id',
   'tenant_id',
@@ -67,7 +65,6 @@ export const jobColumns = [
   'cancelled',
 ] as const satisfies (keyof Job)[];
 
-/** The columns of an item that others see. */
 export const itemColumns = ['job_id', 'idx', 'state', 'ended'] as const satisfies (keyof ItemRow)[];
 
 export function refOf({ job_id, idx }: Pick<ItemRow, 'job_id' | 'idx'>): ItemRef {
@@ -92,12 +89,11 @@ export function endedText(end: ItemEnd): string {
 
 export type Fields = NonNullable<ItemInput['fields']>;
 
-/** What is kept of an input where its fields stand at the job. */
+/** What is stored of an input where its fields stand at the job. */
 export function inputText({ fields, ...own }: ItemInput, shared: Fields | undefined): string {
   return JSON.stringify(fields === undefined || fields === shared ? own : { ...own, fields });
 }
 
-/** An input as it was given. */
 export function inputOf(text: string, shared: Fields | undefined): ItemInput {
   const own = JSON.parse(text) as ItemInput;
   return shared ? { fields: shared, ...own } : own;
@@ -108,12 +104,12 @@ export function fieldsOf({ fields }: Pick<JobRow, 'fields'>): Fields | undefined
   return fields === null ? undefined : JSON.parse(fields);
 }
 
-/** An item that has not ended, and that nobody else changes until the transaction ends. */
+/** An item that has not ended, and that no other process changes until the transaction ends. */
 export type OpenItem = Omit<ItemRow, 'ended' | 'input'>;
 
 /**
  * Locks those of the items that have not ended, in one order everywhere: two who want the same ones wait for each other and never in
- * a ring. Every transaction takes items first, then jobs by their ids, then usage.
+ * a ring. Every transaction locks items first, then jobs by their ids, then usage.
  */
 export async function lockOpen(
   trx: Transaction<JobTables>,
@@ -172,7 +168,6 @@ function givenRefs(kind: DatabaseKind, refs: readonly ItemRef[]): RawBuilder<unk
   return givenRows(kind, [...rows.values()]);
 }
 
-/** Tells one item from another. */
 export function itemName(job: string, index: number): string {
   return `${job} ${index}`;
 }

@@ -24,7 +24,6 @@ import {
   refOf,
 } from './tables.js';
 
-/** An item that may be worked on. */
 export interface StartedItem extends ItemRef {
   of: Pick<Job, 'tenant_id' | 'key_id' | 'service'>;
   input: ItemInput;
@@ -44,7 +43,6 @@ export interface EndedItem extends ItemRef {
   again?: boolean;
 }
 
-/** What has ended by a call of `finish`. */
 export interface Finished {
   /** Those of the given items of which this is the end; the others had ended already. */
   items: EndedItem[];
@@ -279,7 +277,6 @@ export function cancelJob(
   });
 }
 
-/** Gives how many were cancelled. */
 async function cancelWaiting(trx: Transaction<JobTables>, job: string, queued: 0 | 1): Promise<number> {
   const { numUpdatedRows } = await trx
     .updateTable('job_items')

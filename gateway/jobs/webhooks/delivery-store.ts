@@ -13,7 +13,6 @@ interface DeliveryRow {
   created_at: number;
   /** When it may be tried next. While a process tries it, this is the end of its claim: if that process is killed, another goes on. */
   due_at: number;
-  /** Tries that have begun. */
   attempts: number;
 }
 
@@ -117,16 +116,13 @@ export function createDeliveryStore({ run }: Pick<Access<SenderTables>, 'run'>) 
   };
 }
 
-/** A tenant for whom something is due. */
 interface Due {
   tenant_id: string;
-  /** Deliveries that are due. */
   waiting: number;
   /** Since when the oldest of them is. */
   oldest: number;
 }
 
-/** How tenants stand in this process. */
 interface TenantStanding {
   /** Deliveries of a tenant that are being tried. */
   running(tenant: string): number;

@@ -23,7 +23,7 @@ interface WebhooksOptions extends Pick<WebhookSenderOptions, 'access' | 'secrets
   closers: Closers;
 }
 
-/** A file may be long in coming, an answer not: as long as a claim lasts, no other process can take a dead one's delivery. */
+/** A file may be long in coming, an answer not: as long as a claim lasts, no other process can claim a dead one's delivery. */
 const longestAnswerMs = 15_000;
 
 export type Webhooks = ReturnType<typeof openWebhooks>;
@@ -50,7 +50,6 @@ export function openWebhooks({ config, closers, ...options }: WebhooksOptions) {
 export interface WebhookSenderOptions extends Omit<Sending, 'now'> {
   access: Access<SenderTables>;
   logger: Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
-  /** Called after each try. */
   observe?: ((outcome: 'sent' | 'failed' | 'given_up') => void) | undefined;
   /** Milliseconds between two looks for what is due, default 2000. */
   pollMs?: number;
@@ -131,7 +130,6 @@ export function createWebhookSender(options: WebhookSenderOptions) {
     }
   }
 
-  /** What is to be written of a try. */
   function record(claimed: ClaimedDelivery, outcome: DeliveryOutcome): () => Promise<void> {
     const { id: delivery, tenant_id: tenant, url, attempts, created_at: createdAt } = claimed;
     // Of the url its host alone: many have a secret in the rest.
@@ -289,7 +287,6 @@ interface FailedTry {
   now: number;
   /** How long the receiver wants to be left alone. */
   retryAfterMs?: number | undefined;
-  /** From 0 to 1. */
   random: number;
 }
 

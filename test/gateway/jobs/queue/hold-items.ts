@@ -3,7 +3,7 @@ import { openQueue, type QueueAddress } from './queues.js';
 
 const [kind, location = '', leaseMs, count] = process.argv.slice(2);
 const queue = await openQueue({ kind: kind as QueueAddress['kind'], location }, { leaseMs: Number(leaseMs) });
-const leases = await queue.take('acme', Number(count));
+const leases = await queue.lease('acme', Number(count));
 console.log(`holds ${leases.length}`);
 for (;;) {
   await queue.extend(leases);

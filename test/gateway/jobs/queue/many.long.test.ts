@@ -41,7 +41,7 @@ describe('job queue, with many items and tenants', () => {
             '3',
           ]);
           await child.until(() => child.stdout().includes('holds 3'));
-          const own = await queue.take('acme', 2);
+          const own = await queue.lease('acme', 2);
           const [pulse, childs] = [createPulse(), createPulse()];
           let heard = '';
           const again: Lease[] = [];
@@ -51,7 +51,7 @@ describe('job queue, with many items and tenants', () => {
             if (child.stdout() !== heard) childs.beat();
             heard = child.stdout();
             await queue.recover('acme');
-            again.push(...(await queue.take('acme', 9)));
+            again.push(...(await queue.lease('acme', 9)));
             // SQLite lets in whoever asks at the right moment: the other process has to find one.
             await sleep(50);
             return again.length >= 3;
@@ -75,7 +75,7 @@ describe('job queue, with many items and tenants', () => {
       it(`holds a job of ${count} items, and nothing of it once all are done`, async () => {
         const queue = await place.open();
         await queue.add('acme', [{ job: 'job_warm', index: 0 }]);
-        await queue.done(await queue.take('acme', 1));
+        await queue.done(await queue.lease('acme', 1));
         const before = await place.left();
         const items = Array.from({ length: count }, (_, index) => ({ job: 'job_a', index }));
         await queue.add('acme', items);
@@ -83,7 +83,7 @@ describe('job queue, with many items and tenants', () => {
         expect(await place.left()).to.be.at.least(before + count);
         const seen = new Set<number>();
         for (;;) {
-          const leases = await queue.take('acme', 200);
+          const leases = await queue.lease('acme', 200);
           if (leases.length === 0) break;
           for (const { index } of leases) seen.add(index);
           await queue.done(leases);
@@ -96,7 +96,7 @@ describe('job queue, with many items and tenants', () => {
         const queue = await place.open();
         const tenants = Array.from({ length: 100 }, (_, number) => `ten_${number}`);
         await Promise.all(tenants.map((tenant) => queue.add(tenant, [{ job: `job_${tenant}`, index: 0 }])));
-        const taken = await Promise.all(tenants.map((tenant) => queue.take(tenant, 2)));
+        const taken = await Promise.all(tenants.map((tenant) => queue.lease(tenant, 2)));
         expect(taken.flat().map(({ tenant }) => tenant)).to.deep.equal(tenants);
         expect(sockets()).to.be.at.most(8);
         await queue.done(taken.flat());

@@ -39,8 +39,8 @@ describe('the job queue of a gateway', () => {
       createSqliteQueue(database.access(), { leaseMs }),
     ) as [JobQueue, JobQueue, JobQueue];
     await queue.add('acme', [item, { ...item, index: 1 }]);
-    const kept = await queue.take('acme', 1);
-    await gone.take('acme', 1);
+    const kept = await queue.lease('acme', 1);
+    await gone.lease('acme', 1);
     const wall = Date.now;
     const steps = [0, 3_600_000, -3_600_000];
     const lost: unknown[] = [];
@@ -52,7 +52,7 @@ describe('the job queue of a gateway', () => {
         Date.now = () => wall() + step;
         lost.push(...(await queue.extend(kept)));
         await other.recover('acme');
-        const taken = await other.take('acme', 9);
+        const taken = await other.lease('acme', 9);
         return taken.length > 0 ? taken : undefined;
       });
       expect(again.map(({ index }) => index)).to.deep.equal([1]);
@@ -74,17 +74,17 @@ describe('the job queue of a gateway', () => {
         .set({ due_at: Date.now() + 86_400_000 })
         .execute(),
     );
-    expect(await queue.take('acme', 1)).to.deep.equal([]);
+    expect(await queue.lease('acme', 1)).to.deep.equal([]);
     const wall = performance.now;
     await queue.recover('acme');
-    expect(await queue.take('acme', 1)).to.deep.equal([]);
+    expect(await queue.lease('acme', 1)).to.deep.equal([]);
     try {
       performance.now = () => wall.call(performance) + 600_000;
       await queue.recover('acme');
     } finally {
       performance.now = wall;
     }
-    expect(await queue.take('acme', 1)).to.have.length(1);
+    expect(await queue.lease('acme', 1)).to.have.length(1);
     await place.drop();
   });
 
@@ -98,7 +98,7 @@ describe('the job queue of a gateway', () => {
       const queues = await Promise.all([1, 2].map(() => openJobQueue(config, database, logger)));
       const [queue, other] = queues;
       await queue?.add('acme', [item]);
-      expect(await other?.take('acme', 1)).to.have.lengthOf(1);
+      expect(await other?.lease('acme', 1)).to.have.lengthOf(1);
       for (const one of queues) await one.close();
       await database.close();
       await place.drop();
@@ -111,7 +111,7 @@ describe('the job queue of a gateway', () => {
       const config = { redisUrl: redis.url, databaseUrl: place.location };
       const queue = await openJobQueue(config, database, logger);
       await queue.add('acme', [item]);
-      expect(await until(() => queue.take('acme', 1))).to.have.lengthOf(1);
+      expect(await until(() => queue.lease('acme', 1))).to.have.lengthOf(1);
       await queue.close();
       await database.close();
       await place.drop();

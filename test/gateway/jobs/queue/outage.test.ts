@@ -86,7 +86,7 @@ async function rejects(queue: JobQueue): Promise<void> {
   const lease = { tenant: 'acme', job: 'job_a', index: 0, token: 'none' };
   const asked = [
     queue.add('acme', [lease]),
-    queue.take('acme', 3),
+    queue.lease('acme', 3),
     queue.extend([lease]),
     queue.done([lease]),
     queue.release([lease]),
@@ -103,7 +103,7 @@ async function rejects(queue: JobQueue): Promise<void> {
 async function works(queue: JobQueue): Promise<boolean> {
   try {
     await queue.add('zeta', [{ job: 'job_z', index: 0 }]);
-    const leases = await queue.take('zeta', 1);
+    const leases = await queue.lease('zeta', 1);
     await queue.done(leases);
     return leases.length === 1;
   } catch {

@@ -72,12 +72,12 @@ for (const { name, require, create } of queuePlaces) {
       };
       await made('ten_2', 3);
       await until(() => opened.length === 1);
-      expect(await queue.take('ten_2', 9)).to.have.length(3);
+      expect(await queue.lease('ten_2', 9)).to.have.length(3);
       await made('ten_1', 1_500);
       await made('ten_1', 1);
       expect(isNext).to.deep.equal([true, true, false]);
       expect(opened).to.deep.equal(['ten_2']);
-      expect(await queue.take('ten_1', 9)).to.deep.equal([]);
+      expect(await queue.lease('ten_1', 9)).to.deep.equal([]);
     });
 
     it('gives it another tenant’s item before the many of one, and those a few hundred ahead', async () => {
@@ -94,14 +94,14 @@ for (const { name, require, create } of queuePlaces) {
           },
         },
       });
-      await until(async () => (await queue.take('ten_2', 9)).length === 1);
+      await until(async () => (await queue.lease('ten_2', 9)).length === 1);
       const before = added.slice(
         0,
         added.findIndex(([tenant]) => tenant === 'ten_2'),
       );
       const ahead = before.reduce((sum, [, items]) => sum + items, 0);
       expect(ahead).to.be.at.most(500);
-      const taken = (await queue.take('ten_1', 9_999)).length;
+      const taken = (await queue.lease('ten_1', 9_999)).length;
       expect(taken).to.be.within(1, 500);
     });
 
@@ -121,7 +121,7 @@ for (const { name, require, create } of queuePlaces) {
         async () => cancelled === 30 && (await store.unqueued({ most: 9, ahead: 9, idleMs: 1 })).length === 0,
       );
       await chores?.close();
-      expect(await queue.take('ten_1', 99)).to.deep.equal([]);
+      expect(await queue.lease('ten_1', 99)).to.deep.equal([]);
     });
 
     it('gives it all of a large job in the end, as items are taken', async () => {
@@ -129,7 +129,7 @@ for (const { name, require, create } of queuePlaces) {
       start();
       const seen = new Set<number>();
       await until(async () => {
-        const leases = await queue.take('ten_1', 200);
+        const leases = await queue.lease('ten_1', 200);
         for (const { index } of leases) seen.add(index);
         await store.start(leases);
         await store.finish(leases.map(({ job, index }) => done({ job, index })));

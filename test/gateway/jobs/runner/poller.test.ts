@@ -15,7 +15,7 @@ describe('jobs/runner: the intake', () => {
     const told: unknown[] = [];
     const intake = createPoller({
       queue: {
-        take: async (_, most) => waiting.splice(0, most),
+        lease: async (_, most) => waiting.splice(0, most),
         done: async () => undefined,
         release: async () => undefined,
       },

@@ -190,7 +190,7 @@ function helper(id: string, files: object[] = [], more: object = {}): Helper {
 /** Items of tenants in memory, as a store and a queue have them. */
 export interface MemoryJobs {
   store: Pick<JobStore, 'start' | 'open' | 'handBack' | 'finish' | 'held'>;
-  queue: Pick<JobQueue, 'take' | 'extend' | 'done' | 'release' | 'leaseMs'>;
+  queue: Pick<JobQueue, 'lease' | 'extend' | 'done' | 'release' | 'leaseMs'>;
   /** Adds items of a tenant's job, of the same name as the tenant. */
   add(tenant: string, count: number, input?: object, service?: string): void;
   ended: EndedItem[];
@@ -236,7 +236,7 @@ export function createMemoryJobs(): MemoryJobs {
     },
     queue: {
       leaseMs: 60_000,
-      async take(tenant, most) {
+      async lease(tenant, most) {
         world.takes += 1;
         requireThere();
         const taken = (lines.get(tenant) ?? []).splice(0, most);

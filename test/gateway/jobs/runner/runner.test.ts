@@ -171,11 +171,11 @@ describe('jobs/runner', () => {
 
   it('takes an item of a tenant that has none in hand while those of others are being taken', async () => {
     const jobs = createMemoryJobs();
-    const { take } = jobs.queue;
+    const { lease } = jobs.queue;
     const held: (() => void)[] = [];
-    jobs.queue.take = async (tenant, most) => {
+    jobs.queue.lease = async (tenant, most) => {
       if (tenant === 'a') await new Promise<void>((resolve) => held.push(resolve));
-      return take(tenant, most);
+      return lease(tenant, most);
     };
     world = createRunnerWorld({ jobs });
     jobs.add('a', 10);
@@ -185,7 +185,7 @@ describe('jobs/runner', () => {
     world.runner.open(['b']);
     await serve(world, 2);
     expect(held).to.have.length(1);
-    jobs.queue.take = take;
+    jobs.queue.lease = lease;
     held[0]?.();
     await serve(world, 12);
   });
