@@ -65,7 +65,7 @@ async function refuseEffects(service: string): Promise<void> {
   const plugin = plugins.find(({ id }) => id === service);
   if (plugin === undefined) return;
   const data = { helperUrl: helperUrl(folders), timeoutMs: importTimeoutMs };
-  const inspection = (await inspectPlugins([plugin], data, new AbortController().signal)).get(plugin);
+  const inspection = (await inspectPlugins([plugin], data)).get(plugin);
   const { effects } = inspection?.ok ? asSchema(inspection.exported.data) : {};
   if (effects === true) throw inputError([{ field: 'url', problem: noSignatureProblem(service) }]);
 }

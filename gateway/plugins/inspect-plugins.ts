@@ -20,55 +20,30 @@ export interface InspectorData {
   timeoutMs: number;
 }
 
-/** A thread that imports plugins to read their declarations, and ends then. */
-export interface Inspector {
-  worker: Worker;
-  /** Resolves when it can import; rejects if it ends before. */
-  ready: Promise<unknown>;
-}
-
 /** Milliseconds beyond the import's own limit, for a thread that is blocked or looks for the line of an error. */
 const graceMs = 1_000;
 /** Milliseconds that a thread may go on after its imports. */
 const lingerMs = 1_000;
 
-/**
- * Imports plugins in a separate thread. One that ends its thread, or never finishes, costs the others nothing.
- * `spare` is one that has imported nothing yet. Rejects where `signal` gives it up.
- */
+/** Imports plugins in a separate thread. One that ends its thread, or never finishes, costs the others nothing. */
 export async function inspectPlugins(
   plugins: readonly RoutedPlugin[],
   data: InspectorData,
-  signal: AbortSignal,
-  spare?: Inspector,
 ): Promise<Map<RoutedPlugin, Inspection>> {
   const inspections = new Map<RoutedPlugin, Inspection>();
-  let inspector = spare;
-  const end = () => void inspector?.worker.terminate();
-  signal.addEventListener('abort', end, { once: true });
-  try {
-    for (const plugin of plugins) {
-      signal.throwIfAborted();
-      if (inspector === undefined || hasEnded(inspector)) inspector = openInspector(data);
-      // The start of the thread does not count as import time.
-      await inspector.ready;
-      inspections.set(plugin, await inspectIn(inspector.worker, plugin, data.timeoutMs + graceMs));
-    }
-    signal.throwIfAborted();
-    return inspections;
-  } finally {
-    signal.removeEventListener('abort', end);
-    if (inspector) await endInspector(inspector, signal.aborted);
+  let worker: Worker | undefined;
+  for (const plugin of plugins) {
+    // The plugin before may have ended it.
+    if (worker === undefined || worker.threadId === -1) worker = await openInspector(data);
+    inspections.set(plugin, await inspectIn(worker, plugin, data.timeoutMs + graceMs));
   }
-}
-
-/** Gives plugins' output time to arrive, but does not wait long for what they keep open. */
-async function endInspector({ worker }: Inspector, atOnce: boolean): Promise<void> {
-  if (atOnce) await worker.terminate();
-  else {
-    worker.postMessage('end');
-    setTimeout(() => void worker.terminate(), lingerMs).unref();
+  const last = worker;
+  if (last) {
+    // Plugins' output may still be on its way; what they keep open is not awaited.
+    last.postMessage('end');
+    setTimeout(() => void last.terminate(), lingerMs).unref();
   }
+  return inspections;
 }
 
 /** The helper of an inspected plugin, without its functions. Throws an `Error` with the reason why it is none. */
@@ -77,25 +52,20 @@ export function declareInspected(found: RoutedPlugin, inspection: Inspection, aj
   return declareHelper({ ...found, url: inspection.url }, fromPortable(inspection.exported), ajv);
 }
 
-/** Starts such a thread. */
-export function openInspector(workerData: InspectorData): Inspector {
+/** Starts a thread; its start does not count as import time. */
+async function openInspector(workerData: InspectorData): Promise<Worker> {
   const worker = new Worker(new URL('./inspect-worker.js', import.meta.url), {
     workerData,
     resourceLimits: { maxOldGenerationSizeMb: 512 },
   });
-  const ready = new Promise((resolve, reject) => {
-    // Its first message; "online" comes before its own modules are loaded.
-    worker.once('message', resolve);
-    worker.once('exit', () => reject(new Error('the thread that looks at plugins ended at its start')));
-  });
-  ready.catch(() => undefined);
   // An error after the last import would otherwise end the process.
   worker.on('error', () => undefined);
-  return { worker, ready };
-}
-
-function hasEnded({ worker }: Inspector): boolean {
-  return worker.threadId === -1;
+  await new Promise((resolve, reject) => {
+    // Its first message; "online" comes before its own modules are loaded.
+    worker.once('message', resolve);
+    worker.once('exit', () => reject(new Error('the thread that inspects plugins ended at its start')));
+  });
+  return worker;
 }
 
 function inspectIn(worker: Worker, plugin: RoutedPlugin, limitMs: number): Promise<Inspection> {

@@ -1,7 +1,4 @@
-/**
- * The entry of a thread that imports plugins to see what they declare; no call ever runs here. It imports no more than that takes:
- * whoever has saved a file waits for it.
- */
+/** The entry of a thread that imports plugins to read their declarations; no call runs here. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { hookPlugins } from '../../pool/plugin-hooks.js';
 import type { RoutedPlugin } from './discover.js';
@@ -9,19 +6,21 @@ import { importDeclaration } from './import-plugin.js';
 import type { Inspection, InspectorData } from './inspect-plugins.js';
 import { toPortable } from './portable-declaration.js';
 
+const send = (inspection: Inspection) => parentPort?.postMessage(inspection);
+
 const { helperUrl, timeoutMs } = workerData as InspectorData;
 if (helperUrl) hookPlugins(helperUrl);
 
 parentPort?.on('message', async (found: RoutedPlugin | 'end') => {
-  // It ends when nothing is open any more.
+  // The thread ends when nothing is open any more.
   if (found === 'end') return parentPort?.close();
   try {
-    // What comes late is told by the threads that serve the plugin, too.
+    // Errors that escape later are not reported here.
     const { url, declaration } = await importDeclaration(found, { timeoutMs, onLate: () => undefined });
-    tell({ ok: true, url, exported: toPortable(declaration) });
+    send({ ok: true, url, exported: toPortable(declaration) });
   } catch (error) {
     const { name, message } = error as Error;
-    tell({
+    send({
       ok: false,
       reason: name === 'DataCloneError' ? `what is declared must be data: ${message}` : message,
     });
@@ -29,7 +28,3 @@ parentPort?.on('message', async (found: RoutedPlugin | 'end') => {
 });
 
 parentPort?.postMessage('ready');
-
-function tell(inspection: Inspection): void {
-  parentPort?.postMessage(inspection);
-}

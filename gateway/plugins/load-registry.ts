@@ -45,8 +45,8 @@ export async function loadRegistry(
   if (onSkipped) found.skipped.forEach(onSkipped);
   const own = lookMs === undefined ? [] : found.plugins.filter(({ shipped }) => !shipped);
   const inspector = { helperUrl: url, timeoutMs: lookMs ?? 0 };
-  const looked = await inspectPlugins(own, inspector, new AbortController().signal);
-  const here = found.plugins.filter((plugin) => !plugin.shipped && !looked.has(plugin));
+  const inspections = await inspectPlugins(own, inspector);
+  const here = found.plugins.filter((plugin) => !plugin.shipped && !inspections.has(plugin));
   const watch = watchImports(here.map(({ file }) => file));
   for (const plugin of found.plugins) {
     const owner = registry.get(plugin.id);
@@ -55,7 +55,7 @@ export async function loadRegistry(
         problems.push(routeTaken(plugin, owner));
         continue;
       }
-      const inspection = looked.get(plugin);
+      const inspection = inspections.get(plugin);
       const helper = inspection
         ? declareInspected(plugin, inspection, ajv)
         : await loadHelper(plugin, ajv, onLate);
