@@ -27,14 +27,14 @@ import {
 } from './mcp/endpoint.js';
 import { createHttpTools } from './mcp/http-tools.js';
 import { authenticate, authenticateSigned, callerIfAny } from './pipeline/authenticate.js';
-import { alive, type Readiness, ready, refuseWhenClosing } from './pipeline/health.js';
+import { alive, type Readiness, ready } from './pipeline/health.js';
 import { limit, limitRate } from './pipeline/limit.js';
 import { type Observers, observe } from './pipeline/observe.js';
 import { createPipelines, type GivenCall, type PipelineParts } from './pipeline/pipelines.js';
 import { readInput, requireSize } from './pipeline/read-input.js';
 import { type ReportError, respond } from './pipeline/respond.js';
 import type { ReuseParts } from './pipeline/reuse.js';
-import { dispatch, route, unrouted } from './pipeline/route.js';
+import { dispatch, refuseWhenClosing, route, unrouted } from './pipeline/route.js';
 import { type RunOptions, withPreview } from './pipeline/run-helper.js';
 import {
   type CallContext,

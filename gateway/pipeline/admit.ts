@@ -8,9 +8,9 @@ import type { EffectiveLimits } from '../limits/tenant-limits.js';
 import type { Helper } from '../plugins/registry.js';
 import type { Call, Caller, Stage } from './stage.js';
 
-/** A call with its ticket to the pool. */
+/** A call with its ticket to the pool, which is made with its first use: most small calls need no thread. */
 export interface AdmittedCall extends Call {
-  readonly ticket: Ticket;
+  readonly ticket: () => Ticket;
 }
 
 export interface AdmitOptions<Needs> {
@@ -32,21 +32,28 @@ export function admit<Needs extends LimitedCall>(
   helper: Pick<Helper, 'group'>,
   pool: Pick<Pool, 'ticket'>,
   { processes = 1, background = false, watch = (ticket) => ticket }: AdmitOptions<Needs> = {},
-): Stage<Needs, { ticket: Ticket }> {
+): Stage<Needs, Pick<AdmittedCall, 'ticket'>> {
   return async function admit(call, next) {
-    const { tenant } = call.caller;
+    let made: Ticket | undefined;
+    const ticket = () => {
+      made ??= make(call);
+      return made;
+    };
+    try {
+      if (call.bodyBytes > lightBytes) await ticket().reserve();
+      return await next({ ticket });
+    } finally {
+      made?.release();
+    }
+  };
+
+  function make(call: Needs): Ticket {
+    const { id, weight } = call.caller.tenant;
     const { inFlight } = call.limits;
     // Rounded up, for each process has to allow one.
     const most = background || inFlight === null ? null : Math.ceil(inFlight / processes);
-    const requester = { tenant: tenant.id, weight: tenant.weight, most, background };
-    const ticket = watch(pool.ticket(requester, helper.group), call);
-    try {
-      if (call.bodyBytes > lightBytes) await ticket.reserve();
-      return await next({ ticket });
-    } finally {
-      ticket.release();
-    }
-  };
+    return watch(pool.ticket({ tenant: id, weight, most, background }, helper.group), call);
+  }
 }
 
 /** Runs a task on the call's ticket and adds the time that it held a thread to the call's; throws a `PoolError`. */
@@ -63,10 +70,12 @@ export async function runTask<T extends Task>(
     step?.set({ 'helper_gateway.task_ms': ms, 'helper_gateway.wait_ms': performance.now() - since - ms });
     step?.end(error);
   };
-  const outcome = await ticket.run(task, { host, signal: state.signal }).catch((error) => {
-    spent(error instanceof PoolError ? error.ms : 0, error);
-    throw error;
-  });
+  const outcome = await ticket()
+    .run(task, { host, signal: state.signal })
+    .catch((error) => {
+      spent(error instanceof PoolError ? error.ms : 0, error);
+      throw error;
+    });
   spent(outcome.ms, outcome.ok ? undefined : outcome);
   return outcome as TaskOutcome<T['kind']>;
 }

@@ -4,7 +4,7 @@ import { signatureParameters } from '../../schemas/parameters/gateway-parameters
 import { errorTable, GatewayError, inputError } from '../errors.js';
 import { bearerToken } from '../http/request.js';
 import type { KeyStatus, KeyVerifier } from '../keys/verifier.js';
-import { hasSignature, isHalfSigned, isSignedBy, readSigned, signedText } from '../signing/signed-url.js';
+import { isSignedBy, readSigned, signedText } from '../signing/signed-url.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
 import type { CallContext, Caller, HttpCall, Stage } from './stage.js';
 
@@ -175,4 +175,14 @@ function refuseOthers(ctx: CallContext, { values }: QueryText): void {
     throw inputError([
       { field: 'sig', problem: 'must not stand beside a key in Authorization: send a key or a signature' },
     ]);
+}
+
+/** Whether a query is meant to be a signed one: whatever its signature is, it is there. */
+function hasSignature({ values, problems }: QueryText): boolean {
+  return values.has('sig') || problems.some(({ field }) => field === 'sig');
+}
+
+/** Whether a query has parts of a signature, but not the signature itself: it was cut off, or its name was changed. */
+function isHalfSigned({ values }: QueryText): boolean {
+  return values.has('kid') || values.has('exp');
 }

@@ -36,10 +36,14 @@ interface WantedFile {
  * Brings a helper's files from uploads and urls, and checks the headers of pictures, so that no bad or too large one reaches a
  * worker. A dry run only checks urls.
  */
-export function fetchSource(helper: Helper, source: SourceFiles, limits: ImageLimits): SourceStage {
+export function fetchSource(
+  helper: Helper,
+  source: SourceFiles,
+  limits: ImageLimits,
+): SourceStage | undefined {
   const { files } = helper.declaration;
 
-  if (files.length === 0) return (_, next) => next({ files: undefined });
+  if (files.length === 0) return undefined;
   return function fetchSource(call, next) {
     const { input, uploads } = call;
     const wanted = files.flatMap((file): WantedFile[] => {
@@ -95,7 +99,7 @@ export function fetchSource(helper: Helper, source: SourceFiles, limits: ImageLi
     // Once, and only where a file has to be downloaded.
     let reserved: Promise<void> | undefined;
     const expect = () => {
-      reserved ??= ticket.reserve();
+      reserved ??= ticket().reserve();
       return reserved;
     };
     const coming = wanted.map(({ file, url }) => {

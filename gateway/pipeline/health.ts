@@ -95,11 +95,3 @@ function missingPlugins(missing: readonly string[], isNamed: boolean): string {
   if (missing.length === 0) return ' yet';
   return `: ${isNamed ? `the plugin ${missing.join(', ')}` : 'a plugin'} cannot be loaded in one`;
 }
-
-/** Refuses calls that still come on open connections once the gateway is closing. */
-export function refuseWhenClosing(phase: () => Phase): CallMiddleware {
-  return function refuseWhenClosing(ctx, next) {
-    if (phase() === 'closing' && ctx.path !== '/healthz') throw new GatewayError('shutting_down');
-    return next();
-  };
-}

@@ -59,6 +59,7 @@ export function createPipelines<First extends Call>(
   const made = new WeakMap<Helper, (call: First) => Promise<Answer>>();
 
   function make(helper: Helper) {
+    const source = fetchSource(helper, parts.files, parts.imageLimits);
     const run = traceLast(tracing, runHelper(helper, parts.inline));
     return from<First>(tracing)
       .through(identify(helper))
@@ -66,7 +67,7 @@ export function createPipelines<First extends Call>(
       .through(admit(helper, parts.pool, kind.admit))
       .through(input(kind.read(helper)))
       .through(validate(helper))
-      .through(input(fetchSource(helper, parts.files, parts.imageLimits)))
+      .through(source && input(source))
       .to(deliver(parts.reuse ? reuse(helper, parts.reuse, run) : run));
   }
 

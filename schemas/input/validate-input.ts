@@ -70,7 +70,7 @@ export function validateRawInput(
   });
   // What was sent unreadable is not missing too.
   const all = [...unread, ...problems.filter(({ field }) => raw.has(field) || !named.has(field))];
-  return { input, dryrun, problems: boundProblems(all) };
+  return { input, dryrun, problems: all.length === 0 ? all : boundProblems(all) };
 }
 
 type ReadBody = { refused: FieldProblem[] } | { text?: QueryText; json?: Record<string, unknown> };

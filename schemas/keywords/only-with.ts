@@ -82,9 +82,10 @@ interface Sent {
   problems: readonly FieldProblem[];
 }
 
-/** The parameters that were sent without what they need beside them, one problem each. */
-export function createOnlyWith(schema: JsonSchema): (sent: Sent) => FieldProblem[] {
+/** The parameters that were sent without what they need beside them, one problem each; undefined where none needs anything. */
+export function createOnlyWith(schema: JsonSchema): ((sent: Sent) => FieldProblem[]) | undefined {
   const rules = [...onlyWithOf(schema)];
+  if (rules.length === 0) return undefined;
 
   return function onlyWithProblems({ has, values, problems }) {
     const isWrong = (name: string) => problems.some(({ field }) => isFieldOf(field, name));

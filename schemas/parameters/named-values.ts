@@ -60,7 +60,7 @@ export function checkNamed(given: object, { schemas, copy, unknown, validate }: 
  * would cost more than it is worth.
  */
 export function copyParameter(declared: JsonSchema, value: unknown, root: JsonSchema): Copied {
-  const schema = followReference(declared, root);
+  const schema = declared.$ref === undefined ? declared : followReference(declared, root);
   if (value === null) {
     // Whatever the schema says: no query could say the same.
     const acceptsNull = formsOf(schema, root, '').some(({ type }) => type === 'null');

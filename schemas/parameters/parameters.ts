@@ -129,15 +129,14 @@ function createChecker(
     const allowed = (name: string) => described.get(name) ?? '';
     const given = { has, uploaded, hasLost, dryrun, allowed };
     // Whatever else is wrong with a parameter that means nothing here need not be mended.
-    const pointless = pointlessProblems(files, given);
+    const pointless = files.length > 0 ? pointlessProblems(files, given) : [];
     const problems = invalid.filter((each) => !pointless.some(({ field }) => isFieldOf(each.field, field)));
     problems.push(...pointless);
-    problems.push(...onlyWithProblems({ has, values, problems }), ...sourceProblems(files, given));
+    if (onlyWithProblems) problems.push(...onlyWithProblems({ has, values, problems }));
+    if (files.length + uploaded.length > 0) problems.push(...sourceProblems(files, given));
     delete values.dryrun;
-    return {
-      input: values,
-      problems: boundProblems([...problems, ...unknown], problems.length + unknownCount),
-    };
+    const total = problems.length + unknownCount;
+    return { input: values, problems: total === 0 ? [] : boundProblems([...problems, ...unknown], total) };
   }
 
   return {

@@ -37,7 +37,7 @@ const helper: Helper = {
 };
 
 /** Stands for the stages that find the tenant and its turn. */
-const admitted: Stage<HttpCall, { caller: Caller; query: QueryText; ticket: Ticket }> = (_, next) =>
+const admitted: Stage<HttpCall, { caller: Caller; query: QueryText; ticket: () => Ticket }> = (_, next) =>
   next({
     caller: {
       tenant: { id: 't', name: 't', limits: {}, weight: 1 } as Caller['tenant'],
@@ -45,12 +45,12 @@ const admitted: Stage<HttpCall, { caller: Caller; query: QueryText; ticket: Tick
       scopes: null,
     },
     query: { values: new Map(), problems: [] },
-    ticket: {
+    ticket: () => ({
       reserve: async () => undefined,
       cancelReservation() {},
       run: () => Promise.reject(new Error('light')),
       release() {},
-    },
+    }),
   });
 
 describe('a call that waits for its turn', () => {

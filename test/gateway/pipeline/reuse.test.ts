@@ -51,7 +51,7 @@ function callOf({ tenant = 't', input = {}, files = { file: file() }, signedUnti
     release() {},
   };
   const ctx = { method: 'GET', get: (name: string) => (name === 'if-none-match' ? knows : '') };
-  return { state: new CallState('id'), bodyBytes: 0, caller, ticket, input, files, ctx };
+  return { state: new CallState('id'), bodyBytes: 0, caller, ticket: () => ticket, input, files, ctx };
 }
 
 /** A stage that is asked again and again, before a last one that counts. */
