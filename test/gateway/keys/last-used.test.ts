@@ -18,10 +18,14 @@ function createRecorder() {
   return recorder;
 }
 
+function createRecorded(max = most) {
+  const recorder = createRecorder();
+  return { recorder, lastUsed: createLastUsed(recorder, never, max) };
+}
+
 describe('keys/last-used', () => {
   it('hands on few at a time, the oldest keys first, whatever order they were used in', async () => {
-    const recorder = createRecorder();
-    const lastUsed = createLastUsed(recorder, never, most);
+    const { recorder, lastUsed } = createRecorded();
     for (let n = 0; n < 5_000; n += 1) lastUsed.note(keyOf((n * 2_003) % 5_000), n);
     await lastUsed.flush();
     expect(Math.max(...recorder.batches.map(({ size }) => size))).to.be.at.most(1_000);
@@ -31,16 +35,14 @@ describe('keys/last-used', () => {
   });
 
   it('writes a key once, with its last use', async () => {
-    const recorder = createRecorder();
-    const lastUsed = createLastUsed(recorder, never, most);
+    const { recorder, lastUsed } = createRecorded();
     for (const at of [1, 2, 3]) lastUsed.note(keyOf(1), at);
     await lastUsed.close();
     expect(recorder.batches).to.deep.equal([new Map([[keyOf(1).id, 3]])]);
   });
 
   it('lets at most so many keys wait, also while the database is away', async () => {
-    const recorder = createRecorder();
-    const lastUsed = createLastUsed(recorder, never, 3);
+    const { recorder, lastUsed } = createRecorded(3);
     const keys = [1, 2, 3, 4, 5].map(keyOf);
     for (const key of keys.slice(0, 4)) lastUsed.note(key, 10);
     recorder.failing = true;
@@ -57,8 +59,7 @@ describe('keys/last-used', () => {
   });
 
   it('writes the later use of a key that was forgotten and read again, and what came while it was written', async () => {
-    const recorder = createRecorder();
-    const lastUsed = createLastUsed(recorder, never, most);
+    const { recorder, lastUsed } = createRecorded();
     const again = keyOf(1);
     lastUsed.note(again, 20);
     lastUsed.note(keyOf(1), 10);
@@ -70,8 +71,7 @@ describe('keys/last-used', () => {
   });
 
   it('keeps what could not be written, and what came meanwhile is newer', async () => {
-    const recorder = createRecorder();
-    const lastUsed = createLastUsed(recorder, never, most);
+    const { recorder, lastUsed } = createRecorded();
     for (const age of [1, 2]) lastUsed.note(keyOf(age), 10);
     recorder.failing = true;
     const writing = lastUsed.flush();

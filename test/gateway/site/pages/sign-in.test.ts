@@ -143,6 +143,8 @@ describe('site: signing in', () => {
       ['//evil.example/', '/'],
       ['/\\evil.example', '/'],
       ['https://evil.example/', '/'],
+      ['javascript:alert(1)', '/'],
+      [`/${'a'.repeat(500)}`, '/'],
       ['/%09/evil.example', '/%09/evil.example'],
       ['/\t/evil.example', '/'],
     ] as const) {
@@ -183,25 +185,8 @@ describe('site: signing in', () => {
 });
 
 describe('site/pages: the way back after signing in', () => {
-  it('keeps a path with its query', () => {
-    expect(localPath('/tenants/acme/usage?days=7')).to.equal('/tenants/acme/usage?days=7');
-  });
-
-  it('drops what is no path', () => {
-    for (const text of [
-      undefined,
-      '',
-      'tenants',
-      'https://evil.example',
-      'javascript:alert(1)',
-      `/${'a'.repeat(500)}`,
-    ]) {
-      expect(localPath(text)).to.equal(undefined);
-    }
-  });
-
   it('never leads to another site, however it is written', () => {
-    const part = fc.constantFrom(
+    const parts = [
       '/',
       '\\',
       '\t',
@@ -217,7 +202,8 @@ describe('site/pages: the way back after signing in', () => {
       '?',
       '#',
       ' ',
-    );
+    ];
+    const part = fc.constantFrom(...parts);
     fc.assert(
       fc.property(fc.array(fc.oneof(part, fc.string())), (parts) => {
         const path = localPath(`/${parts.join('')}`);
