@@ -1,3 +1,5 @@
+import { joinField } from './field-problem.js';
+
 /** A JSON Schema object as a plugin declares it: nothing is known about its keywords. */
 export type JsonSchema = Record<string, unknown>;
 
@@ -128,6 +130,42 @@ export function subschemas(schema: JsonSchema): Subschema[] {
   }
   for (const keyword of singleSchemas) add(schema[keyword], keyword);
   return found;
+}
+
+/** A place in a schema: as a person writes it, and as a JSON pointer, which editors find. */
+export interface SchemaPlace {
+  path: string;
+  pointer: string;
+}
+
+/** A schema inside of another, which is its parent. */
+export interface SchemaPart {
+  schema: JsonSchema;
+  place: SchemaPlace;
+  keyword?: string;
+  parent?: SchemaPart;
+}
+
+/** The place of a keyword, or of a schema under it. */
+export function placeBelow({ path, pointer }: SchemaPlace, key: string): SchemaPlace {
+  return { path: joinField(path, key), pointer: `${pointer}/${escapePointer(key)}` };
+}
+
+/** A schema called `name` and all inside of it, parents first. */
+export function walkSchema(schema: JsonSchema, name = ''): SchemaPart[] {
+  const parts: SchemaPart[] = [{ schema, place: { path: name, pointer: '' } }];
+  for (const parent of parts) {
+    for (const { keyword, key, schema: inner } of subschemas(parent.schema)) {
+      const place = placeBelow(parent.place, keyword);
+      parts.push({
+        schema: inner,
+        place: key === undefined ? place : placeBelow(place, String(key)),
+        keyword,
+        parent,
+      });
+    }
+  }
+  return parts;
 }
 
 /** A copy in which each schema that stands directly in `schema` is replaced. */

@@ -1,5 +1,5 @@
-import { type FieldProblem, joinField } from '../field-problem.js';
-import { asSchema, escapePointer, isObject, type JsonSchema, subschemas, typesOf } from '../json-schema.js';
+import type { FieldProblem } from '../field-problem.js';
+import { asSchema, escapePointer, isObject, type JsonSchema, typesOf, walkSchema } from '../json-schema.js';
 import { didYouMean } from '../nearest.js';
 import { quote } from '../quote.js';
 import type { CheckValues, Keyword } from './keyword.js';
@@ -135,7 +135,12 @@ export function withConditions(input: JsonSchema): JsonSchema {
  */
 export function onlyWithFaults(input: JsonSchema, validate?: CheckValues): string[] {
   const names = Object.keys(asSchema(input.properties));
-  const faults = misplaced(input);
+  const misplaced = walkSchema(input, 'input').find(({ schema, parent }) => parent && 'onlyWith' in schema);
+  const faults: string[] = [];
+  if (misplaced) {
+    const { path, pointer } = misplaced.place;
+    faults.push(`${path}.onlyWith stands at the top of the input alone (#${pointer}/onlyWith)`);
+  }
   for (const [name, conditions] of onlyWithOf(input)) {
     const unknown = (each: string, place: string) =>
       `input.${place.replaceAll('/', '.')} is no parameter${didYouMean(each, names)} (#/${place})`;
@@ -161,28 +166,6 @@ function neverHad(parameter: string, value: unknown, place: string, validate: Ch
   const normal = values[parameter];
   if (normal === value) return [];
   return [`${where} has ${shown}, which becomes ${JSON.stringify(normal)}; write that (#/${place})`];
-}
-
-function misplaced(input: JsonSchema): string[] {
-  const waiting = partsInside(input, 'input', '#');
-  for (const { schema, path, pointer } of waiting) {
-    if ('onlyWith' in schema) {
-      return [`${path}.onlyWith stands at the top of the input alone (${pointer}/onlyWith)`];
-    }
-    waiting.push(...partsInside(schema, path, pointer));
-  }
-  return [];
-}
-
-function partsInside(schema: JsonSchema, path: string, pointer: string) {
-  return subschemas(schema).map(({ keyword, key, schema: inner }) => {
-    const keys = key === undefined ? [keyword] : [keyword, String(key)];
-    return {
-      schema: inner,
-      path: keys.reduce(joinField, path),
-      pointer: [pointer, ...keys.map(escapePointer)].join('/'),
-    };
-  });
 }
 
 /**

@@ -3,29 +3,19 @@ import { fieldOf, mismatch, toProblems } from '../explain-errors.js';
 import { joinField } from '../field-problem.js';
 import {
   asSchema,
-  escapePointer,
   isObject,
   type JsonSchema,
   mapSubschemas,
+  placeBelow,
+  type SchemaPart,
+  type SchemaPlace,
   subschemas,
   typesOf,
   unescapePointer,
+  walkSchema,
 } from '../json-schema.js';
 import { didYouMean } from '../nearest.js';
 import { quote } from '../quote.js';
-
-/** A place in the schema: as a person writes it, and as a JSON pointer, which editors find. */
-interface Place {
-  path: string;
-  pointer: string;
-}
-
-/** A schema inside of another: where it stands, and the types that are said of its value there. */
-interface Part {
-  schema: JsonSchema;
-  place: Place;
-  types: string[];
-}
 
 const knownTypes = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
 /**
@@ -35,63 +25,49 @@ const knownTypes = ['array', 'boolean', 'integer', 'null', 'number', 'object', '
  */
 export function schemaFaults(ajv: Ajv, schema: JsonSchema, name: string): string[] {
   const faults = new Map<string, string>();
-  const report = ({ path, pointer }: Place, problem: string) => {
+  const report = ({ path, pointer }: SchemaPlace, problem: string) => {
     if (!faults.has(path)) faults.set(path, `${path} ${problem} (#${pointer})`);
   };
-  const parts = partsOf({ schema, place: { path: name, pointer: '' }, types: [] });
+  const parts = walkSchema(schema, name);
   for (const { schema: part, place } of parts) {
     for (const keyword of Object.keys(part)) {
       if (!Object.hasOwn(ajv.RULES.keywords, keyword))
-        report(below(place, keyword), unknownKeyword(ajv, part, keyword, place));
+        report(placeBelow(place, keyword), unknownKeyword(ajv, part, keyword, place));
     }
     const { type } = part;
     if (typeof type === 'string' && !knownTypes.includes(type)) {
       const meant = didYouMean(type, knownTypes);
-      report(below(place, 'type'), `must be one of ${knownTypes.join(', ')}, but is ${quote(type)}${meant}`);
+      report(
+        placeBelow(place, 'type'),
+        `must be one of ${knownTypes.join(', ')}, but is ${quote(type)}${meant}`,
+      );
     }
     const lost = referenceFault(part, schema);
-    if (lost !== undefined) report(below(place, '$ref'), lost);
+    if (lost !== undefined) report(placeBelow(place, '$ref'), lost);
   }
   addMetaFaults(ajv, schema, (field, pointer, problem) => {
     report({ path: `${name}.${field}`, pointer }, problem);
   });
-  for (const { schema: part, place, types: inForce } of parts) {
-    if (!inForce.every((type) => knownTypes.includes(type))) continue;
-    for (const { keyword, problem } of strictFaults(ajv, part, inForce))
-      report(below(place, keyword), problem);
+  for (const part of parts) {
+    const { schema: inner, place } = part;
+    const around = typesAround(part);
+    if (!around.every((type) => knownTypes.includes(type))) continue;
+    for (const { keyword, problem } of strictFaults(ajv, inner, around))
+      report(placeBelow(place, keyword), problem);
   }
   return [...faults.values()];
 }
 
 /** Whether a `$ref` of the schema leads back to itself: ajv compiles that, and validates without end. */
 export function hasEndlessReference(schema: JsonSchema): boolean {
-  return partsOf({ schema, place: { path: '', pointer: '' }, types: [] }).some(({ schema: part }) =>
-    isEndlessReference(part, schema),
-  );
+  return walkSchema(schema).some(({ schema: part }) => isEndlessReference(part, schema));
 }
 
-function partsOf(whole: Part): Part[] {
-  const parts = [whole];
-  for (const { schema, place, types: around } of parts) {
-    const inForce = 'type' in schema ? typesOf({ type: schema.type }) : around;
-    for (const { keyword, key, schema: inner } of subschemas(schema)) {
-      const at = below(place, keyword);
-      parts.push({
-        schema: inner,
-        place: key === undefined ? at : below(at, String(key)),
-        // The type around holds for the same value too.
-        types: sameValueKeywords.has(keyword) ? inForce : [],
-      });
-    }
-  }
-  return parts;
-}
-
-function below({ path, pointer }: Place, key: string): Place {
-  return {
-    path: joinField(path, key),
-    pointer: `${pointer}/${escapePointer(key)}`,
-  };
+/** The types that the schemas around a part say of the same value. */
+function typesAround({ keyword, parent }: SchemaPart): string[] {
+  if (keyword === undefined || parent === undefined || !sameValueKeywords.has(keyword)) return [];
+  const { schema } = parent;
+  return 'type' in schema ? typesOf({ type: schema.type }) : typesAround(parent);
 }
 
 function addMetaFaults(
@@ -107,7 +83,7 @@ function addMetaFaults(
     report(field, pointers.get(field) ?? '', problem);
 }
 
-function unknownKeyword(ajv: Ajv, schema: JsonSchema, keyword: string, { path }: Place): string {
+function unknownKeyword(ajv: Ajv, schema: JsonSchema, keyword: string, { path }: SchemaPlace): string {
   const near = didYouMean(keyword, Object.keys(ajv.RULES.keywords));
   // The commonest mistake: a property's schema among the keywords.
   const isProperty = near === '' && isObject(schema[keyword]) && schema.properties === undefined;
@@ -243,9 +219,8 @@ function nameOf(token: string): string | undefined {
 
 /** Whether a part has an `$id` that may be meant; ajv knows how these are resolved. */
 function isIdentified(reference: string, root: JsonSchema): boolean {
-  return subschemas(root).some(
-    ({ schema }) =>
-      (typeof schema.$id === 'string' && isMeant(schema.$id, reference)) || isIdentified(reference, schema),
+  return walkSchema(root).some(
+    ({ schema, parent }) => parent && typeof schema.$id === 'string' && isMeant(schema.$id, reference),
   );
 }
 
