@@ -48,7 +48,7 @@ export interface HelperExample {
   input: Record<string, unknown>;
 }
 
-/** What a plugin says of its helper, in plain data: all that answers, pages and tools are made from, on whatever thread it was read. */
+/** A plugin's declaration as plain data, which every thread can have: answers, pages and tools are made from it. */
 export interface DeclaredHelper {
   /** One sentence. */
   summary: string;
@@ -70,7 +70,7 @@ export interface DeclaredHelper {
   repeatable: boolean;
   /** What a dry run answers: the name of the operation, what a real run does, or what the plugin's own function says. */
   dryrun: 'operation' | 'run' | 'own';
-  /** Whether there is something to be made before the first call. */
+  /** Whether it has a `setup` to run before the first call. */
   setup: boolean;
 }
 
@@ -79,38 +79,25 @@ export const sourceField: FileField = { field: 'file', parameter: 'url', kind: '
 
 /** The data of a plugin's default export that is a declaration, as `checkDeclaration` says. */
 export function describeDeclaration(value: unknown): DeclaredHelper {
-  const declaration = asSchema(value);
-  const {
-    summary,
-    description,
-    input,
-    output,
-    examples,
-    source,
-    files,
-    config,
-    runs,
-    timeoutMs,
-    cache,
-    effects,
-    idempotent,
-    dryrun,
-  } = declaration;
+  const given = asSchema(value);
+  const { description, output, examples, timeoutMs, dryrun } = given;
+  const hasEffects = given.effects === true;
+  const files = Object.entries(asSchema(given.files)).map(fileOf);
   return {
-    summary: String(summary),
+    summary: String(given.summary),
     ...(typeof description === 'string' ? { description } : {}),
-    input: asSchema(input),
+    input: asSchema(given.input),
     ...(isObject(output) ? { output } : {}),
     examples: Array.isArray(examples) ? examples : [],
-    files: [...(source === 'image' ? [sourceField] : []), ...Object.entries(asSchema(files)).map(fileOf)],
-    config: Object.entries(asSchema(config)).map(configOf),
-    runs: runs === 'inline' ? 'inline' : 'pool',
+    files: given.source === 'image' ? [sourceField, ...files] : files,
+    config: Object.entries(asSchema(given.config)).map(configOf),
+    runs: given.runs === 'inline' ? 'inline' : 'pool',
     ...(typeof timeoutMs === 'number' ? { timeoutMs } : {}),
-    cache: cache !== false && effects !== true,
-    effects: effects === true,
-    repeatable: effects !== true || idempotent === true,
+    cache: given.cache !== false && !hasEffects,
+    effects: hasEffects,
+    repeatable: !hasEffects || given.idempotent === true,
     dryrun: dryrun === undefined ? 'operation' : dryrun === 'run' ? 'run' : 'own',
-    setup: declaration.setup !== undefined,
+    setup: given.setup !== undefined,
   };
 }
 

@@ -11,7 +11,7 @@ export function quote(text: string): string {
   return `"${escapeInvisible(escaped)}${cut ? '…' : ''}"`;
 }
 
-/** `a, b or c`. Own code because the first use of `Intl.ListFormat` takes 12 ms, which each start would wait for. */
+/** `a, b or c`. Own code because the first use of `Intl.ListFormat` costs each start 12 ms. */
 export function join(word: 'and' | 'or', parts: readonly string[]): string {
   return [parts.slice(0, -1).join(', '), ...parts.slice(-1)].filter(Boolean).join(` ${word} `);
 }

@@ -99,7 +99,7 @@ export function readOriginsOrAll(text: string): string[] | undefined {
 }
 
 function readOrigin(text: string): string | undefined {
-  // URL drops tabs and newlines and takes a backslash for a slash; an exemption must mean what it looks like.
+  // URL drops tabs and newlines and reads a backslash as a slash; an exemption must mean what it looks like.
   if (!/^https?:\/\/[^\s\\/?#@]+\/?$/i.test(text)) return undefined;
   return tryUrl(text)?.origin;
 }

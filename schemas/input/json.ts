@@ -98,7 +98,7 @@ function endOfString(text: string, start: number): number {
 /** What a text held, or why it is refused. */
 export type ReadResult<T> = { value: T } | { problems: FieldProblem[] };
 
-/** Reads JSON text of an object of at most 1000 names, none of them too long, and 32 levels; says what it is instead, or which name came twice. */
+/** Reads JSON text of an object of at most 1000 names, none of them too long, and 32 levels; else gives the problem, such as a repeated name. */
 export function readJsonObject(text: string): ReadResult<Record<string, unknown>> {
   const scan = scanJson(text);
   if ('problem' in scan) return bodyProblem(scan.problem);

@@ -1,7 +1,7 @@
 import { type FieldProblem, fieldName } from '../field-problem.js';
 import { longName, mostNameCharacters } from './json.js';
 
-/** Parameters that came as text, by name, and what was wrong with how they came. */
+/** Parameters that were sent as text, by name, and problems with how they were sent. */
 export interface QueryText {
   values: Map<string, string>;
   problems: FieldProblem[];

@@ -56,7 +56,7 @@ export function reservedNames(files: readonly Pick<FileField, 'field' | 'paramet
 interface FilesGiven {
   /** Whether a parameter was sent, with whatever value. */
   has: (parameter: string) => boolean;
-  /** Multipart fields that brought a file. */
+  /** Multipart fields with a file. */
   uploaded: readonly string[];
   /** Whether a file was refused: it has its problem, and a missing file would be a second one for the same mistake. */
   hasLost: boolean;
@@ -91,15 +91,15 @@ export function sourceProblems(
   function insteadProblem(file: FileField): FieldProblem | undefined {
     const { insteadOf } = file;
     if (insteadOf === undefined) return undefined;
-    const came = cameAs(file, { has, uploaded });
+    const given = nameGiven(file, { has, uploaded });
     if (has(insteadOf)) {
-      if (came === undefined) return undefined;
+      if (given === undefined) return undefined;
       return {
-        field: came,
-        problem: `is sent together with ${insteadOf}; send only one of ${insteadOf} and ${came}`,
+        field: given,
+        problem: `is sent together with ${insteadOf}; send only one of ${insteadOf} and ${given}`,
       };
     }
-    if (came !== undefined || hasLost || dryrun) return undefined;
+    if (given !== undefined || hasLost || dryrun) return undefined;
     return {
       field: insteadOf,
       problem: `is required: ${allowed(insteadOf)}; or in its place ${howToSend(file)}`,
@@ -108,16 +108,16 @@ export function sourceProblems(
 }
 
 /** Parameters that mean nothing beside a file, or without one; one problem each. */
-export function pointlessProblems(files: readonly FileField[], given: FilesGiven): FieldProblem[] {
-  const { has, hasLost, dryrun } = given;
+export function pointlessProblems(files: readonly FileField[], sent: FilesGiven): FieldProblem[] {
+  const { has, hasLost, dryrun } = sent;
   const problems = new Map<string, FieldProblem>();
   for (const file of files) {
     const { field, parameter, insteadOf, notWith = [], options = [] } = file;
-    const came = cameAs(file, given);
-    const isMissing = came === undefined && !hasLost && (insteadOf === undefined ? !dryrun : has(insteadOf));
+    const given = nameGiven(file, sent);
+    const isMissing = given === undefined && !hasLost && (insteadOf === undefined ? !dryrun : has(insteadOf));
     const names = field === parameter ? field : `${parameter} or ${field}`;
     const pointless: [readonly string[], string][] = [
-      [came === undefined ? [] : notWith, `means nothing beside ${came}`],
+      [given === undefined ? [] : notWith, `means nothing beside ${given}`],
       [isMissing ? options : [], `means nothing without ${names}`],
     ];
     for (const [parameters, problem] of pointless) {
@@ -128,7 +128,7 @@ export function pointlessProblems(files: readonly FileField[], given: FilesGiven
 }
 
 /** The name under which a file was given. */
-function cameAs(
+function nameGiven(
   { field, parameter }: FileField,
   { has, uploaded }: Pick<FilesGiven, 'has' | 'uploaded'>,
 ): string | undefined {

@@ -96,10 +96,9 @@ function createChecker(
     const schema = asSchema(value);
     return { name, schema, required: required.has(name), allowed: describeProperty(schema, declared) };
   });
-  const known = new Map(properties.map(({ name, schema }) => [name, schema]));
+  const schemas = new Map(properties.map(({ name, schema }) => [name, schema]));
   const described = new Map(properties.map(({ name, allowed }) => [name, allowed]));
-  const names = [...known.keys()];
-  const wholes = names.filter((name) => holdsOthers(followReference(asSchema(known.get(name)), declared)));
+  const names = [...schemas.keys()];
   const closedProperties = asSchema(closed.properties);
   const coercers = new Map<string, Coerce>(
     names.map((name) => [
@@ -119,13 +118,14 @@ function createChecker(
       unknown,
       unknownCount,
     } = checkNamed(input, {
-      schemas: known,
+      schemas,
       copy: (schema, value) => copyParameter(schema, value, declared),
-      unknown: (name) => unknownParameter(name, { names, wholes, files }),
+      unknown: unknownParameter,
       validate: (named) => (dryrun ? validateDryRun : validate)(named, { anyEngine }),
     });
     const has = (name: string) => Object.hasOwn(input, name) && input[name] !== undefined;
-    const hasLost = hasLostFile || isTextForFile(input, files);
+    const isText = files.some(({ field, parameter }) => field !== parameter && Object.hasOwn(input, field));
+    const hasLost = hasLostFile || isText;
     const allowed = (name: string) => described.get(name) ?? '';
     const given = { has, uploaded, hasLost, dryrun, allowed };
     // Whatever else is wrong with a parameter that means nothing here need not be mended.
@@ -137,6 +137,18 @@ function createChecker(
     delete values.dryrun;
     const total = problems.length + unknownCount;
     return { input: values, problems: total === 0 ? [] : boundProblems([...problems, ...unknown], total) };
+  }
+
+  function unknownParameter(name: string): string {
+    if (files.some(({ field }) => field === name)) {
+      return `must be uploaded as a file, in a multipart/form-data body (curl: -F ${name}=@photo.jpg)`;
+    }
+    const whole = names.find((each) => isFieldOf(name, each) && holdsOthers(schemas.get(each), declared));
+    if (whole !== undefined) {
+      return `is not a parameter of this helper; what is inside "${whole}" is sent within it, as one JSON value`;
+    }
+    const hint = didYouMean(name, names);
+    return `is not a parameter of this helper${hint === '' ? `; it takes ${names.join(', ')}` : hint}`;
   }
 
   return {
@@ -172,33 +184,10 @@ export function uploadsOf(files: readonly FileField[], input: Record<string, unk
   return wanted.map(({ field }) => field);
 }
 
-function isTextForFile(input: Record<string, unknown>, files: readonly FileField[]): boolean {
-  return files.some(({ field, parameter }) => field !== parameter && Object.hasOwn(input, field));
-}
-
-/** Whether values of this schema are lists or objects, as far as it says. */
-function holdsOthers(schema: JsonSchema): boolean {
-  const types = typesOf(schema);
+/** Whether values of this schema may be lists or objects. */
+function holdsOthers(schema: unknown, root: JsonSchema): boolean {
+  const types = typesOf(followReference(asSchema(schema), root));
   return types.length === 0 || types.includes('object') || types.includes('array');
-}
-
-function unknownParameter(
-  name: string,
-  {
-    names,
-    wholes,
-    files,
-  }: { names: readonly string[]; wholes: readonly string[]; files: readonly FileField[] },
-): string {
-  if (files.some(({ field }) => field === name)) {
-    return `must be uploaded as a file, in a multipart/form-data body (curl: -F ${name}=@photo.jpg)`;
-  }
-  const whole = wholes.find((each) => isFieldOf(name, each));
-  if (whole !== undefined) {
-    return `is not a parameter of this helper; what is inside "${whole}" is sent within it, as one JSON value`;
-  }
-  const hint = didYouMean(name, names);
-  return `is not a parameter of this helper${hint === '' ? `; it takes ${names.join(', ')}` : hint}`;
 }
 
 function list(problems: readonly FieldProblem[]): string {

@@ -52,7 +52,7 @@ describe('fields', () => {
     });
   });
 
-  it('takes null only where it means something', () => {
+  it('accepts null only where it means something', () => {
     expect(problems({ name: null, label: null, rate: null })).to.deep.equal({
       name: 'is null; leave it out instead',
       label: 'is null; leave it out instead',
@@ -68,7 +68,7 @@ describe('fields', () => {
     });
   });
 
-  it('tells of a list what is wrong with its items', () => {
+  it('names the problems of items of a list', () => {
     expect(problems({ name: 'a', scopes: ['text/remove-stopword', 7, 'text/*'] })).to.deep.equal({
       scopes:
         'has the unknown scope "text/remove-stopword"; the nearest is "text/remove-stopwords"; ' +
@@ -130,7 +130,7 @@ describe("the gateway's own schemas", () => {
   }
 
   for (const [name, { check }] of Object.entries(fields)) {
-    it(`are taken by ajv's strict mode: ${name}`, () => {
+    it(`are accepted by ajv's strict mode: ${name}`, () => {
       expect(check({ nowhere: 1 }).problems.map(({ field }) => field)).to.include('nowhere');
     });
   }

@@ -97,7 +97,7 @@ describe('nearest', () => {
     expect(ownCpuMs() - begun).to.be.below(1000);
   });
 
-  it('is said as a question', () => {
+  it('is worded as a question', () => {
     expect(didYouMean('widht', names)).to.equal('; did you mean "width"?');
     expect(didYouMean('opacity', names)).to.equal('');
   });

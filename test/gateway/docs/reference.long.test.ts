@@ -91,8 +91,8 @@ describe('docs/reference: in Chromium', function () {
     await answer.filter({ hasText: 'source_refused' }).waitFor();
   });
 
-  it('asks nobody else, keeps no key, and breaks no rule of its policy', async () => {
-    // A refused call is told to the console by the browser itself.
+  it('calls no other server, stores no key, and breaks no rule of its policy', async () => {
+    // The browser itself reports a refused call to the console.
     expect(faults.filter((fault) => !/status of 400/.test(fault))).to.deep.equal([]);
     expect([...asked].filter((origin) => !origin.startsWith('blob:') && origin !== 'null')).to.deep.equal([
       gateway.url,

@@ -26,11 +26,11 @@ function faultOf(given: string | Uint8Array): string {
     if (error instanceof JsonFault) return error.message;
     throw error;
   }
-  throw new Error('was taken');
+  throw new Error('was accepted');
 }
 
 describe('schemas/input: JSON walked over', () => {
-  it('tells where the outer two levels stand, as they were written', () => {
+  it('reports where the outer two levels are', () => {
     const { names, values } = walk('\ufeff {"a": [1.50, {"x": {"y":[]}}], "b\\n": "c"} ');
     expect(names).to.deep.equal(['a', 'b\n']);
     expect(values.map(({ depth, inList, text }) => [depth, inList, text])).to.deep.equal([
@@ -48,7 +48,7 @@ describe('schemas/input: JSON walked over', () => {
     expect(counts).to.deep.equal([0, 3, 0, 2]);
   });
 
-  it('takes what JSON.parse takes, in whatever stretches', () => {
+  it('accepts what JSON.parse accepts, in steps of any size', () => {
     const json = fc.jsonValue({ maxDepth: 5 });
     const stretch = fc.integer({ min: 1, max: 40 });
     fc.assert(
@@ -61,7 +61,7 @@ describe('schemas/input: JSON walked over', () => {
   });
 
   it('refuses what JSON.parse refuses', () => {
-    const pieces = [
+    const chunks = [
       '{',
       '}',
       '[',
@@ -83,7 +83,7 @@ describe('schemas/input: JSON walked over', () => {
       '\n',
     ];
     fc.assert(
-      fc.property(fc.array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 12 }), (parts) => {
+      fc.property(fc.array(fc.constantFrom(...chunks), { minLength: 1, maxLength: 12 }), (parts) => {
         const text = parts.join('');
         let isJson = true;
         try {
@@ -107,7 +107,7 @@ describe('schemas/input: JSON walked over', () => {
     expect(faultOf('['.repeat(100))).to.equal('not be nested more than 32 levels deep');
   });
 
-  it('takes characters of several bytes that a stretch would cut', () => {
+  it('accepts characters of several bytes at the end of a step', () => {
     const text = JSON.stringify('aé€😀'.repeat(9));
     for (const stretch of [1, 2, 3, 5]) expect(walk(text, stretch).values.at(-1)?.text).to.equal(text);
   });

@@ -47,7 +47,7 @@ describe('readJsonObject', () => {
     }
   });
 
-  it('takes what JSON.stringify writes, and names every outer name of what is written twice over', () => {
+  it('accepts what JSON.stringify writes, and names every outer name of what is written twice over', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 5 })), (value) => {
         for (const text of [JSON.stringify(value), JSON.stringify(value, null, 2)]) {

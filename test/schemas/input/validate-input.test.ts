@@ -65,7 +65,7 @@ describe('validateRawInput', () => {
     ]);
   });
 
-  it('takes an empty body for none', () => {
+  it('treats an empty body as none', () => {
     expect(validate('text=q', { kind: 'json', bytes: bytes('  ') }).input).to.deep.equal({
       text: 'q',
       count: 1,
@@ -94,16 +94,16 @@ describe('validateRawInput', () => {
     }
   });
 
-  it('takes what forms send of untouched fields, the file’s or its url’s, for none', () => {
+  it('ignores what forms send of untouched fields, the file’s or its url’s', () => {
     const withFile = compileParameters(createVocabulary(), {
       input: { type: 'object' },
       files: [sourceField],
     });
     const query = parseUrlencoded('url=&file=');
-    const told = (uploaded: string[]) =>
+    const problemsOf = (uploaded: string[]) =>
       validateRawInput(withFile, { query, uploaded }, { runsDry: false }).problems;
-    expect(told(['file'])).to.deep.equal([]);
-    expect(told([]).map(({ problem }) => problem)).to.deep.equal([
+    expect(problemsOf(['file'])).to.deep.equal([]);
+    expect(problemsOf([]).map(({ problem }) => problem)).to.deep.equal([
       'is required: send the url of a picture, or upload one as file',
     ]);
   });
@@ -119,7 +119,7 @@ describe('validateRawInput', () => {
     expect(validateRawInput(picture, raw, { runsDry: false }).problems).to.deep.equal([twice]);
   });
 
-  it('does not take a url that came twice for an upload', () => {
+  it('does not mistake a repeated url for an upload', () => {
     const logo = { field: 'logo', parameter: 'logo', kind: 'image', required: true } as const;
     const withLogo = compileParameters(createVocabulary(), { input: { type: 'object' }, files: [logo] });
     const { problems } = validateRawInput(

@@ -23,11 +23,11 @@ export function closeNestedPeerTests(numRuns: number): void {
       ...(ref ? { $ref: `#/definitions/${ref}` } : {}),
     });
     const withoutRef = (each: Own) => plain({ ...each, ref: undefined });
-    // One of each for all schemas: making them costs more than what they judge.
+    // One of each for all schemas: making them costs more than validation.
     const vocabulary = createVocabulary();
     const peer = new Ajv2019({ strict: false });
 
-    it('refuses and takes the same', () => {
+    it('refuses and accepts the same', () => {
       fc.assert(
         fc.property(
           own,

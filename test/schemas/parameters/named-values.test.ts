@@ -29,7 +29,7 @@ describe('copyJson', () => {
     );
   });
 
-  it('refuses what is nested so deep that judging it could end the process', () => {
+  it('refuses what is nested so deep that validating it could end the process', () => {
     expect(problemOf(nested(32))).to.equal('none');
     expect(problemOf(nested(33))).to.contain('32 levels');
     expect(problemOf(nested(100_000))).to.contain('32 levels');
@@ -65,7 +65,7 @@ describe('a parameter that is null', () => {
       'must be an object with kind circle or square, but is null',
     ],
   ] as [string, JsonSchema, string][]) {
-    it(`is told what is allowed, ${what}`, () => {
+    it(`names what is allowed, ${what}`, () => {
       const definitions = { size: { type: 'integer', minimum: 1, maximum: 9 }, empty: { type: 'null' } };
       const input = { type: 'object', definitions, properties: { a: schema } };
       const { problems } = compileParameters(createVocabulary(), { input }).check(

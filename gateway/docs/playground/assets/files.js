@@ -14,20 +14,20 @@ export function ignoreStrayFiles() {
 }
 
 /** A pasted picture goes to the field with the focus, or to the first free one. */
-export function takePastedFiles() {
+export function acceptPastedFiles() {
   addEventListener('paste', ({ clipboardData, target }) => {
     const [file] = clipboardData?.files ?? [];
     // Spreadsheets copy a picture beside a text.
     const isText = clipboardData?.types.includes('text/plain');
     if (!file || isText) return;
-    const fields = all('#try [data-file]').filter((field) => takes(field, file));
+    const fields = all('#try [data-file]').filter((field) => accepts(field, file));
     const field =
       fields.find((each) => each.contains(target)) ?? fields.find((each) => !chosen.has(each)) ?? fields[0];
     if (field) choose(field, file);
   });
 }
 
-function takes(field, { type }) {
+function accepts(field, { type }) {
   const { accept } = field.querySelector('input[type=file]');
   return accept === '' || accept.split(',').some((each) => type.startsWith(each.replace(/\*$/, '')));
 }
@@ -47,10 +47,10 @@ export function dropFiles(form) {
 }
 
 /**
- * Chooses the first sample of each picture that has to come for an example and did not. One that takes the place of a parameter comes
- * where the example does without that, and goes where it does not.
+ * Chooses the first sample for each picture that an example needs and the form has not. A picture that replaces a parameter is chosen
+ * where the example lacks the parameter, and removed where it has it.
  */
-export async function takeSamples(form, example) {
+export async function chooseSamples(form, example) {
   for (const field of all('[data-file]', form)) {
     const url = field.querySelector('[data-url]').value;
     const { insteadOf } = field.dataset;

@@ -3,7 +3,7 @@ import { showAnswer, showCancelled, showNotSent, showRunning, showUnreachable } 
 import { enableControls } from './controls.js';
 import { all, byId, copyFrom, sayOn } from './dom.js';
 import { fillInput, fillTexts, fragmentOf, readTexts, textsIn } from './fields.js';
-import { dropFiles, enableFiles, takeSamples } from './files.js';
+import { chooseSamples, dropFiles, enableFiles } from './files.js';
 import { clearProblems, forgetOnChange, refuseKey } from './problems.js';
 import { describe, oneAtATime, requestOf, send } from './request.js';
 import { snippet } from './snippets.js';
@@ -108,7 +108,7 @@ function enableExamples(form, address) {
     button.addEventListener('click', async () => {
       const example = JSON.parse(button.dataset.example);
       fill(form, example, address);
-      await takeSamples(form, example);
+      await chooseSamples(form, example);
     });
   }
 }

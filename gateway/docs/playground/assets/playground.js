@@ -1,6 +1,6 @@
 /** The pages: one replaces another without a reload, because the key is stored in memory only. */
 import { byId } from './dom.js';
-import { ignoreStrayFiles, takePastedFiles } from './files.js';
+import { acceptPastedFiles, ignoreStrayFiles } from './files.js';
 import { startHelper } from './helper.js';
 
 let key = '';
@@ -100,6 +100,6 @@ addEventListener('popstate', () => {
 });
 
 ignoreStrayFiles();
-takePastedFiles();
+acceptPastedFiles();
 start();
 if (document.body.dataset.live !== undefined) watchPage(() => visit(location.href, { isBack: true }));

@@ -39,7 +39,7 @@ function withoutBlank(request) {
   return request;
 }
 
-// The key stays in the page's memory: nothing is kept, and nobody but this gateway is asked.
+// The key stays in the page's memory: nothing is stored, and only this gateway is called.
 const place = document.getElementById('reference');
 SwaggerUIBundle({
   url: place.dataset.document,

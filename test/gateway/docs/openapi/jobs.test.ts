@@ -20,7 +20,7 @@ describe('docs/openapi: of the answers about jobs', () => {
   });
   after(() => api?.close());
 
-  const judgeAt = (place: string): ValidateFunction | undefined => ajv.getSchema(`doc#/${place}`);
+  const validatorAt = (place: string): ValidateFunction | undefined => ajv.getSchema(`doc#/${place}`);
   const at = (...tokens: string[]) =>
     tokens.map((token) => encodeURIComponent(token.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/');
 
@@ -28,8 +28,10 @@ describe('docs/openapi: of the answers about jobs', () => {
     const response = paths[path]?.[method]?.responses[status];
     expect(response, `${method} ${path} ${status}`).not.to.equal(undefined);
     const place = response?.$ref?.slice(2) ?? at('paths', path, method, 'responses', String(status));
-    const judge = judgeAt(`${place}/${at('content', 'application/json', 'schema')}`);
-    expect(judge?.(json), `${method} ${path} ${status}: ${JSON.stringify(judge?.errors)}`).to.equal(true);
+    const validate = validatorAt(`${place}/${at('content', 'application/json', 'schema')}`);
+    expect(validate?.(json), `${method} ${path} ${status}: ${JSON.stringify(validate?.errors)}`).to.equal(
+      true,
+    );
     for (const name of Object.keys(response?.headers ?? {})) {
       if (name === 'Location') expect(headers.get(name)).to.be.a('string');
     }
@@ -76,17 +78,17 @@ describe('docs/openapi: of the answers about jobs', () => {
   });
 
   it('describes what makes a job', () => {
-    const judge = judgeAt(
+    const validate = validatorAt(
       at('paths', '/jobs', 'post', 'requestBody', 'content', 'application/json', 'schema'),
     );
-    expect(judge?.(body), JSON.stringify(judge?.errors)).to.equal(true);
+    expect(validate?.(body), JSON.stringify(validate?.errors)).to.equal(true);
     const wrong = [
       { ...body, service: 'x' },
       { ...body, inputs: [] },
       { ...body, inputs: [1] },
       { ...body, more: 1 },
     ];
-    for (const each of wrong) expect(judge?.(each), JSON.stringify(each)).to.equal(false);
+    for (const each of wrong) expect(validate?.(each), JSON.stringify(each)).to.equal(false);
     const { content } = paths['/jobs']?.post?.requestBody ?? {};
     expect(content?.['multipart/form-data']?.schema).to.have.nested.property('properties.file.type', 'array');
   });

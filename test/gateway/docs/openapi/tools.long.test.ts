@@ -17,7 +17,7 @@ describe('docs/openapi: to Redocly', () => {
     const file = join(folder, 'openapi.json');
     const { document } = await documentOf(fixtureFolders);
     await writeFile(file, JSON.stringify(document));
-    // It calls nobody: neither its makers with figures, nor the registry for a newer version.
+    // It sends neither statistics to its makers nor a request for a newer version.
     const env = {
       PATH: dirname(process.execPath),
       REDOCLY_TELEMETRY: 'off',

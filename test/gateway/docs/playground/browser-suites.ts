@@ -26,7 +26,7 @@ export function describeVisits(chromium: InPlayground): void {
     expect(await page.getByLabel('text').inputValue()).to.equal('the cat');
   });
 
-  it('takes nothing from who is faster than its scripts, as it would be lost', async () => {
+  it('accepts no input before its scripts have loaded, as it would be lost', async () => {
     const page = await chromium.open('/');
     let release = () => {};
     const wanted = new Promise<void>((resolve) => {
@@ -49,7 +49,7 @@ export function describeVisits(chromium: InPlayground): void {
     expect(await press(page)).to.include('200 ok');
   });
 
-  it('takes a key that somebody wrote into the address out of it, and keeps the values', async () => {
+  it('removes a key from the address, and leaves the values', async () => {
     const page = await chromium.open('/?helper=text/remove-stopwords&ak=hg_typed#text=the+cat');
     const link = await copied(page.getByRole('button', { name: 'Copy link' }));
     expect(link).to.match(/\/\?helper=text\/remove-stopwords#text=the%20cat$/);
@@ -111,7 +111,7 @@ function drop(page: Page, field: string, names: string[]): Promise<unknown> {
 
 /** Files, whichever way they come. */
 export function describeFiles(chromium: InPlayground): void {
-  it('takes a file that is dropped on its field or pasted, and lets it go again', async () => {
+  it('accepts a file that is dropped on its field or pasted, and removes it again', async () => {
     const page = await chromium.open('/?helper=all/controls');
     await drop(page, 'table', ['table.csv']);
     await page.getByLabel('title').fill('x');
@@ -131,17 +131,17 @@ export function describeFiles(chromium: InPlayground): void {
     expect(await page.locator('#snippet').textContent()).to.include('-F logo=@image.png');
   });
 
-  it('says that it takes the first of several, and lets it go for a url', async () => {
+  it('says that it uses the first of several, and drops it for a url', async () => {
     const page = await chromium.open('/?helper=all/controls');
     const snippet = page.locator('#snippet');
     await drop(page, 'table', ['one.csv', 'two.csv']);
     expect(await snippet.textContent())
       .to.include('table=@one.csv')
       .and.not.include('two.csv');
-    const said = page.locator('[data-file="table"] [data-chosen]');
-    expect(await said.textContent()).to.include('the first of 2 files, 3 bytes');
+    const shown = page.locator('[data-file="table"] [data-chosen]');
+    expect(await shown.textContent()).to.include('the first of 2 files, 3 bytes');
     await page.getByLabel('url of table').fill('https://example.com/table.csv');
-    expect(await said.isVisible()).to.equal(false);
+    expect(await shown.isVisible()).to.equal(false);
     expect(await snippet.textContent())
       .to.include('https://example.com/table.csv')
       .and.not.include('one.csv');
@@ -167,8 +167,8 @@ export function describeFaults(chromium: InPlayground): void {
     );
     expect(bad).to.deep.equal(['count', 'size.width', 'points', 'shape.r']);
     expect(await page.evaluate('document.activeElement.dataset.input')).to.equal('count');
-    const said = await page.getByLabel('size.width').getAttribute('aria-describedby');
-    expect(await page.locator(`[id="${said?.split(' ')[0]}"]`).textContent()).to.match(
+    const shown = await page.getByLabel('size.width').getAttribute('aria-describedby');
+    expect(await page.locator(`[id="${shown?.split(' ')[0]}"]`).textContent()).to.match(
       /^size\.width must be an integer from 1 to 9000/,
     );
     await page.getByLabel('count').fill('5');
@@ -204,19 +204,19 @@ export function describeFaults(chromium: InPlayground): void {
   it('says what is wrong with a key, beside it', async () => {
     const page = await chromium.open('/?helper=all/page');
     const key = page.getByLabel(/key/i);
-    const said = () => page.locator('#key-problem').textContent();
+    const shown = () => page.locator('#key-problem').textContent();
     await key.fill('');
     expect(await press(page)).to.include('401 key_missing');
     expect(await page.locator('#answer .notice').textContent()).to.match(/^Send your API key/);
-    expect(await said()).to.match(/^Paste your API key/);
+    expect(await shown()).to.match(/^Paste your API key/);
     expect(await page.evaluate('document.activeElement.id')).to.equal('key');
     await key.fill('hg_wrong');
     expect(await page.locator(invalid).count()).to.equal(0);
     expect(await press(page)).to.include('401 key_invalid');
-    expect(await said()).to.match(/^This API key is not known/);
+    expect(await shown()).to.match(/^This API key is not known/);
     await key.fill('ключ');
     expect(await press(page)).to.equal('Not sent');
-    expect(await said()).to.match(/^A key is made of plain letters/);
+    expect(await shown()).to.match(/^A key is made of plain letters/);
   });
 }
 
@@ -227,7 +227,7 @@ const snippet = async (page: Page) => (await page.locator('#snippet').textConten
 
 /** Lengths, what may be left to the helper, and what goes with other values alone. */
 export function describeMeasures(chromium: InPlayground): void {
-  it('leaves a choice to the helper by a button, by keyboard, and takes it back', async () => {
+  it('leaves a choice to the helper by a button, by keyboard, and undoes it', async () => {
     const page = await chromium.open('/?helper=all/measures');
     for (const name of ['ink', 'size']) {
       expect(await auto(page, name).getAttribute('aria-pressed'), name).to.equal('true');
@@ -366,7 +366,7 @@ async function lookAt(page: Page, name: string, axeSource: string): Promise<stri
   return found;
 }
 
-/** One helper for each kind of answer: data, a difference, a text with words gone, pictures, bytes. */
+/** One helper for each kind of answer: data, a difference, a text with words removed, pictures, bytes. */
 const answered = [
   'all/controls',
   'all/measures',

@@ -74,7 +74,7 @@ describe('playground: in a browser', function () {
     await chosen.nth(1).waitFor();
     expect(await page.getByLabel('position').inputValue()).to.equal('top-left');
     expect(await press(page)).to.include('200 ok');
-    // A text takes the place of the logo, in the form too.
+    // A text replaces the logo, in the form too.
     await page.getByRole('button', { name: 'In lines' }).press('Enter');
     await chosen.nth(1).waitFor({ state: 'detached' });
     expect(await press(page)).to.include('200 ok');
@@ -110,7 +110,7 @@ describe('playground: in a browser', function () {
     expect(await page.getByLabel('ink').inputValue()).to.equal('#00ff00');
   });
 
-  it('shares a try by its link, goes back to the one before, and never tells the key', async () => {
+  it('shares a try by its link, goes back to the one before, and never shares the key', async () => {
     const page = await chromium.open('/?helper=text/remove-stopwords');
     await page.getByLabel('text').fill('the cat & the dog');
     await page.getByLabel('also').fill('dog, cat');
@@ -123,9 +123,9 @@ describe('playground: in a browser', function () {
     expect(await page.getByLabel('text').inputValue()).to.equal('the cat & the dog');
     const { key } = chromium.gateway;
     expect(page.url() + link + (await page.content())).not.to.include(key);
-    const kept =
+    const stored =
       'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, history.state])';
-    expect(await page.evaluate(kept)).not.to.include(key);
+    expect(await page.evaluate(stored)).not.to.include(key);
 
     const other = await chromium.open(new URL(link).pathname + new URL(link).search + new URL(link).hash);
     expect(await other.getByLabel('text').inputValue()).to.equal('the cat & the dog');

@@ -73,7 +73,7 @@ describe('the control for a parameter', () => {
     expect(control({ type: 'integer' })).not.to.have.property('onlyWith');
   });
 
-  it('sends an empty text where that is a value and has to be told from none', () => {
+  it('sends an empty text where that is a value', () => {
     const sendsEmpty = (schema: JsonSchema, required: boolean) =>
       (control({ type: 'string', ...schema }, { required }) as { sendsEmpty?: boolean }).sendsEmpty;
     expect(sendsEmpty({}, true)).to.equal(true);

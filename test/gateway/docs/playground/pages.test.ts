@@ -167,7 +167,7 @@ describe('the playground’s pages', () => {
     expect(get('helper=text/diff-two-strings').html).to.include(errorTable.rate_limited.message);
   });
 
-  it('tell the limits of this gateway, and of a file where it has one of its own', () => {
+  it('show the limits of this gateway, and of a file where it has one of its own', () => {
     const { html } = get('helper=all/controls');
     const facts = [...html.matchAll(/<dt>([^<]+)<\/dt><dd>([^<]+)/g)].map(
       ([, name, amount]) => `${name}: ${amount}`,

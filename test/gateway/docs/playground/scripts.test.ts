@@ -63,7 +63,7 @@ describe('the request that the playground shows', () => {
     ({ snippet } = await browserModule<Snippets>('snippets.js'));
   });
 
-  it('has the key’s variable where nothing else is said, and what is said else', () => {
+  it('has the key’s variable, or the given text for the key', () => {
     const request = requests[0] as Request;
     expect(snippet('curl', request)).to.include('"Authorization: Bearer $KEY"');
     expect(snippet('fetch', request)).to.include('process.env.KEY');
@@ -276,13 +276,13 @@ describe('the playground’s views', () => {
 
   it('leave of any text exactly what stayed', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(fc.constantFrom('a', 'b', ' '), fc.boolean())), (pieces) => {
-        const before = pieces.map(([piece]) => piece);
-        const after = pieces.filter(([, stays]) => stays).map(([piece]) => piece);
+      fc.property(fc.array(fc.tuple(fc.constantFrom('a', 'b', ' '), fc.boolean())), (words) => {
+        const before = words.map(([word]) => word);
+        const after = words.filter(([, stays]) => stays).map(([word]) => word);
         const parts = views.removedParts(before, after) ?? [];
         expect(parts.map(({ text }) => text).join('')).to.equal(before.join(''));
-        const kept = parts.filter(({ removed }) => !removed).map(({ text }) => text);
-        expect(kept.join('')).to.equal(after.join(''));
+        const rest = parts.filter(({ removed }) => !removed).map(({ text }) => text);
+        expect(rest.join('')).to.equal(after.join(''));
       }),
     );
   });
