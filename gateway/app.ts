@@ -14,8 +14,7 @@ import { type JobRoute, jobRoutes, jobsPath } from './jobs/api/routes.js';
 import type { Jobs } from './jobs/jobs.js';
 import type { Webhooks } from './jobs/webhooks/sender.js';
 import type { KeyVerifier } from './keys/verifier.js';
-import type { Limiter } from './limits/limiter.js';
-import { createLimitsOf, type EffectiveLimits } from './limits/tenant-limits.js';
+import { createLimitsOf, type EffectiveLimits, type Limiter } from './limits/limiter.js';
 import {
   answerMessage,
   type KnownAs,

@@ -5,7 +5,7 @@ import type { Pool } from '../pool/pool.js';
 import type { RawInput } from '../schemas/input/validate-input.js';
 import { GatewayError, toGatewayError } from './errors.js';
 import type { Meta } from './http/envelope.js';
-import type { EffectiveLimits } from './limits/tenant-limits.js';
+import type { EffectiveLimits } from './limits/limiter.js';
 import { createPipelines, type GivenCall } from './pipeline/pipelines.js';
 import { type BodyInput, noUploads, requireSize } from './pipeline/read-input.js';
 import { type PreviewRequest, withPreview } from './pipeline/run-helper.js';

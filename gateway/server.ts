@@ -14,7 +14,7 @@ import { isLoopbackHost } from './http/request.js';
 import type { Lifecycle } from './http/server.js';
 import { openJobs } from './jobs/open-jobs.js';
 import { createFirstTenant, type FirstKey, firstTenant } from './keys/key-changes.js';
-import { limitsByDefault } from './limits/tenant-limits.js';
+import { limitsByDefault } from './limits/limiter.js';
 import { createMetrics } from './observability/metrics.js';
 import { createReadiness } from './pipeline/health.js';
 import { createReportError, reportPublicly } from './pipeline/respond.js';

@@ -1,7 +1,6 @@
 import { asSchema } from '../schemas/json-schema.js';
 import { type BytesAnswer, makeAnswer, toBytes } from './answer.js';
-import type { CallScope } from './context/call-scope.js';
-import { HandlerContext } from './context/handler-context.js';
+import { type CallScope, HandlerContext } from './context/handler-context.js';
 import type { Image, ImageEngine, ImageLimits } from './image/engine.js';
 import { freshBytes } from './image/recipe.js';
 import { guard, type LoadedPlugin } from './plugin.js';

@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { fileURLToPath } from 'node:url';
-import type { Redactor } from './context/call-scope.js';
-import type { HelperParts } from './context/handler-context.js';
+import type { HelperParts, Redactor } from './context/handler-context.js';
 import { codedError, describeThrown, readThrown, type Thrown } from './errors.js';
 
 interface GuardOptions {

@@ -9,7 +9,7 @@ import { move, transferableSymbol, valueSymbol, workerData } from 'piscina';
 import type { ValidatedInput } from '../schemas/input/validate-input.js';
 import type { BytesAnswer } from './answer.js';
 import { type CallOptions, callPlugin } from './call-plugin.js';
-import { createRedactor } from './context/call-scope.js';
+import { createRedactor } from './context/handler-context.js';
 import { createWorkerLink, type WorkerLink } from './context/link.js';
 import { refusalIn } from './context/messages.js';
 import { describeThrown, readThrown } from './errors.js';

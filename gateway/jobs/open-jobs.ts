@@ -6,7 +6,7 @@ import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
 import { withStore } from '../database/store-error.js';
 import { GatewayError } from '../errors.js';
-import { limitsByDefault } from '../limits/tenant-limits.js';
+import { limitsByDefault } from '../limits/limiter.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { LiveRegistry } from '../plugins/registry.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';

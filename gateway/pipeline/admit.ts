@@ -4,7 +4,7 @@ import type { Pool } from '../../pool/pool.js';
 import type { Task, TaskOutcome } from '../../pool/task.js';
 import type { RunTaskOptions, Ticket } from '../../pool/ticket.js';
 import { lightBytes } from '../../schemas/input/validate-input.js';
-import type { EffectiveLimits } from '../limits/tenant-limits.js';
+import type { EffectiveLimits } from '../limits/limiter.js';
 import type { Helper } from '../plugins/registry.js';
 import type { Call, Caller, Stage } from './stage.js';
 

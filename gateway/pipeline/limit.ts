@@ -1,8 +1,7 @@
 import type { Answer } from '../../pool/answer.js';
 import { GatewayError, toGatewayError } from '../errors.js';
 import { scopeAllows, type TenantLimits } from '../keys/model.js';
-import type { Limiter } from '../limits/limiter.js';
-import type { EffectiveLimits } from '../limits/tenant-limits.js';
+import type { EffectiveLimits, Limiter } from '../limits/limiter.js';
 import type { Helper } from '../plugins/registry.js';
 import type { Call, Caller, Stage } from './stage.js';
 

@@ -1,5 +1,4 @@
-import { CallScope } from '../../pool/context/call-scope.js';
-import type { HelperParts } from '../../pool/context/handler-context.js';
+import { CallScope, type HelperParts } from '../../pool/context/handler-context.js';
 import {
   type CallIds,
   type Fetched,

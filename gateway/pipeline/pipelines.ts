@@ -3,7 +3,7 @@ import type { ImageLimits } from '../../pool/image/engine.js';
 import type { Pool } from '../../pool/pool.js';
 import type { QueryText } from '../../schemas/input/urlencoded.js';
 import type { SourceFiles } from '../download/source-files.js';
-import type { EffectiveLimits } from '../limits/tenant-limits.js';
+import type { EffectiveLimits } from '../limits/limiter.js';
 import type { Tracing } from '../observability/tracing.js';
 import type { Helper } from '../plugins/registry.js';
 import { type AdmitOptions, admit } from './admit.js';

@@ -1,8 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Logger } from 'pino';
 import { type Answer, type BodyAnswer, jsonAnswer, makeAnswer, nameOf } from '../../pool/answer.js';
-import type { CallScope } from '../../pool/context/call-scope.js';
-import { HandlerContext } from '../../pool/context/handler-context.js';
+import { type CallScope, HandlerContext } from '../../pool/context/handler-context.js';
 import { refusalIn } from '../../pool/context/messages.js';
 import { readThrown } from '../../pool/errors.js';
 import { guard } from '../../pool/plugin.js';

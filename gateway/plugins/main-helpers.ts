@@ -1,7 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
-import { createRedactor } from '../../pool/context/call-scope.js';
-import type { HelperParts } from '../../pool/context/handler-context.js';
+import { createRedactor, type HelperParts } from '../../pool/context/handler-context.js';
 import { setUp } from '../../pool/plugin.js';
 import { reportExitDuring } from './import-plugin.js';
 import {

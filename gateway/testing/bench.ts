@@ -1,5 +1,4 @@
-import { createRedactor } from '../../pool/context/call-scope.js';
-import type { HelperParts } from '../../pool/context/handler-context.js';
+import { createRedactor, type HelperParts } from '../../pool/context/handler-context.js';
 import type { ImageEngine } from '../../pool/image/engine.js';
 import { encodableBy, engineToBe } from '../../pool/image/formats.js';
 import { loadEngine } from '../../pool/image/select.js';

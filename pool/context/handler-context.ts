@@ -1,4 +1,238 @@
-import type { CallFetch, CallLog, CallScope, Redactor } from './call-scope.js';
+import { createRequire } from 'node:module';
+import type { Logger } from 'pino';
+import { nameOf } from '../answer.js';
+import { limitConcurrency } from '../concurrency.js';
+import { readThrown, type Thrown } from '../errors.js';
+import {
+  type AbortCause,
+  type CallIds,
+  type Fetched,
+  type FetchRequest,
+  fetchAfterEnd,
+  type LogSink,
+} from './messages.js';
+
+/** Removes secret values from what is logged of a plugin. */
+export interface Redactor {
+  text(text: string): string;
+  thrown(thrown: Thrown): Thrown;
+}
+
+/** Shorter values occur in texts by chance. */
+const shortestSecret = 4;
+const secretMark = '[secret]';
+
+/** Knows these values again as they are, and as JSON writes them. Undefined where there is nothing to be hidden. */
+export function createRedactor(secrets: readonly string[]): Redactor | undefined {
+  const hidden = secrets.filter(({ length }) => length >= shortestSecret);
+  if (hidden.length === 0) return undefined;
+  const forms = [...new Set(hidden.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]))];
+  // The longest first, for one may be part of another.
+  forms.sort((a, b) => b.length - a.length);
+  const text = (given: string) => forms.reduce((left, form) => left.replaceAll(form, secretMark), given);
+  return {
+    text,
+    thrown: (thrown) =>
+      JSON.parse(JSON.stringify(thrown), (_, value) => (typeof value === 'string' ? text(value) : value)),
+  };
+}
+
+/** A handler's log: pino's methods. */
+type CallLog = Logger;
+
+/** Lines that a call may write, and characters of one. */
+const maxLogLines = 1_000;
+const maxLogCharacters = 16_384;
+
+let pino: typeof import('pino').pino | undefined;
+
+/** The log of one call. Made when a handler first asks for it: to load what it is made of takes a thread some 30 ms, once. */
+function createCallLog(
+  { service, request_id }: CallIds,
+  { logLevel: level, write }: LogSink,
+  redactor?: Redactor,
+): CallLog {
+  pino ??= createRequire(import.meta.url)('pino') as typeof import('pino').pino;
+  let lines = 0;
+
+  function send(text: string): void {
+    lines += 1;
+    if (lines > maxLogLines + 1) return;
+    const line =
+      lines > maxLogLines ? warning(`the call wrote more than ${maxLogLines} lines; no more are kept`) : text;
+    write({ service, request_id, text: redactor ? redactLine(line, redactor) : line });
+  }
+
+  const options = {
+    level,
+    base: null,
+    timestamp: false,
+    serializers: { err: (error: unknown) => (error instanceof Error ? readThrown(error) : error) },
+    hooks: {
+      /** What is given may throw where it is read: that must not be the handler's fault. */
+      logMethod(this: Logger, given: Parameters<Logger['info']>, method: Logger['info']): void {
+        try {
+          method.apply(this, given);
+        } catch (error) {
+          method.call(this, 'a line was given that cannot be written: %s', readThrown(error).message);
+        }
+      },
+    },
+  };
+  return pino(options, {
+    write(written: string) {
+      const text = written.trimEnd();
+      send(text.length > maxLogCharacters ? truncateLine(text) : text);
+    },
+  });
+}
+
+function warning(msg: string): string {
+  return JSON.stringify({ level: 40, msg });
+}
+
+/** A secret may be what JSON is made of, such as `true`: without it the line is none any more. */
+function redactLine(line: string, redactor: Redactor): string {
+  const hidden = redactor.text(line);
+  if (hidden === line) return line;
+  try {
+    JSON.parse(hidden);
+    return hidden;
+  } catch {
+    return warning('a line was left out: what it held beside a secret cannot be told apart');
+  }
+}
+
+/** The beginning of a line as text: cut, it is no JSON any more. */
+function truncateLine(text: string): string {
+  const level = Number(/^\{"level":(\d+)/.exec(text)?.[1] ?? 30);
+  return JSON.stringify({
+    level,
+    msg: `a line of ${text.length} characters, of which the first ${maxLogCharacters} follow`,
+    line: text.slice(0, maxLogCharacters),
+  });
+}
+
+/** What a handler may say of a fetch. */
+interface FetchOptions {
+  accept?: string;
+  maxBytes?: number;
+}
+
+type CallFetch = (url: string | URL, options?: FetchOptions) => Promise<Fetched>;
+
+/** Fetches of one call at a time; the others wait. */
+const maxConcurrentFetches = 8;
+
+/** Throws what is an author's slip: it is a fault, unlike a url that may not be fetched. */
+function toFetchRequest(url: unknown, options: unknown): FetchRequest {
+  if (typeof url !== 'string' && !(url instanceof URL)) {
+    throw new TypeError(`fetch takes a url as a string or a URL, but it was given ${nameOf(url)}`);
+  }
+  if (typeof options !== 'object' || options === null) {
+    throw new TypeError(
+      `fetch takes options as an object, {accept, maxBytes}, but they are ${nameOf(options)}`,
+    );
+  }
+  const { accept, maxBytes, ...others } = options as FetchOptions & Record<string, unknown>;
+  const unknown = Object.keys(others);
+  if (unknown.length > 0) {
+    throw new TypeError(
+      `fetch takes the options accept and maxBytes alone, and sends a GET; ${unknown.join(', ').slice(0, 200)} cannot be set`,
+    );
+  }
+  if (accept !== undefined && (typeof accept !== 'string' || !/^[\t\x20-\x7e]{1,1000}$/.test(accept))) {
+    throw new TypeError('the option accept of fetch must be an Accept header, such as application/json');
+  }
+  if (maxBytes !== undefined && !(Number.isInteger(maxBytes) && maxBytes > 0)) {
+    throw new TypeError('the option maxBytes of fetch must be a whole number above 0');
+  }
+  return {
+    url: String(url),
+    ...(accept === undefined ? {} : { accept }),
+    ...(maxBytes === undefined ? {} : { maxBytes }),
+  };
+}
+
+/**
+ * One call while it lasts: what its handler may use beside the input. Its parts are made on first use: most calls use none.
+ */
+export abstract class CallScope {
+  readonly ids: CallIds;
+  readonly #parts: LogSink;
+  readonly #redactor: Redactor | undefined;
+  #controller: AbortController | undefined;
+  #log: CallLog | undefined;
+  #fetch: CallFetch | undefined;
+  #reason: DOMException | undefined;
+  #over = false;
+
+  constructor(ids: CallIds, parts: LogSink, redactor?: Redactor) {
+    this.ids = ids;
+    this.#parts = parts;
+    this.#redactor = redactor;
+  }
+
+  /** Has the gateway fetch; rejects with an error made by `fetchError`, or with the reason for which the call is given up. */
+  protected abstract ask(request: FetchRequest): Promise<Fetched>;
+
+  /** Called when the handler first wants to know the call's end: from then on `abort` is to be called when it comes. */
+  protected watch(): void {}
+
+  /** Aborted when the client disconnects or the deadline passes. */
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#reason) this.#controller.abort(this.#reason);
+      else this.watch();
+    }
+    return this.#controller.signal;
+  }
+
+  get log(): CallLog {
+    this.#log ??= createCallLog(this.ids, this.#parts, this.#redactor);
+    return this.#log;
+  }
+
+  get fetch(): CallFetch {
+    if (!this.#fetch) {
+      const limited = limitConcurrency(maxConcurrentFetches);
+      this.#fetch = async (url, options = {}) => {
+        const request = toFetchRequest(url, options);
+        return limited(() => {
+          if (this.#over) throw fetchAfterEnd();
+          return this.ask(request);
+        });
+      };
+    }
+    return this.#fetch;
+  }
+
+  /** Why the call was given up, where it was. */
+  get reason(): DOMException | undefined {
+    return this.#reason;
+  }
+
+  /** What was thrown, without what is secret. */
+  redacted(thrown: Thrown): Thrown {
+    return this.#redactor ? this.#redactor.thrown(thrown) : thrown;
+  }
+
+  /** Aborts the call: its handler may end by itself. */
+  abort(why: AbortCause): void {
+    if (this.#reason || this.#over) return;
+    this.#reason =
+      why === 'gone'
+        ? new DOMException('The client has gone; nobody waits for the answer.', 'AbortError')
+        : new DOMException('The call is past its deadline.', 'TimeoutError');
+    this.#controller?.abort(this.#reason);
+  }
+
+  /** The call has been answered: nothing is fetched for it any more. */
+  end(): void {
+    this.#over = true;
+  }
+}
 
 /** What a thread keeps of a helper for all of its calls. */
 export interface HelperParts {

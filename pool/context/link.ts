@@ -1,5 +1,5 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import { CallScope, type Redactor } from './call-scope.js';
+import { CallScope, type Redactor } from './handler-context.js';
 import {
   type AbortCause,
   type CallIds,

@@ -2,13 +2,12 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { createBatchWriter } from '../../gateway/database/batch-writer.js';
 import { givenRows, slices } from '../../gateway/database/rows.js';
+import { createLastUsed, type UsedKey } from '../../gateway/keys/key-cache.js';
 import { createKey, digestOf } from '../../gateway/keys/key-format.js';
-import { createLastUsed, type UsedKey } from '../../gateway/keys/last-used.js';
 import { createKeyStore } from '../../gateway/keys/store.js';
 import type { KeyTables } from '../../gateway/keys/tables.js';
 import { createKeyVerifier } from '../../gateway/keys/verifier.js';
-import { createLimiter } from '../../gateway/limits/limiter.js';
-import { createLimitsOf } from '../../gateway/limits/tenant-limits.js';
+import { createLimiter, createLimitsOf } from '../../gateway/limits/limiter.js';
 import { createUsageMeter } from '../../gateway/usage/meter.js';
 import { createPostgresDatabase, createSqliteDatabase, type TestDatabase } from '../gateway/databases.js';
 import {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createLastUsed } from '../../../gateway/keys/last-used.js';
+import { createLastUsed } from '../../../gateway/keys/key-cache.js';
 
 const never = 2 ** 30;
 const most = 100_000;

@@ -1,7 +1,12 @@
 import { createBatchWriter } from '../../../gateway/database/batch-writer.js';
 import type { Database } from '../../../gateway/database/database.js';
-import { createLimiter, type Limiter, type LimitVerdict } from '../../../gateway/limits/limiter.js';
-import type { EffectiveLimits, LimitedTenant } from '../../../gateway/limits/tenant-limits.js';
+import {
+  createLimiter,
+  type EffectiveLimits,
+  type LimitedTenant,
+  type Limiter,
+  type LimitVerdict,
+} from '../../../gateway/limits/limiter.js';
 import { createQuietLog } from '../usage/quiet.js';
 
 /** The parts of a gateway that limit calls. */

@@ -4,7 +4,7 @@
  * allowed.
  */
 
-import type { LimitedTenant } from '../../../gateway/limits/tenant-limits.js';
+import type { LimitedTenant } from '../../../gateway/limits/limiter.js';
 import { createSqliteDatabase } from '../databases.js';
 import { createTestLimiter, pause } from './gateways.js';
 

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Database } from '../../../gateway/database/database.js';
-import { createMonthClock, rateLimitFields } from '../../../gateway/limits/limiter.js';
-import { resolveLimits } from '../../../gateway/limits/tenant-limits.js';
+import { createMonthClock, rateLimitFields, resolveLimits } from '../../../gateway/limits/limiter.js';
 import { skipWithout, until } from '../../needs.js';
 import { createSqliteDatabase, type TestDatabase } from '../databases.js';
 import { allowed, createTestLimiter, pause, type TestLimiter, tenantWith } from './gateways.js';

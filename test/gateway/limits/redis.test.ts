@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { Database } from '../../../gateway/database/database.js';
-import type { EffectiveLimits } from '../../../gateway/limits/tenant-limits.js';
+import type { EffectiveLimits } from '../../../gateway/limits/limiter.js';
 import { skipWithout, until } from '../../needs.js';
 import { createSqliteDatabase, type TestDatabase } from '../databases.js';
 import { allowed, createTestLimiter, type TestLimiter, tenantWith } from './gateways.js';

@@ -1,4 +1,4 @@
-import { CallScope, createRedactor } from '../../../pool/context/call-scope.js';
+import { CallScope, createRedactor } from '../../../pool/context/handler-context.js';
 import type { CallIds, Fetched, FetchRequest, LogLine } from '../../../pool/context/messages.js';
 
 /** A call for which requests and lines are kept; each request is answered by `answer`. */
