@@ -27,10 +27,11 @@ export const helperKeywords: readonly AnyKeyword[] = [
 export const adminKeywords: readonly AnyKeyword[] = [line, day, future, scopes];
 
 const keywords = [...helperKeywords, ...adminKeywords];
+const names = new Set(keywords.map(({ name }) => name));
 
 /** Whether a problem with this keyword is worded by the keyword itself. */
 export function isOwnKeyword(name: string): boolean {
-  return keywords.some((keyword) => keyword.name === name);
+  return names.has(name);
 }
 
 /** What the first of a schema's own keywords that has an answer says; `setting` is that keyword's. */

@@ -1,3 +1,4 @@
+import { Ajv2020, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
 import { openApiDocument } from '../../../../gateway/docs/openapi/document.js';
 import { loadRegistry } from '../../../../gateway/plugins/load-registry.js';
 import { builtinPlugins } from '../../../../gateway/plugins/paths.js';
@@ -33,4 +34,30 @@ export async function documentOf(folders: string[]) {
     return item[method];
   };
   return { document, operation };
+}
+
+/** The validators of a document's schemas, by the tokens of their places. */
+export function validatorsOf(
+  document: object,
+  options: Options,
+): (...tokens: string[]) => ValidateFunction | undefined {
+  const ajv = new Ajv2020({ strict: false, ...options });
+  ajv.addSchema({ ...document, $id: 'doc' });
+  return function validatorAt(...tokens) {
+    const escaped = tokens.map((token) =>
+      encodeURIComponent(token.replaceAll('~', '~0').replaceAll('/', '~1')),
+    );
+    return ajv.getSchema(`doc#/${escaped.join('/')}`);
+  };
+}
+
+/** The tokens of the JSON schema of what an operation answers with a status; undefined where it is not described. */
+export function placeOfAnswer(
+  paths: Record<string, Partial<Record<string, Pick<Operation, 'responses'>>>>,
+  [path, method, status]: [path: string, method: string, status: number],
+): string[] | undefined {
+  const response = paths[path]?.[method]?.responses[status];
+  if (response === undefined) return undefined;
+  const place = response.$ref?.slice(2).split('/') ?? ['paths', path, method, 'responses', String(status)];
+  return [...place, 'content', 'application/json', 'schema'];
 }

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { ValidateFunction } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import { errorTable } from '../../../../gateway/errors.js';
 import type { Helper } from '../../../../gateway/plugins/registry.js';
 import { type Answer, startTestGateway, type TestGateway } from '../../harness.js';
-import { documentOf, fixtureFolders, type Operation } from './document-of.js';
+import { documentOf, fixtureFolders, type Operation, placeOfAnswer, validatorsOf } from './document-of.js';
 
 describe('docs/openapi: the document', () => {
   let made: Awaited<ReturnType<typeof documentOf>>;
@@ -137,7 +137,7 @@ describe('docs/openapi: of the gateway’s answers', function () {
   this.timeout(60_000);
   let gateway: TestGateway;
   let document: { paths: Record<string, Partial<Record<Method, Pick<Operation, 'responses'>>>> };
-  let ajv: Ajv2020;
+  let validatorAt: ReturnType<typeof validatorsOf>;
   before(async () => {
     // These end their worker, or never answer.
     const folders = fixtureFolders.filter((folder) => !/pool$|results$/.test(folder));
@@ -145,38 +145,23 @@ describe('docs/openapi: of the gateway’s answers', function () {
     document = (await gateway.call('/openapi.json', { key: null })).json;
     // Dozens of schemas, each for a few answers: what makes validators fast costs more than it saves.
     const quick = { inlineRefs: false, code: { optimize: false } };
-    ajv = new Ajv2020({ strict: false, ...quick, formats: { binary: true } });
-    ajv.addSchema({ ...document, $id: 'doc' });
+    validatorAt = validatorsOf(document, { ...quick, formats: { binary: true } });
   });
   after(() => gateway?.close());
 
-  function at(...tokens: string[]): string {
-    return tokens
-      .map((token) => encodeURIComponent(token.replaceAll('~', '~0').replaceAll('/', '~1')))
-      .join('/');
-  }
-
-  /** Validates what an operation may answer with this status. */
-  function validatorOf(path: string, method: Method, status: number): ValidateFunction | undefined {
-    const json = ['content', 'application/json', 'schema'];
-    const item = document.paths[path]?.[method]?.responses[status];
-    if (item === undefined) return undefined;
-    const place = item.$ref?.slice(2) ?? at('paths', path, method, 'responses', String(status));
-    return ajv.getSchema(`doc#/${place}/${at(...json)}`);
-  }
-
   function expectDescribed(answer: Answer, path: string, method: Method): void {
     const what = `${method} ${path} ${answer.status} ${JSON.stringify(answer.json)}`;
-    const validate = validatorOf(path, method, answer.status);
-    expect(validate, `${what} is described`).not.to.equal(undefined);
+    const place = placeOfAnswer(document.paths, [path, method, answer.status]);
+    expect(place, `${what} is described`).not.to.equal(undefined);
+    const validate = validatorAt(...(place ?? []));
+    expect(validate, `${what} has a schema`).not.to.equal(undefined);
     if (answer.json !== undefined)
       expect(validate?.(answer.json), `${what}: ${JSON.stringify(validate?.errors)}`).to.equal(true);
     else expect(answer.status, what).to.equal(200);
   }
 
   function bodyValidator(path: string): ValidateFunction | undefined {
-    const place = at('paths', path, 'post', 'requestBody', 'content', 'application/json', 'schema');
-    return ajv.getSchema(`doc#/${place}`);
+    return validatorAt('paths', path, 'post', 'requestBody', 'content', 'application/json', 'schema');
   }
 
   const callsOf = ({ id, declaration }: Helper) =>

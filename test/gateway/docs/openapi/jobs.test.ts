@@ -1,38 +1,32 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import type { Answer } from '../../harness.js';
 import { type JobApi, startJobApi } from '../../jobs/api/job-api.js';
 import { done, failed } from '../../jobs/store/stored-jobs.js';
-import { documentOf, type Operation } from './document-of.js';
+import { documentOf, type Operation, placeOfAnswer, validatorsOf } from './document-of.js';
 
 type Method = 'get' | 'post' | 'delete';
 
 describe('docs/openapi: of the answers about jobs', () => {
   let api: JobApi;
   let paths: Record<string, Record<string, Operation>>;
-  let ajv: Ajv2020;
+  let validatorAt: ReturnType<typeof validatorsOf>;
   before(async () => {
     api = await startJobApi();
     const { document } = await documentOf([]);
     paths = document.paths as never;
-    ajv = new Ajv2020({ strict: false, formats: { binary: true, 'date-time': true } });
-    ajv.addSchema({ ...structuredClone(document), $id: 'doc' });
+    const options = { formats: { binary: true, 'date-time': true } } as const;
+    validatorAt = validatorsOf(structuredClone(document), options);
   });
   after(() => api?.close());
 
-  const validatorAt = (place: string): ValidateFunction | undefined => ajv.getSchema(`doc#/${place}`);
-  const at = (...tokens: string[]) =>
-    tokens.map((token) => encodeURIComponent(token.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/');
-
   function expectDescribed({ status, json, headers }: Answer, method: Method, path: string): void {
-    const response = paths[path]?.[method]?.responses[status];
-    expect(response, `${method} ${path} ${status}`).not.to.equal(undefined);
-    const place = response?.$ref?.slice(2) ?? at('paths', path, method, 'responses', String(status));
-    const validate = validatorAt(`${place}/${at('content', 'application/json', 'schema')}`);
+    const place = placeOfAnswer(paths, [path, method, status]);
+    expect(place, `${method} ${path} ${status}`).not.to.equal(undefined);
+    const validate = validatorAt(...(place ?? []));
     expect(validate?.(json), `${method} ${path} ${status}: ${JSON.stringify(validate?.errors)}`).to.equal(
       true,
     );
-    for (const name of Object.keys(response?.headers ?? {})) {
+    for (const name of Object.keys(paths[path]?.[method]?.responses[status]?.headers ?? {})) {
       if (name === 'Location') expect(headers.get(name)).to.be.a('string');
     }
   }
@@ -78,9 +72,8 @@ describe('docs/openapi: of the answers about jobs', () => {
   });
 
   it('describes what makes a job', () => {
-    const validate = validatorAt(
-      at('paths', '/jobs', 'post', 'requestBody', 'content', 'application/json', 'schema'),
-    );
+    const place = ['requestBody', 'content', 'application/json', 'schema'];
+    const validate = validatorAt('paths', '/jobs', 'post', ...place);
     expect(validate?.(body), JSON.stringify(validate?.errors)).to.equal(true);
     const wrong = [
       { ...body, service: 'x' },
