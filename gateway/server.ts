@@ -97,7 +97,7 @@ export async function compose({
       closers,
       env,
       dev,
-      mayLoad: member?.load(),
+      mayLoad: member?.mayLoad,
       stopOf: outboundBudget.backlog,
       counts,
     }),

@@ -98,7 +98,7 @@ async function compose(
 ): Promise<Worker> {
   const started = performance.now();
   const counts = member?.counts(config.processes, logger);
-  const core = await openCore({ config, logger, closers, env, mayLoad: member?.load(), counts });
+  const core = await openCore({ config, logger, closers, env, mayLoad: member?.mayLoad, counts });
   const { work, registry, engine, store, keys } = core;
   const jobs = await openJobs({ ...core, config, logger, closers, works: true, tuning });
   const metrics = shareMetrics(

@@ -34,7 +34,7 @@ export function registerDev(program: Command): void {
             member,
             dev: {
               async onProblems(problems) {
-                const served = await member?.load();
+                const served = await member?.served();
                 const known = new Set(served?.problems);
                 for (const line of problemLines(problems.filter((each) => !known.has(problemKey(each))))) {
                   console.error(line);

@@ -11,7 +11,7 @@ import { encodableBy } from '../../pool/image/formats.js';
 import { createFontSet } from '../../pool/image/text/fonts.js';
 import { useSources } from '../../pool/plugin-hooks.js';
 import { createVocabulary } from '../../schemas/vocabulary.js';
-import { isBelow, isLinkLoop } from './discover.js';
+import { discoverPlugins, isBelow, isLinkLoop } from './discover.js';
 import { type LoadRegistryOptions, loadRegistry } from './load-registry.js';
 import { builtinPlugins, version as packageVersion } from './paths.js';
 import type { Environment, Helper, Registry } from './registry.js';
@@ -43,6 +43,7 @@ export async function loadHelpers({
   mayLoad,
 }: LoadHelpersOptions): Promise<Registry> {
   const makeVocabulary = await vocabularyMaker(fonts, engine);
+  if (mayLoad) await importShipped();
   await mayLoad;
   const load = () =>
     loadRegistry(folders, makeVocabulary(), {
@@ -60,6 +61,12 @@ export async function loadHelpers({
     if (!helper.shipped) helper.sources = sources;
   }
   return loaded;
+}
+
+/** Has the package's own plugins there when the others may be read. */
+async function importShipped(): Promise<void> {
+  const { plugins } = await discoverPlugins(builtinPlugins);
+  await Promise.all(plugins.map(({ file }) => import(pathToFileURL(file).href)));
 }
 
 /** Makes vocabularies that know which texts the fonts can draw, and which formats the engine writes. Each keeps what was compiled with it: a reload takes a new one. */

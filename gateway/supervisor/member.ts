@@ -30,8 +30,10 @@ export interface Member {
   readonly signals: EventEmitter;
   /** How a server of this process gets the connections of a port. */
   door(name: Door): Inlets;
-  /** Resolves when plugins may be read, with what is served by those that this one is to replace. */
-  load(): Promise<Served | undefined>;
+  /** When plugins may be read, where this process was started before it is needed. */
+  readonly mayLoad: Promise<unknown> | undefined;
+  /** What is served by those that this one is to replace; resolves no sooner than plugins may be read. */
+  served(): Promise<Served | undefined>;
   /** Has this process replaced when something changes in these folders, from now on. */
   watch(folders: string[], pollMs: number | undefined): Promise<void>;
   /** Says that it serves. */
@@ -145,7 +147,8 @@ function createMember({ number, primary, siteUrl, waits, served }: Place): Membe
         if (inlets.delete(door)) tellPrimary({ kind: 'closed', door });
       },
     }),
-    load: () => load,
+    mayLoad: waits ? load : undefined,
+    served: () => load,
     async watch(folders, pollMs) {
       const watched = once(news, 'watched');
       tellPrimary({ kind: 'watch', folders, pollMs });
