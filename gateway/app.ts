@@ -33,7 +33,7 @@ import { createPipelines, type GivenCall, type PipelineParts } from './pipeline/
 import { readInput, requireSize } from './pipeline/read-input.js';
 import { type ReportError, respond } from './pipeline/respond.js';
 import type { ReuseParts } from './pipeline/reuse.js';
-import { dispatch, refuseWhenClosing, route, unrouted } from './pipeline/route.js';
+import { refuseWhenClosing, route, unrouted } from './pipeline/route.js';
 import { type RunOptions, withPreview } from './pipeline/run-helper.js';
 import {
   type CallContext,
@@ -43,11 +43,11 @@ import {
   type HttpCall,
 } from './pipeline/stage.js';
 import { pathsOf } from './plugins/paths.js';
-import type { LiveRegistry } from './plugins/registry.js';
+import type { Registry } from './plugins/registry.js';
 import type { SigningSecrets } from './signing/signing-secrets.js';
 
 export interface AppParts {
-  registry: LiveRegistry;
+  registry: Registry;
   docs: readonly DocRoute[];
   /** Whether everybody may know the helpers. */
   isPublic: boolean;
@@ -90,7 +90,7 @@ export function createApp(parts: AppParts): Koa<CallState> {
   const limitsOf = createLimitsOf(parts.limits);
   const agents = toolsEndpoint(agentStages(parts, limitsOf));
   const ofJobs = jobRoutes({ ...parts, limitsOf, tracing: parts.observers.tracing });
-  app.use(dispatch(parts.registry, () => helperRouter(parts, limitsOf)));
+  app.use(helperRouter(parts, limitsOf).routes());
   app.use(otherRouter(parts, { agents, jobs: ofJobs }).routes());
   app.use(
     unrouted(parts.registry, { ...parts, others: [...parts.docs, { path: toolsPath }, { path: jobsPath }] }),

@@ -17,7 +17,7 @@ import type { Tracing } from './observability/tracing.js';
 import { openReuse, type ReuseParts } from './pipeline/reuse.js';
 import { warmUp } from './pipeline/warm-up.js';
 import type { PluginProblem } from './plugins/discover.js';
-import { type Environment, HelperShelf, type LiveRegistry, logCutLimits } from './plugins/registry.js';
+import { type Environment, logCutLimits, type Registry } from './plugins/registry.js';
 import { openRuntime, type Runtime } from './runtime.js';
 import { openSigning, type SigningSecrets } from './signing/signing-secrets.js';
 import { createUsageMeter, type UsageMeter } from './usage/meter.js';
@@ -26,7 +26,7 @@ import { pruneUsage } from './usage/store.js';
 /** What a process that works for tenants stands on, whether it serves their calls or takes their jobs. */
 interface Core {
   work: Runtime;
-  registry: LiveRegistry;
+  registry: Registry;
   engine: WorkerReport;
   database: Database;
   store: KeyStore;
@@ -42,8 +42,10 @@ interface Core {
 
 /** Somebody writes helpers, and waits for them. */
 export interface DevMode {
-  /** Told of what cannot be loaded, which is left out; what it throws ends the start. */
-  onProblems(problems: readonly PluginProblem[]): Promise<void>;
+  /** What cannot be loaded of the plugins' files, and is left out or served as it was before. */
+  readonly problems: PluginProblem[];
+  /** Called when all that can be loaded is. */
+  onLoaded(): Promise<void>;
 }
 
 interface CoreOptions {
@@ -72,7 +74,6 @@ export async function openCore({
   stopOf,
   counts,
 }: CoreOptions): Promise<Core> {
-  const problems: PluginProblem[] = [];
   const { otlpUrl: url } = config;
   // Loaded only where there is a collector.
   const tracing =
@@ -86,10 +87,10 @@ export async function openCore({
     closers,
     mayLoad,
     ...(stopOf ? { stopOf } : {}),
-    ...(dev ? { onProblem: (problem) => void problems.push(problem) } : {}),
+    ...(dev ? { onProblem: (problem) => void dev.problems.push(problem) } : {}),
   });
   const { loading, pool, inline } = work;
-  const [loaded, engine, database] = await Promise.all([
+  const [registry, engine, database] = await Promise.all([
     loading,
     // The others follow when the gateway is ready.
     pool.start(1),
@@ -100,7 +101,7 @@ export async function openCore({
       onConnectionLost: (error) => logger.debug({ err: error }, 'database connection lost'),
     }).then((opened) => closers.own(opened)),
     loading.then(async (registry) => {
-      await dev?.onProblems(problems);
+      await dev?.onLoaded();
       await Promise.all([...registry.values()].map(inline.helpers.prepare));
       // Those of the others run when the gateway is ready: their faults would be ours, and stop no start.
       await warmUp(
@@ -109,9 +110,6 @@ export async function openCore({
       );
     }),
   ]);
-  for (const helper of loaded.values()) helper.group = pool.first;
-  const registry = new HelperShelf(loaded);
-  registry.replaceAll(loaded, problems);
   logCutLimits(registry, config, logger);
   logEngineFallback(engine, logger);
   const store = createKeyStore(database.access());

@@ -84,7 +84,7 @@ export function openRuntime(options: RuntimeOptions): Runtime {
   );
   const files = createSourceFiles({ source, inboundBudget, count: cachedFiles.count });
   // Threads that start when they are needed may not have by then, and be needed for nothing else.
-  const engine = () => pool.first.threads.engine() ?? (onDemand ? engineToBe(config.imageEngine) : undefined);
+  const engine = () => pool.engine() ?? (onDemand ? engineToBe(config.imageEngine) : undefined);
   const { fonts } = config;
   const loading = loadHelpers({
     folders,

@@ -19,7 +19,7 @@ import { createMetrics } from './observability/metrics.js';
 import { createReadiness } from './pipeline/health.js';
 import { createReportError, reportPublicly } from './pipeline/respond.js';
 import { loadForFirstCalls } from './pipeline/warm-up.js';
-import type { Environment, LiveRegistry } from './plugins/registry.js';
+import type { Environment, Registry } from './plugins/registry.js';
 import type { Credentials } from './site/accounts/first-operator.js';
 import { type StartedSite, startSite } from './site/start-site.js';
 import { type Member, shareChanges, shareMetrics } from './supervisor/member.js';
@@ -30,7 +30,7 @@ export interface Gateway {
   url: string;
   /** Where the key-management site listens. */
   connectUrl: string;
-  registry: LiveRegistry;
+  registry: Registry;
   engine: WorkerReport;
   /** The first tenant's key, where this start created it: to be shown now, it is kept nowhere. */
   firstKey: FirstKey | undefined;
@@ -121,7 +121,7 @@ export async function compose({
   const app = createApp({
     ...work,
     registry,
-    docs: docRoutes({ registry, config, keySite, isDev: dev !== undefined }),
+    docs: docRoutes({ registry, config, keySite, problems: dev && (() => dev.problems) }),
     isPublic: config.docs === 'on',
     keys,
     signing,
@@ -130,7 +130,7 @@ export async function compose({
     processes: member ? config.processes : 1,
     outboundBudget,
     reportError: dev
-      ? createReportError(config.pluginDirs, { problems: () => registry.problems(), apiUrl: config.apiUrl })
+      ? createReportError(config.pluginDirs, { problems: () => dev.problems, apiUrl: config.apiUrl })
       : reportPublicly,
     observers: { logger, metrics, usage, tracing: core.tracing },
     ...jobs,

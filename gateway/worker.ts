@@ -15,7 +15,7 @@ import { observe } from './pipeline/observe.js';
 import { reportPublicly, respond } from './pipeline/respond.js';
 import type { CallState } from './pipeline/stage.js';
 import { loadForFirstCalls } from './pipeline/warm-up.js';
-import type { Environment, LiveRegistry } from './plugins/registry.js';
+import type { Environment, Registry } from './plugins/registry.js';
 import { requireOperatorToken } from './site/authorize.js';
 import { type Member, shareChanges, shareMetrics } from './supervisor/member.js';
 import type { UsageMeter } from './usage/meter.js';
@@ -59,7 +59,7 @@ export function createWorkerApp(parts: WorkerAppParts): Koa<CallState> {
 export interface Worker {
   /** Where it answers those who watch it; undefined where no port was asked for. */
   url: string | undefined;
-  registry: LiveRegistry;
+  registry: Registry;
   engine: WorkerReport;
   /** Takes no more and hands back what has not begun: nobody sends anything here that would have to be waited for. */
   drain(): Promise<void>;

@@ -3,10 +3,10 @@ import { Admission, type Requester } from './admission.js';
 import { Costs, SlowedHelpers, type TaskEnd } from './costs.js';
 import { noMoreWork, PoolError } from './errors.js';
 import type { StopReason } from './fair-queue.js';
-import { createGroup, type Group } from './group.js';
 import { type Job, type ScheduledTask, Scheduler } from './scheduler.js';
 import type { WorkerReport, WorkerSettings } from './task.js';
 import { createTicket, type Ticket, type TicketParts, unbounded } from './ticket.js';
+import { createWorkers } from './workers.js';
 
 export interface PoolOptions {
   threads: number;
@@ -28,18 +28,10 @@ export interface Pool {
    * Starts so many threads, by default all, and says what they found; `warm` starts the others. Throws where they cannot start.
    */
   start(needed?: number): Promise<WorkerReport>;
-  /** The threads that `start` starts. */
-  readonly first: Group;
-  /**
-   * Starts as many threads besides, with settings of their own; tasks at a time are no more for that. Throws a `LoadError`
-   * where they cannot load, and what `plugins` rejects with; with all of them ended.
-   */
-  open(settings: Partial<WorkerSettings>, options?: { attempts?: number }): Promise<Group>;
-  /**
-   * The ticket of one call, on the threads of a group. Background work takes no slot and is never refused one: the
-   * caller bounds their number.
-   */
-  ticket(requester: Requester, group?: Group): Ticket;
+  /** The engine of pictures that the threads have found, or are to use. */
+  engine(): WorkerReport['engine'] | undefined;
+  /** The ticket of one call. Background work takes no slot and is never refused one: the caller bounds their number. */
+  ticket(requester: Requester): Ticket;
   /** Gives back the background tasks that wait, with `shutting_down`, and takes no more of them; those that run go on. */
   handBack(): void;
   /** Says that tasks of this tenant may be started now, and starts what may be. */
@@ -67,59 +59,40 @@ export function createPool(options: PoolOptions): Pool {
   const waiting = new Scheduler({
     estimate: ({ task }) => costs.estimate(task),
     canStart,
-    refusal: ({ group, task }) => group.threads.refusal(task),
+    refusal: ({ task }) => workers.refusal(task),
     stopOf: options.stopOf,
   });
-  /** Groups that may have tasks. */
-  const serving = new Set<Group>();
-  const open = new Set<Group>();
   let running = 0;
   let closing = false;
   let onStart: ((waitMs: number, requester: Requester) => void) | undefined;
   let drained: (() => void) | undefined;
-  const first = makeGroup(options.worker);
+  const workers = createWorkers({
+    count: options.threads,
+    settings: options.worker,
+    // Where little is loaded before it is needed, a thread starts quickly enough.
+    spares: options.worker.lean ? 0 : options.spares,
+    onChange() {
+      refuse();
+      pump();
+    },
+    onFault: (error) => options.onFault?.(error),
+  });
 
-  function makeGroup(settings: WorkerSettings, attempts?: number): Group {
-    const group = createGroup({
-      count: options.threads,
-      settings,
-      // Where little is loaded before it is needed, a thread starts quickly enough.
-      spares: settings.lean ? 0 : options.spares,
-      ...(attempts === undefined ? {} : { attempts }),
-      onChange() {
-        refuse();
-        pump();
-      },
-      onFault: (error) => options.onFault?.(error),
-      onClose: (closed) => {
-        serving.delete(closed);
-        open.delete(closed);
-      },
-    });
-    open.add(group);
-    return group;
-  }
-
-  function canStart({ group: { threads }, task }: Job): boolean {
+  function canStart({ task }: Job): boolean {
     if (!slowed.mayStart(task)) return false;
     // The thread that the last task of a slowed helper has cost is there again first: its neighbours must not wait for that.
-    if (slowed.has(task) && !threads.isFull()) return false;
-    if (threads.isFree(task)) return true;
-    threads.prepare(task);
+    if (slowed.has(task) && !workers.isFull()) return false;
+    if (workers.isFree(task)) return true;
+    workers.prepare(task);
     return false;
   }
 
   function pump(): void {
-    while (running < options.threads && waiting.size > 0 && isAnyFree()) {
+    while (running < options.threads && waiting.size > 0 && workers.idle() > 0) {
       const next = waiting.take();
       if (!next) return;
       runJob(next);
     }
-  }
-
-  function isAnyFree(): boolean {
-    for (const { threads } of serving) if (threads.idle() > 0) return true;
-    return false;
   }
 
   function runJob({ job, settle }: ScheduledTask): void {
@@ -137,7 +110,7 @@ export function createPool(options: PoolOptions): Pool {
       if (isEmpty()) drained?.();
     };
     // A layer of promises less is felt where a task takes a fraction of a millisecond.
-    job.group.threads.run(job.task, job).then(
+    workers.run(job.task, job).then(
       (outcome) => {
         job.resolve(outcome);
         end('in time', outcome.ok);
@@ -192,28 +165,9 @@ export function createPool(options: PoolOptions): Pool {
   const backgroundParts: TicketParts = { ...parts, admission: unbounded };
 
   return {
-    first,
-    start(needed) {
-      serving.add(first);
-      return first.threads.start(needed);
-    },
-    async open(settings, { attempts } = {}) {
-      requireOpen();
-      const group = makeGroup({ ...options.worker, ...settings }, attempts);
-      try {
-        await group.threads.start();
-        // Nobody waits for these: others serve until they are there.
-        await group.threads.warm();
-        requireOpen();
-      } catch (error) {
-        await group.close();
-        throw error;
-      }
-      serving.add(group);
-      return group;
-    },
-    ticket: (requester, group = first) =>
-      createTicket(requester, group, requester.background ? backgroundParts : parts),
+    start: workers.start,
+    engine: workers.engine,
+    ticket: (requester) => createTicket(requester, requester.background ? backgroundParts : parts),
     handBack() {
       waiting.background.close();
       refuse();
@@ -222,18 +176,15 @@ export function createPool(options: PoolOptions): Pool {
       waiting.calls.look(tenant);
       pump();
     },
-    stats() {
-      const ready = [...serving].map(({ threads }) => threads.ready());
-      return { running, places: admission.size, threads: ready.length > 0 ? Math.min(...ready) : 0 };
-    },
+    stats: () => ({ running, places: admission.size, threads: workers.ready() }),
     watch: (told) => (onStart = told),
-    missing: () => [...serving].flatMap(({ threads }) => threads.missing()),
+    missing: workers.missing,
     slowed: () => slowed.services(),
-    warm: () => first.threads.warm(),
+    warm: workers.warm,
     async close() {
       closing = true;
       if (!isEmpty()) await new Promise<void>((resolve) => (drained = resolve));
-      await Promise.all([...open].map((group) => group.close()));
+      await workers.close();
     },
   };
 }

@@ -2,7 +2,6 @@ import type { Requester } from './admission.js';
 import type { TaskCall } from './context/messages.js';
 import { noMoreWork, type PoolError } from './errors.js';
 import { FairQueue, type StopReason } from './fair-queue.js';
-import type { Group } from './group.js';
 import { Heap } from './queues.js';
 import type { Task, TaskOutcome } from './task.js';
 
@@ -12,8 +11,6 @@ export interface Job extends TaskCall {
   requester: Requester;
   /** When it was queued, by `performance.now()`. */
   since: number;
-  /** On whose threads it runs. */
-  group: Group;
   resolve: (outcome: TaskOutcome) => void;
   reject: (error: unknown) => void;
 }

@@ -2,7 +2,6 @@ import { performance } from 'node:perf_hooks';
 import type { Admission, Refusal, Release, Requester, Reservation } from './admission.js';
 import type { TaskHost } from './context/messages.js';
 import { PoolError } from './errors.js';
-import type { Group } from './group.js';
 import type { Job } from './scheduler.js';
 import type { Task, TaskOutcome } from './task.js';
 
@@ -51,17 +50,15 @@ export const unbounded: TicketParts['admission'] = {
   hold: () => noRelease,
 };
 
-/** Makes the ticket of one call; the group's threads stay until it is released and its tasks have ended. */
+/** Makes the ticket of one call. */
 export function createTicket(
   requester: Requester,
-  group: Group,
   { admission, placesOf, enqueue, refusal, requireOpen }: TicketParts,
 ): Ticket {
   let reservation: Reservation | undefined;
   let withdraw: (() => void) | undefined;
   let isAccepted = false;
   let isReleased = false;
-  group.enter();
 
   function acquire(slots: number): Release {
     if (isAccepted) return admission.hold(requester, slots);
@@ -93,7 +90,6 @@ export function createTicket(
       return new Promise((resolve, reject) => {
         if (signal?.aborted) throw givenUp();
         const free = acquire(placesOf(task));
-        group.enter();
         let remove = () => false;
         const giveUp = () => {
           if (remove()) job.reject(givenUp());
@@ -103,13 +99,11 @@ export function createTicket(
           signal?.removeEventListener('abort', giveUp);
           withdraw = undefined;
           free();
-          group.leave();
         };
         const job: Job = {
           task,
           requester,
           since: performance.now(),
-          group,
           host,
           resolve: (outcome) => {
             end();
@@ -130,7 +124,6 @@ export function createTicket(
       isReleased = true;
       reservation?.cancel();
       withdraw?.();
-      group.leave();
     },
   };
 }

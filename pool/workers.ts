@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TaskCall } from './context/messages.js';
 import { PoolError } from './errors.js';
 import { LoadError, LoadFaults } from './load-faults.js';
-import type { PluginModule } from './plugin.js';
 import type { Task, TaskOutcome, WorkerReport, WorkerSettings } from './task.js';
 import { createThread, type LoadOptions, type Thread } from './thread.js';
 
@@ -125,8 +124,6 @@ export interface Workers {
   refusal(task: Task): PoolError | undefined;
   /** Helpers that threads could not load; none once each has loaded all. */
   missing(): readonly string[];
-  /** Threads that are started from now on load these of the plugins alone, by their urls. */
-  retain(urls: ReadonlySet<string>): void;
   /** Runs a task on a free thread. Throws a `PoolError`: `helper_timeout`, or `internal` where the thread died. */
   run(task: Task, call?: TaskCall): Promise<TaskOutcome>;
   /**
@@ -184,7 +181,7 @@ export function createWorkers(options: WorkersOptions): Workers {
   /** What the last of the threads could not load that were to load everything. */
   let lastLacking: Thread['lacking'] | undefined;
   let report: WorkerReport | undefined;
-  let settings = options.settings;
+  const { settings } = options;
   let longestLoadMs = 0;
   /** When it became known what is to be loaded: a thread may be started long before. */
   let knownSince = 0;
@@ -423,11 +420,6 @@ export function createWorkers(options: WorkersOptions): Workers {
     prepare,
     refusal: (task) => (faults.isEmpty || ready.canEverRun(task) ? undefined : faults.refusal(task)),
     missing: () => faults.services,
-    retain(urls) {
-      const isKept = ({ url }: PluginModule) => urls.has(url);
-      const { plugins } = settings;
-      if (plugins) settings = { ...settings, plugins: plugins.then((all) => all.filter(isKept)) };
-    },
     engine: () => (settings.engine === 'auto' ? report?.engine : settings.engine),
     run(task, call) {
       if (!hasRun) reserveSoon();

@@ -5,6 +5,7 @@ import { makeFolder, writeProblem } from '../file-system.js';
 import type { PluginProblem } from '../plugins/discover.js';
 import { usualFolder } from '../plugins/paths.js';
 import { problemKey } from '../plugins/registry.js';
+import type { Member } from '../supervisor/member.js';
 import { gatewayGreeting, runUntilSignal } from './serve.js';
 
 /** Milliseconds between two looks at the files. */
@@ -16,8 +17,10 @@ export function registerDev(program: Command): void {
     .command('dev [dir...]')
     .description(`Run the gateway, and reload helpers as they are saved (in ./${usualFolder} by default).`)
     .option('--poll [ms]', 'look at the files again and again, where a mount tells of no change', readPoll)
-    .action((dirs: string[], { poll }: { poll?: number | true }) =>
-      runUntilSignal(false, {
+    .action((dirs: string[], { poll }: { poll?: number | true }) => {
+      const problems: PluginProblem[] = [];
+      return runUntilSignal(false, {
+        problems,
         async config(member) {
           const config = await devConfig(process.env, dirs);
           for (const folder of config.pluginDirs) {
@@ -29,28 +32,28 @@ export function registerDev(program: Command): void {
           return config;
         },
         async start(config, logger, member) {
+          member?.onProblems((others) => problems.splice(0, problems.length, ...others));
           const { startGateway } = await import('../gateway.js');
-          return startGateway(config, logger, {
-            member,
-            dev: {
-              async onProblems(problems) {
-                const served = await member?.served();
-                const known = new Set(served?.problems);
-                for (const line of problemLines(problems.filter((each) => !known.has(problemKey(each))))) {
-                  console.error(line);
-                }
-                const files = Object.values(served?.helpers ?? {});
-                // What is served goes on as it is.
-                if (problems.some(({ file }) => files.includes(file))) process.exit(1);
-              },
-            },
-          });
+          const onLoaded = () => checkProblems(problems, member);
+          return startGateway(config, logger, { member, dev: { problems, onLoaded } });
         },
         describe: () => ({}),
         greeting: (gateway, config) =>
           visible(`${gatewayGreeting(gateway, config)}\nWatching ${config.pluginDirs.join(', ')}`),
-      }),
-    );
+      });
+    });
+}
+
+/** Prints what is new of the problems, and ends this process where one of a helper would cost it its place: it is served on as it was. */
+async function checkProblems(problems: PluginProblem[], member: Member | undefined): Promise<void> {
+  const served = await member?.served();
+  const known = new Set(served?.problems);
+  const added = problems.filter((problem) => !known.has(problemKey(problem)));
+  for (const line of problemLines(added)) console.error(line);
+  const files = Object.values(served?.helpers ?? {});
+  if (!problems.some(({ file }) => files.includes(file))) return;
+  await member?.fail(problems);
+  process.exit(1);
 }
 
 function makeServed(folder: string): Promise<boolean> {

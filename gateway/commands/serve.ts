@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { visible, visibleJson } from '../../schemas/quote.js';
 import type { Config } from '../config.js';
 import type { Gateway } from '../gateway.js';
+import type { PluginProblem } from '../plugins/discover.js';
 import { problemKey } from '../plugins/registry.js';
 import type { Member } from '../supervisor/member.js';
 import type { Worker } from '../worker.js';
@@ -51,6 +52,8 @@ const closingMs = 15_000;
 interface LongRun<Running> {
   /** The environment's by default. */
   config?(member: Member | undefined): Promise<Config>;
+  /** What cannot be served of the plugins' files. */
+  problems?: readonly PluginProblem[];
   start(config: Config, logger: Logger, member: Member | undefined): Promise<Running>;
   /** What is told of the start as JSON, and to people. */
   describe(running: Running, config: Config): object;
@@ -93,7 +96,7 @@ export async function runUntilSignal<Running extends Pick<Gateway, 'drain' | 'le
   }
   const outside = [...running.registry.values()].filter(({ shipped }) => !shipped);
   const helpers = Object.fromEntries(outside.map(({ id, file }) => [id, file]));
-  const problems = running.registry.problems().map(problemKey);
+  const problems = run.problems?.map(problemKey) ?? [];
   member.ready({ text, processes, logLevel, json, helpers, problems, ...limits });
 }
 

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { cachedForever, readAsset, sendAsset } from '../http/assets.js';
 import type { CallContext, CallMiddleware } from '../pipeline/stage.js';
-import type { LiveRegistry } from '../plugins/registry.js';
 
 /** A path of the API's port that is no helper's: a page, a document or what belongs to one. */
 export interface DocRoute {
@@ -64,13 +63,12 @@ export function protect(ctx: Pick<CallContext, 'set'>): void {
   });
 }
 
-/** Caches what is made of the helpers until they change, because no key limits its requests. It holds `most` names at most. */
-export function cacheUntilChange<T>(registry: Pick<LiveRegistry, 'watch'>, most: () => number) {
+/** Caches what is made of the helpers, because no key limits its requests. It holds `most` names at most. */
+export function cacheDocs<T>(most: number) {
   const cached = new Map<string, T>();
-  registry.watch(() => cached.clear());
   return function getOrMake(name: string, make: () => T): T {
     const found = cached.get(name) ?? make();
-    if (cached.size < most()) cached.set(name, found);
+    if (cached.size < most) cached.set(name, found);
     return found;
   };
 }

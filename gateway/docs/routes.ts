@@ -1,17 +1,18 @@
 import type { Config } from '../config.js';
 import { type Asset, makeAsset, sendAsset } from '../http/assets.js';
+import type { PluginProblem } from '../plugins/discover.js';
 import { version } from '../plugins/paths.js';
-import type { LiveRegistry } from '../plugins/registry.js';
-import { cacheUntilChange, type DocRoute, loadAssets, protect } from './doc-route.js';
+import type { Registry } from '../plugins/registry.js';
+import { cacheDocs, type DocRoute, loadAssets, protect } from './doc-route.js';
 import { openApiDocument } from './openapi/document.js';
 import { createPlayground } from './playground/routes.js';
 
 /** Where the document is served. */
 const openApiPath = '/openapi.json';
 
-/** `GET /openapi.json`: written on first request, and again when the helpers have changed. */
-function openApiRoute(registry: LiveRegistry): DocRoute {
-  const cached = cacheUntilChange<Asset>(registry, () => 1);
+/** `GET /openapi.json`: written on first request. */
+function openApiRoute(registry: Registry): DocRoute {
+  const cached = cacheDocs<Asset>(1);
   const write = () => {
     const text = JSON.stringify(openApiDocument(registry, { version }));
     return makeAsset(Buffer.from(text), 'application/json; charset=utf-8');
@@ -81,16 +82,16 @@ function referencePage(path: (name: string) => string): string {
 }
 
 interface DocOptions {
-  registry: LiveRegistry;
+  registry: Registry;
   config: Config;
   /** The key-management site's address for a visitor who used this host name; undefined where they cannot reach it. */
   keySite: (hostname: string) => string | undefined;
-  /** Whether helpers are being written: faults of their files are shown then, and pages follow what changes. */
-  isDev: boolean;
+  /** Faults of the plugins' files, where helpers are being written: they are shown then, and pages follow what changes. */
+  problems: (() => readonly PluginProblem[]) | undefined;
 }
 
 /** Every page and document about the helpers; none where they are switched off. */
-export function docRoutes({ registry, config, keySite, isDev }: DocOptions): DocRoute[] {
+export function docRoutes({ registry, config, keySite, problems }: DocOptions): DocRoute[] {
   if (config.docs === 'off') return [];
   const playground = createPlayground({
     registry,
@@ -98,8 +99,7 @@ export function docRoutes({ registry, config, keySite, isDev }: DocOptions): Doc
     apiUrl: config.apiUrl,
     keySite,
     // Elsewhere they are for the operator's log: they name files of the machine.
-    problems: () => (isDev ? registry.problems() : []),
-    live: isDev,
+    ...(problems ? { problems, live: true } : {}),
   });
   return [...playground, openApiRoute(registry), ...referenceRoutes()];
 }

@@ -8,7 +8,7 @@ import { withStore } from '../database/store-error.js';
 import { GatewayError } from '../errors.js';
 import { limitsByDefault } from '../limits/limiter.js';
 import type { Metrics } from '../observability/metrics.js';
-import type { LiveRegistry } from '../plugins/registry.js';
+import type { Registry } from '../plugins/registry.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
 import { createJobs } from './jobs.js';
 import type { Job } from './model.js';
@@ -31,7 +31,7 @@ interface JobsOptions {
   logger: Logger;
   closers: Closers;
   database: Database;
-  registry: Pick<LiveRegistry, 'get'>;
+  registry: Pick<Registry, 'get'>;
   /** What items are worked on with. */
   work: Pick<ItemParts, 'files' | 'inboundBudget' | 'bodyLimits' | 'imageLimits' | 'inline'> & {
     pool: Pick<Pool, 'ticket' | 'handBack'>;

@@ -1,12 +1,11 @@
 import type { Answer } from '../../pool/answer.js';
 import { prepareErrorAnswer } from '../http/envelope.js';
 import { scopeAllows } from '../keys/model.js';
-import { holdVersion } from '../pipeline/admit.js';
 import type { GivenCall } from '../pipeline/pipelines.js';
 import { noUploads } from '../pipeline/read-input.js';
 import type { ReportError } from '../pipeline/respond.js';
 import type { CallContext, Caller, CallState } from '../pipeline/stage.js';
-import type { Helper, LiveRegistry } from '../plugins/registry.js';
+import type { Helper, Registry } from '../plugins/registry.js';
 import { errorResult, type FullResult, previewRules, toolResult } from './tool-result.js';
 import type { Toolbox } from './tool-server.js';
 import { type HelperTool, toolsOf } from './tools.js';
@@ -35,28 +34,21 @@ interface HttpToolsOptions {
 
 /** The helpers as tools, each with its own stages behind it. */
 export function createHttpTools(
-  registry: LiveRegistry,
+  registry: Registry,
   stagesOf: (helper: Helper) => (call: GivenCall) => Promise<Answer>,
   { apiUrl, reportError }: HttpToolsOptions,
 ): HttpTools {
-  // Looked at when a tool is called and not before: from then on its version's threads stay for it.
-  let made: ReturnType<typeof asTheyAre> | undefined;
-  registry.watch(() => {
-    made = undefined;
-  });
+  let made: ReadonlyMap<string, RunnableTool & Pick<HelperTool, 'definition'>> | undefined;
 
+  /** Made when an agent first asks: most gateways have none. */
   function tools() {
-    made ??= asTheyAre();
-    return made;
-  }
-
-  function asTheyAre(): ReadonlyMap<string, RunnableTool & Pick<HelperTool, 'definition'>> {
-    return new Map(
+    made ??= new Map(
       [...toolsOf(registry)].map(([name, { helper, definition }]) => [
         name,
         { helper, definition, run: stagesOf(helper) },
       ]),
     );
+    return made;
   }
 
   return {
@@ -82,7 +74,7 @@ export function createHttpTools(
     const query = { values: new Map(), problems: [] };
     try {
       const given = { state, caller, bodyBytes: 0, query, text, uploads: noUploads, shown };
-      const answer = await holdVersion(helper, () => run(given));
+      const answer = await run(given);
       // A link is a GET, which a helper with effects refuses.
       const whole = () =>
         helper.declaration.effects

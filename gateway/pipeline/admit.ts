@@ -5,7 +5,6 @@ import type { Task, TaskOutcome } from '../../pool/task.js';
 import type { RunTaskOptions, Ticket } from '../../pool/ticket.js';
 import { lightBytes } from '../../schemas/input/validate-input.js';
 import type { EffectiveLimits } from '../limits/limiter.js';
-import type { Helper } from '../plugins/registry.js';
 import type { Call, Caller, Stage } from './stage.js';
 
 /** A call with its ticket to the pool, which is made with its first use: most small calls need no thread. */
@@ -29,7 +28,6 @@ type LimitedCall = Call & { caller: Caller; limits: EffectiveLimits };
  * cannot be worked on must cost no upload. Without a body it reserves before its download, or acquires one when its work begins.
  */
 export function admit<Needs extends LimitedCall>(
-  helper: Pick<Helper, 'group'>,
   pool: Pick<Pool, 'ticket'>,
   { processes = 1, background = false, watch = (ticket) => ticket }: AdmitOptions<Needs> = {},
 ): Stage<Needs, Pick<AdmittedCall, 'ticket'>> {
@@ -52,7 +50,7 @@ export function admit<Needs extends LimitedCall>(
     const { inFlight } = call.limits;
     // Rounded up, for each process has to allow one.
     const most = background || inFlight === null ? null : Math.ceil(inFlight / processes);
-    return watch(pool.ticket({ tenant: id, weight, most, background }, helper.group), call);
+    return watch(pool.ticket({ tenant: id, weight, most, background }), call);
   }
 }
 
@@ -78,14 +76,4 @@ export async function runTask<T extends Task>(
     });
   spent(outcome.ms, outcome.ok ? undefined : outcome);
   return outcome as TaskOutcome<T['kind']>;
-}
-
-/** Keeps the threads with this version of a helper alive during a call, even if another version replaces it meanwhile. */
-export async function holdVersion<T>({ group }: Pick<Helper, 'group'>, work: () => Promise<T>): Promise<T> {
-  group?.enter();
-  try {
-    return await work();
-  } finally {
-    group?.leave();
-  }
 }

@@ -64,7 +64,7 @@ export function createPipelines<First extends Call>(
     return from<First>(tracing)
       .through(identify(helper))
       .through(kind.limit(helper))
-      .through(admit(helper, parts.pool, kind.admit))
+      .through(admit(parts.pool, kind.admit))
       .through(input(kind.read(helper)))
       .through(validate(helper))
       .through(source && input(source))

@@ -1,4 +1,3 @@
-import type Router from '@koa/router';
 import type { RouterContext } from '@koa/router';
 import type { Answer } from '../../pool/answer.js';
 import { GatewayError } from '../errors.js';
@@ -8,8 +7,7 @@ import { answerUnrouted } from '../http/unrouted.js';
 import { scopeAllows } from '../keys/model.js';
 import type { KeyVerifier } from '../keys/verifier.js';
 import { pathsOf } from '../plugins/paths.js';
-import type { Helper, LiveRegistry } from '../plugins/registry.js';
-import { holdVersion } from './admit.js';
+import type { Helper, Registry } from '../plugins/registry.js';
 import { callerIfAny } from './authenticate.js';
 import type { CallMiddleware, CallState, HttpCall } from './stage.js';
 
@@ -26,7 +24,7 @@ export function route(helper: Helper, answer: (call: HttpCall) => Promise<Answer
     const { state } = ctx;
     state.helper = helper;
     const bodyBytes = ctx.method === 'POST' ? announcedBytes(ctx.req.headers) : 0;
-    state.result = await holdVersion(helper, () => answer({ ctx, state, bodyBytes }));
+    state.result = await answer({ ctx, state, bodyBytes });
   };
 }
 
@@ -45,14 +43,8 @@ interface UnroutedOptions {
 }
 
 /** Answers requests that no route handled; the answer names the path's helper. */
-export function unrouted(
-  registry: LiveRegistry,
-  { others, isPublic, keys }: UnroutedOptions,
-): CallMiddleware {
-  let paths = servedPaths([...registry.keys()], others);
-  registry.watch(() => {
-    paths = servedPaths([...registry.keys()], others);
-  });
+export function unrouted(registry: Registry, { others, isPublic, keys }: UnroutedOptions): CallMiddleware {
+  const paths = servedPaths([...registry.keys()], others);
 
   async function knownPaths(ctx: RouterContext<CallState>): Promise<readonly string[]> {
     if (isPublic) return paths;
@@ -78,16 +70,4 @@ export function unrouted(
 function onlyPost(id: string): GatewayError {
   const message = `${id} changes something elsewhere, so it takes POST alone, with a key: neither GET and HEAD nor a signed url.`;
   return new GatewayError('method_not_allowed', { message, headers: { allow: 'POST, OPTIONS' } });
-}
-
-/** Routes requests by a router that is made anew whenever the helpers change. */
-export function dispatch(
-  registry: Pick<LiveRegistry, 'watch'>,
-  createRouter: () => Router<CallState>,
-): CallMiddleware {
-  let routes = createRouter().routes();
-  registry.watch(() => {
-    routes = createRouter().routes();
-  });
-  return (ctx, next) => routes(ctx, next);
 }

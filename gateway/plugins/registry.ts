@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import type { Group } from '../../pool/group.js';
 import type { PluginModule } from '../../pool/plugin.js';
 import type { ConfigField, DeclaredHelper } from '../../schemas/declared-helper.js';
 import type { ParameterChecker } from '../../schemas/parameters/parameters.js';
@@ -34,8 +33,6 @@ export interface Helper {
   version?: string;
   /** The texts of its modules, of which each thread makes the same code; absent where they are read from the files. */
   sources?: Uint8Array | undefined;
-  /** The threads that have loaded this version of the plugin; the pool's first ones where absent. Set when they are known. */
-  group?: Group;
   /** Compiled once, from the declaration's schema. */
   parameters: ParameterChecker;
 }
@@ -54,37 +51,6 @@ export function poolPlugins(registry: Registry, env: Environment): PluginModule[
 /** By which a problem is known again. */
 export function problemKey({ file, reason }: PluginProblem): string {
   return `${file}\n${reason}`;
-}
-
-/** Every helper as it is now: what is made of them once is made anew when `watch` tells of a change. */
-export interface LiveRegistry extends Registry {
-  /** Files that cannot be served as they are now: the last good version is, where there was one. */
-  problems(): readonly PluginProblem[];
-  /** Tells of other helpers and other problems. */
-  watch(listener: () => void): void;
-}
-
-/** Holds the helpers that are served; others may take their place while calls are under way. */
-export class HelperShelf extends Map<string, Helper> implements LiveRegistry {
-  readonly #listeners: (() => void)[] = [];
-  #problems: readonly PluginProblem[] = [];
-
-  problems(): readonly PluginProblem[] {
-    return this.#problems;
-  }
-
-  watch(listener: () => void): void {
-    this.#listeners.push(listener);
-  }
-
-  /** Puts these helpers in the place of all that are here, in one step. */
-  replaceAll(helpers: Registry, problems: readonly PluginProblem[] = []): void {
-    this.#problems = problems;
-    const all = [...helpers];
-    this.clear();
-    for (const [id, helper] of all) this.set(id, helper);
-    for (const listener of this.#listeners) listener();
-  }
 }
 
 /** The environment of which plugins are told what they declare, and nothing else. */

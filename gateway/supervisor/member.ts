@@ -7,6 +7,7 @@ import type { KeyStore } from '../keys/store.js';
 import type { KeyVerifier } from '../keys/verifier.js';
 import type { RateState, SharedCounts } from '../limits/rate.js';
 import type { MetricFacts, Metrics } from '../observability/metrics.js';
+import type { PluginProblem } from '../plugins/discover.js';
 import {
   type Ask,
   aliveMs,
@@ -36,6 +37,10 @@ export interface Member {
   served(): Promise<Served | undefined>;
   /** Has this process replaced when something changes in these folders, from now on. */
   watch(folders: string[], pollMs: number | undefined): Promise<void>;
+  /** Says why it does not take the place of those that serve. */
+  fail(problems: PluginProblem[]): Promise<void>;
+  /** Told why another process could not take this one's place. */
+  onProblems(listener: (problems: readonly PluginProblem[]) => void): void;
   /** Says that it serves. */
   ready(facts: Omit<Ready, 'kind'>): void;
   /** Resolves when it serves, and none beside it that is older. */
@@ -92,6 +97,7 @@ function createMember({ number, primary, siteUrl, waits, served }: Place): Membe
     if (message.kind === 'signal') signals.emit(message.signal, message.signal);
     if (message.kind === 'leave') signals.emit('leave', 'leave');
     if (message.kind === 'listening' || message.kind === 'refused') news.emit(message.door, message);
+    if (message.kind === 'problems') news.emit('problems', message.problems);
     if (message.kind === 'load') news.emit('load', message.served);
     if (message.kind === 'watched' || message.kind === 'begin') news.emit(message.kind);
     if (message.kind === 'told') counts.take(message.id, message.told);
@@ -155,6 +161,9 @@ function createMember({ number, primary, siteUrl, waits, served }: Place): Membe
       await watched;
     },
     ready: (facts) => tellPrimary({ kind: 'ready', ...facts }),
+    fail: (problems) =>
+      new Promise((resolve) => process.send?.({ kind: 'failed', problems }, undefined, {}, () => resolve())),
+    onProblems: (listener) => void news.on('problems', listener),
     begun,
     async leave() {
       const given: Promise<void>[] = [];

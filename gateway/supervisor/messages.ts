@@ -1,5 +1,6 @@
 import type { RateState } from '../limits/rate.js';
 import type { MetricFacts } from '../observability/metrics.js';
+import type { PluginProblem } from '../plugins/discover.js';
 
 /** What one process asks of the counts that the primary keeps for all. */
 export type Ask =
@@ -49,6 +50,8 @@ export type ToPrimary =
   | { kind: 'returned'; door: Door }
   /** Asks to be replaced when something changes in these folders. */
   | { kind: 'watch'; folders: string[]; pollMs: number | undefined }
+  /** It cannot take the place of those that serve. */
+  | { kind: 'failed'; problems: PluginProblem[] }
   | { kind: 'ask'; id: number; asks: Ask[] }
   | { kind: 'changed' }
   | { kind: 'gather'; id: number; facts: MetricFacts }
@@ -67,6 +70,8 @@ export type ToMember =
   | { kind: 'begin' }
   /** Another one has taken its place. */
   | { kind: 'leave' }
+  /** Why another process could not take its place. */
+  | { kind: 'problems'; problems: PluginProblem[] }
   | { kind: 'told'; id: number; told: Told[] }
   | { kind: 'changed' }
   | { kind: 'collect'; id: number }

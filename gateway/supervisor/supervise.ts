@@ -163,6 +163,8 @@ export function supervise({ openLog, dev = false }: SuperviseOptions): void {
       slot.doors.delete(message.door);
       const isServed = [...slots].some((each) => each.doors.has(message.door));
       if (phase === 'stopping' && !isServed) doors.close(message.door);
+    } else if (message.kind === 'failed') {
+      for (const each of current.values()) tellMember(each.child, { ...message, kind: 'problems' });
     } else if (message.kind === 'watch') void watch(child, message.folders, message.pollMs);
     else exchange.take(child, message);
   }

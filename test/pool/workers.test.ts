@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import type { TaskCall } from '../../pool/context/messages.js';
@@ -238,8 +239,9 @@ describe('what a plugin sets up', function () {
   it('is there before a thread is lost where a spare one is kept', async () => {
     await poolOf({ spares: 1 }).start();
     expect(await counted()).to.equal(1);
-    await until(() => pool.first.threads.spare() === 1);
-    expect(await said()).to.deep.equal(['up', 'up']);
+    await until(async () => (await said()).length === 2);
+    // Its setup is the last that it does before it is kept.
+    await sleep(200);
     // Whatever is started from now on is never ready.
     process.env.TEST_SETUP_HANGS = '1';
     await rejection(counted({ exit: true }));

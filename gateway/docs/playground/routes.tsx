@@ -4,8 +4,8 @@ import { nearest } from '../../../schemas/nearest.js';
 import { type Asset, makeAsset, sendAsset } from '../../http/assets.js';
 import { isOwnHost } from '../../http/request.js';
 import type { CallContext } from '../../pipeline/stage.js';
-import type { Helper, LiveRegistry, Registry } from '../../plugins/registry.js';
-import { cacheUntilChange, type DocRoute, protect } from '../doc-route.js';
+import type { Helper, Registry } from '../../plugins/registry.js';
+import { cacheDocs, type DocRoute, protect } from '../doc-route.js';
 import { HelperPage } from './helper-page.js';
 import {
   KeySource,
@@ -18,7 +18,7 @@ import {
 const htmlType = 'text/html; charset=utf-8';
 
 export interface PlaygroundOptions {
-  registry: LiveRegistry;
+  registry: Registry;
   limits: ShownLimits;
   /** Where the API is reached, where that is known. */
   apiUrl?: string | undefined;
@@ -28,7 +28,7 @@ export interface PlaygroundOptions {
    */
   keySite: (hostname: string) => string | undefined;
   /**
-   * Faults of the plugins' files, which change with the helpers; none by default. They name files, and are shown only for a host of
+   * Faults of the plugins' files, which come with a change that is not served; none by default. They name files, and are shown only for a host of
    * this machine, or `apiUrl`.
    */
   problems?: () => readonly PluginProblem[];
@@ -40,7 +40,7 @@ export interface PlaygroundOptions {
 export function createPlayground(options: PlaygroundOptions): DocRoute[] {
   const { registry, limits, apiUrl, keySite, problems = () => [], live = false } = options;
   const assets = playgroundAssets();
-  const cached = cacheUntilChange<Asset>(registry, () => 4 * (registry.size + 1));
+  const cached = cacheDocs<Asset>(4 * (registry.size + 1));
 
   function answerPage(ctx: CallContext): Promise<void> | void {
     const site = keySite(ctx.hostname);
@@ -58,7 +58,7 @@ export function createPlayground(options: PlaygroundOptions): DocRoute[] {
       return;
     }
     // Nothing else of a request is in a page, because it is cached: neither its Host nor the rest of its query.
-    const page = cached(`${helper?.id ?? ''} ${shown.length} ${site ?? ''}`, () => {
+    const page = cached(`${helper?.id ?? ''} ${JSON.stringify(shown)} ${site ?? ''}`, () => {
       const html = helper
         ? write(helper.id, <HelperPage {...{ helper, assets, limits, keySite: site, apiUrl }} />)
         : write('Helpers', <HelperList registry={registry} keySite={site} />);

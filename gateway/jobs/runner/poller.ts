@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { isStoreAway } from '../../database/store-error.js';
-import type { LiveRegistry } from '../../plugins/registry.js';
+import type { Registry } from '../../plugins/registry.js';
 import type { JobQueue, Lease } from '../queue/job-queue.js';
 import type { JobStore } from '../store/job-store.js';
 import type { StartedItem } from '../store/transitions.js';
@@ -17,7 +17,7 @@ export interface PollerParts {
   /** The process's inbound budget: items' inputs have a quarter of it. */
   inbound: { most: number; bytes: number };
   logger: Pick<Logger, 'error'>;
-  registry: Pick<LiveRegistry, 'get'>;
+  registry: Pick<Registry, 'get'>;
   /** How long items are left to other processes whose helper this one lacks; ten minutes by default. */
   lackingMs?: number | undefined;
   /** Called with each item that is to be worked on, under this lease; `ended` is to be called when nothing more is done for it here. */

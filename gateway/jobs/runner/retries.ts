@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { ErrorCode, GatewayError } from '../../errors.js';
-import type { LiveRegistry } from '../../plugins/registry.js';
+import type { Registry } from '../../plugins/registry.js';
 import type { StartedItem } from '../store/transitions.js';
 
 export interface Retry {
@@ -70,7 +70,7 @@ const mostJobs = 10_000;
  * moved for ten minutes, no process has the helper, and they are to be begun, which fails them.
  */
 export function createLackingHelpers(
-  registry: Pick<LiveRegistry, 'get'>,
+  registry: Pick<Registry, 'get'>,
   lackingMs = lackingMsByDefault,
   now = () => performance.now(),
 ) {

@@ -4,7 +4,7 @@ import type { Pool } from '../../../pool/pool.js';
 import { createBatcher } from '../../database/batcher.js';
 import { groupBy } from '../../database/rows.js';
 import { isStoreAway } from '../../database/store-error.js';
-import type { LiveRegistry } from '../../plugins/registry.js';
+import type { Registry } from '../../plugins/registry.js';
 import type { Job } from '../model.js';
 import type { JobQueue, Lease } from '../queue/job-queue.js';
 import type { ResultStore } from '../results/result-store.js';
@@ -24,7 +24,7 @@ interface RunnerParts extends ItemParts {
   results: Pick<ResultStore, 'get' | 'put'>;
   mostResultBytes: number;
   pool: Pick<Pool, 'ticket' | 'handBack'>;
-  registry: Pick<LiveRegistry, 'get'>;
+  registry: Pick<Registry, 'get'>;
   /** Threads of the pool: as many items run at a time. */
   threads: number;
   inbound: PollerParts['inbound'];

@@ -3,8 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { type Answer, toBytes } from '../../../pool/answer.js';
 import { StoreError } from '../../database/store-error.js';
 import { GatewayError, toGatewayError } from '../../errors.js';
-import { holdVersion } from '../../pipeline/admit.js';
-import type { LiveRegistry } from '../../plugins/registry.js';
+import type { Registry } from '../../plugins/registry.js';
 import type { ItemError, ItemResult } from '../model.js';
 import { type ResultStore, resultName, resultStore } from '../results/result-store.js';
 import type { JobStore } from '../store/job-store.js';
@@ -24,8 +23,8 @@ type Worked =
   | { again: Retry };
 
 interface WorkItemParts {
-  registry: Pick<LiveRegistry, 'get'>;
-  pipelineOf: (helper: NonNullable<ReturnType<LiveRegistry['get']>>) => ItemPipeline;
+  registry: Pick<Registry, 'get'>;
+  pipelineOf: (helper: NonNullable<ReturnType<Registry['get']>>) => ItemPipeline;
   results: Pick<ItemResults, 'put' | 'reserve'>;
 }
 
@@ -49,7 +48,7 @@ export function createItemWork({ registry, pipelineOf, results }: WorkItemParts)
     state.helper = helper;
     // What ran before may have changed something already.
     if (helper.declaration.repeatable === false && item.attempt > 1) throw notAgain(helper.id);
-    return holdVersion(helper, () => pipelineOf(helper)(call));
+    return pipelineOf(helper)(call);
   }
 
   return async function workItem(call: ItemCall): Promise<Worked & { spent: number }> {

@@ -70,6 +70,7 @@ describe('serve at SIGHUP', function () {
     folder = await mkdtemp(join(tmpdir(), 'hangup-'));
     await writeFile(join(folder, 'say.mjs'), answering(1));
     await writeFile(join(folder, 'here.mjs'), answering(1, "runs: 'inline'"));
+    await writeFile(join(folder, 'end.mjs'), answering(1).replace('() => (', '() => (process.exit(), '));
     gateway = await startGatewayProcess({
       HELPER_PLUGINS: folder,
       HELPER_DATA_DIR: join(folder, '.data'),
@@ -110,7 +111,7 @@ describe('serve at SIGHUP', function () {
       return (await fetch(url, { method: 'POST', headers, body })).status;
     });
     expect(new Set(await Promise.all(calls))).to.deep.equal(new Set([200]));
-    expect(await reloading).to.deep.include({ added: ['new'], reloaded: ['here', 'say'], failed: 0 });
+    expect(await reloading).to.deep.include({ added: ['new'], reloaded: ['end', 'here', 'say'], failed: 0 });
     expect([await call('say'), await call('here'), await call('new')]).to.deep.equal([2, 2, 'new']);
   });
 
@@ -124,8 +125,16 @@ describe('serve at SIGHUP', function () {
 
   it('removes what is gone, once the file is mended', async () => {
     await writeFile(join(folder, 'say.mjs'), answering(3));
-    expect(await reload()).to.deep.include({ removed: ['new'], reloaded: ['here', 'say'] });
+    expect(await reload()).to.deep.include({ removed: ['new'], reloaded: ['end', 'here', 'say'] });
     expect([await call('say'), await call('new')]).to.deep.equal([3, 404]);
+  });
+
+  it('runs the code of its start in a thread that replaces another', async () => {
+    await writeFile(join(folder, 'say.mjs'), answering('saved, and not loaded'));
+    for (let times = 0; times < 3; times += 1) {
+      expect(await call('end')).to.equal(500);
+      expect(await call('say')).to.equal(3);
+    }
   });
 
   it('and logs every call, and the end, before it ends at SIGTERM', async () => {

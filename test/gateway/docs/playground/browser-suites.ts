@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import type { Helper, HelperShelf } from '../../../../gateway/plugins/registry.js';
 import { toolFile } from '../../../needs.js';
 import { copied, type InPlayground, press } from './in-playground.js';
 
@@ -72,30 +71,27 @@ export function describeVisits(chromium: InPlayground): void {
 
   it('follows a change of its helper while helpers are written, with key and values as they were', async () => {
     const page = await chromium.open('/');
+    const summary = 'Gives a page that would run a script, were it one.';
+    let isChanged = false;
     await page.route(/helper=/, async (route) => {
       const response = await route.fetch();
-      const body = (await response.text()).replace('<body>', '<body data-live>');
-      await route.fulfill({ response, body });
+      const headers = response.headers();
+      if (isChanged) headers.etag = '"another"';
+      const text = (await response.text()).replace('<body>', '<body data-live>');
+      const body = isChanged ? text.replaceAll(summary, 'Another sentence.') : text;
+      await route.fulfill({ response, headers, body });
     });
     const asked = page.waitForResponse((response) => response.request().method() === 'HEAD');
     await page.goto(`${chromium.gateway.url}/?helper=all/page#`);
     await page.getByLabel('API key').fill('typed');
     await asked;
-    const registry = chromium.gateway.gateway.registry as HelperShelf;
-    const all = new Map(registry);
-    const helper = all.get('all/page') as Helper;
-    const declaration = { ...helper.declaration, summary: 'Another sentence.' };
-    registry.replaceAll(new Map(all).set('all/page', { ...helper, declaration }));
-    try {
-      const again = async () => {
-        await page.evaluate('dispatchEvent(new Event("focus"))');
-        return page.getByText('Another sentence.').count();
-      };
-      while ((await again()) === 0) await page.evaluate('new Promise(requestAnimationFrame)');
-      expect(await page.getByLabel('API key').inputValue()).to.equal('typed');
-    } finally {
-      registry.replaceAll(all);
-    }
+    isChanged = true;
+    const again = async () => {
+      await page.evaluate('dispatchEvent(new Event("focus"))');
+      return page.getByText('Another sentence.').count();
+    };
+    while ((await again()) === 0) await page.evaluate('new Promise(requestAnimationFrame)');
+    expect(await page.getByLabel('API key').inputValue()).to.equal('typed');
   });
 }
 

@@ -20,11 +20,10 @@ import type { Limiter } from '../../../../gateway/limits/limiter.js';
 import { migrations } from '../../../../gateway/migrations.js';
 import { observe } from '../../../../gateway/pipeline/observe.js';
 import { reportPublicly, respond } from '../../../../gateway/pipeline/respond.js';
-import { dispatch, unrouted } from '../../../../gateway/pipeline/route.js';
+import { unrouted } from '../../../../gateway/pipeline/route.js';
 import type { CallState } from '../../../../gateway/pipeline/stage.js';
 import { loadRegistry } from '../../../../gateway/plugins/load-registry.js';
 import { builtinPlugins } from '../../../../gateway/plugins/paths.js';
-import { HelperShelf } from '../../../../gateway/plugins/registry.js';
 import { createVocabulary } from '../../../../schemas/vocabulary.js';
 import { fixture } from '../../../fixtures.js';
 import type { Answer, CallInit } from '../../harness.js';
@@ -98,7 +97,7 @@ export async function startJobApi({ maxOpenBytes = 1e9, maxResultBytes = 1e9 } =
     lastRefusal: async () => broken.lastRefusal?.(),
   });
   const folders = [builtinPlugins, fixture('plugins/openapi'), fixture('plugins/files')];
-  const registry = new HelperShelf(await loadRegistry(folders, createVocabulary()));
+  const registry = await loadRegistry(folders, createVocabulary());
   const inboundBudget = createInboundBudget({ most: 100, bytes: 2_000_000, largest: 1_000_000 });
   const source = createSource({ origins: ['http://127.0.0.1:9100'], timeoutMs: 1000, maxBytes: 1000 });
   const headers = { ratelimit: '"rate";r=1;t=1' };
@@ -124,13 +123,9 @@ export async function startJobApi({ maxOpenBytes = 1e9, maxResultBytes = 1e9 } =
   const metrics = { observe: ({ code }: { code: string }) => void codes.push(code) };
   app.use(observe({ logger, metrics, usage: { record: () => codes.push('counted as a call') } }));
   app.use(respond(outboundBudget, reportPublicly));
-  app.use(
-    dispatch(registry, () => {
-      const router = new Router<CallState>({ sensitive: true, strict: true });
-      for (const { path, method, handle } of routes) router.register(path, [method], handle);
-      return router;
-    }),
-  );
+  const router = new Router<CallState>({ sensitive: true, strict: true });
+  for (const { path, method, handle } of routes) router.register(path, [method], handle);
+  app.use(router.routes());
   app.use(unrouted(registry, { others: [{ path: jobsPath }], isPublic: true, keys }));
   app.on('error', () => undefined);
   const server = createServer(app.callback());
