@@ -58,7 +58,7 @@ describe('a gateway that works on pictures', function () {
   });
 });
 
-const script = fileURLToPath(new URL('../../../../gateway/commands/lower-encoders.cjs', import.meta.url));
+const script = fileURLToPath(new URL('../../../../gateway/commands/prepare-threads.cjs', import.meta.url));
 
 /** Prints the nice values of the process's threads, the main thread's first. */
 const print = `
