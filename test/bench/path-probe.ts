@@ -1,8 +1,8 @@
 /**
- * Loaded into every thread of a gateway by `--import`: between two SIGUSR2 it has V8 note which functions run, and then writes that to
- * a file of each thread in the folder of `PATH_PROBE`.
+ * Loaded into every thread of a gateway by `--import`: between two SIGUSR2 it has V8 note which functions run. After each signal every
+ * thread writes a file into the folder of `PATH_PROBE`, after the second one with what ran.
  */
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import { join } from 'node:path';
 import { BroadcastChannel, isMainThread, threadId } from 'node:worker_threads';
@@ -23,13 +23,21 @@ if (isMainThread) {
 }
 
 async function toggle(signal: number): Promise<void> {
-  if (signal % 2 === 1) {
-    await session.post('Profiler.enable');
-    await session.post('Profiler.startPreciseCoverage', { callCount: false, detailed: false });
-    return;
-  }
+  const ran = signal % 2 === 1 ? await start() : await stop();
+  const file = join(process.env.PATH_PROBE ?? '.', `${signal}-${threadId}.json`);
+  // Whole, as soon as its name is there.
+  writeFileSync(`${file}.part`, JSON.stringify(ran));
+  renameSync(`${file}.part`, file);
+}
+
+async function start(): Promise<[]> {
+  await session.post('Profiler.enable');
+  await session.post('Profiler.startPreciseCoverage', { callCount: false, detailed: false });
+  return [];
+}
+
+async function stop(): Promise<object[]> {
   const { result } = await session.post('Profiler.takePreciseCoverage');
   await session.post('Profiler.stopPreciseCoverage');
-  const own = result.filter(({ url }) => url.includes('/dist/bundle/'));
-  writeFileSync(join(process.env.PATH_PROBE ?? '.', `${signal / 2}-${threadId}.json`), JSON.stringify(own));
+  return result.filter(({ url }) => url.includes('/dist/bundle/'));
 }

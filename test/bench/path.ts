@@ -4,6 +4,7 @@
  * counting only what ran for each of several such calls. `node dist/test/bench/path.js`; Linux only.
  */
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { SourceMap } from 'node:module';
@@ -24,8 +25,11 @@ const maps = new Map<string, (offset: number) => string | undefined>();
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const warmUps = 50;
 const windows = 7;
-/** How long a signal and what it starts may take. */
-const settleMs = 300;
+/** How long the first signal may take to reach every thread, and spare ones to start before it. */
+const settleMs = 2_000;
+let signals = 0;
+/** The ends of the names of the files that each signal makes: one for each thread. */
+let threads: string[] | undefined;
 
 const noise = { type: 'gaussian', mean: 128, sigma: 30 } as const;
 const drawn = sharp({ create: { width: 96, height: 64, channels: 3, background: '#888', noise } });
@@ -68,7 +72,7 @@ const calls = {
     }),
 };
 
-const taken = { border: await filesOf(calls.border, 1), text: await filesOf(calls.text, 1 + windows) };
+const taken = { border: await filesOf(calls.border), text: await filesOf(calls.text) };
 for (const [name, files] of Object.entries(taken)) {
   console.log(`  ${name}: ${files.length} files\n${files.map((file) => `    ${file}`).join('\n')}\n`);
 }
@@ -86,20 +90,31 @@ source.close();
 source.closeAllConnections();
 await rm(folder, { recursive: true });
 
-/** The files that run for each of several calls; `first` is the number of the first of their windows. */
-async function filesOf(call: () => Promise<Response>, first: number): Promise<string[]> {
+/** The files that run for each of several calls. */
+async function filesOf(call: () => Promise<Response>): Promise<string[]> {
   for (let times = 0; times < warmUps; times += 1) await answered(call);
   let common: Set<string> | undefined;
-  for (let window = first; window < first + windows; window += 1) {
-    process.kill(gateway.pid, 'SIGUSR2');
-    await sleep(settleMs);
+  for (let window = 0; window < windows; window += 1) {
+    await signal();
     await answered(call);
-    process.kill(gateway.pid, 'SIGUSR2');
-    await sleep(settleMs);
-    const ran = await ranIn(window);
+    const ran = await ranIn(await signal());
     common = common ? new Set([...common].filter((file) => ran.has(file))) : ran;
   }
   return [...(common ?? [])].sort();
+}
+
+/** Gives the files that the threads wrote. */
+async function signal(): Promise<string[]> {
+  if (!threads) await sleep(settleMs);
+  signals += 1;
+  process.kill(gateway.pid, 'SIGUSR2');
+  if (!threads) {
+    await sleep(settleMs);
+    threads = (await readdir(folder)).map((name) => name.slice(name.indexOf('-')));
+  }
+  const files = threads.map((name) => `${signals}${name}`);
+  while (!files.every((name) => existsSync(join(folder, name)))) await sleep(1);
+  return files;
 }
 
 async function answered(call: () => Promise<Response>): Promise<void> {
@@ -109,10 +124,9 @@ async function answered(call: () => Promise<Response>): Promise<void> {
 }
 
 /** Of all threads. */
-async function ranIn(window: number): Promise<Set<string>> {
+async function ranIn(files: readonly string[]): Promise<Set<string>> {
   const found = new Set<string>();
-  for (const name of await readdir(folder)) {
-    if (!name.startsWith(`${window}-`)) continue;
+  for (const name of files) {
     const scripts = JSON.parse(await readFile(join(folder, name), 'utf8')) as Coverage;
     for (const { url, functions } of scripts) {
       const sourceAt = await mapOf(fileURLToPath(url));
