@@ -3,8 +3,13 @@ import { GatewayError } from '../errors.js';
 import type { Step, Trace } from '../observability/tracing.js';
 import { createIdleConnections } from './connection.js';
 import { createDial, type DialOptions } from './dial.js';
-import { createFraming, type WholeAnswer } from './exchange.js';
-import { type CachedFile, createCachedFiles, createHop } from './hop.js';
+import {
+  type CachedFile,
+  createCachedFiles,
+  createFraming,
+  createHop,
+  type WholeAnswer,
+} from './exchange.js';
 import { type AddressLookupOptions, createAddressLookup } from './resolve.js';
 import {
   checkUrl,

@@ -1,6 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { type RawAnswer, rawFailure, rawSuccess } from './envelope.js';
-import { serveRoundRobin } from './round-robin.js';
 import {
   closeServer,
   createHttpServer,
@@ -8,6 +7,7 @@ import {
   type Lifecycle,
   type ListenOptions,
   listen,
+  serveRoundRobin,
 } from './server.js';
 
 /** A server that can listen before its application exists: requests wait until then. */

@@ -1,10 +1,9 @@
-import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Pool } from '../../pool/pool.js';
 import type { Cache } from '../cache.js';
 import type { InboundBudget } from '../http/inbound-budget.js';
 import type { OutboundBudget } from '../http/outbound-budget.js';
-import { type JobMeters, type JobNumbers, meterJobs } from './job-metrics.js';
-import { classOf, createMeters, type Meters, secondsOfACall } from './meters.js';
 
 /** The library's data of all metrics, as far as others look at it: one process sends it to another. */
 export type MetricFacts = readonly {
@@ -198,4 +197,201 @@ function meterState(
   gauge('cache_bytes', 'Bytes of cached answers and downloads.', () => cache.stats().bytes);
   gauge('cache_entries', 'Cached answers and downloads.', () => cache.stats().entries);
   gauge('keys_available', 'Whether the key database answers.', () => (keysAvailable() ? 1 : 0), 'min');
+}
+
+/** An item of a job that has ended in this process. */
+interface ObservedItem {
+  service: string;
+  /** The error's code, or `ok`. */
+  code: string;
+  /** From the creation of its job to its start. */
+  waitSeconds: number;
+  /** Milliseconds spent on its tasks. */
+  taskMs: number;
+  /** Its tenant's. */
+  weight: number;
+}
+
+/** The outcome of one attempt to notify a webhook: accepted, refused and to be retried, or given up. */
+type WebhookOutcome = 'sent' | 'failed' | 'given_up';
+
+interface JobMeters {
+  observeItem(item: ObservedItem): void;
+  observeWebhook(outcome: WebhookOutcome): void;
+}
+
+function meterJobs(
+  { counter, histogram, gauge }: Meters,
+  {
+    readJobs,
+    addTaskMs,
+  }: {
+    readJobs: (() => Promise<JobNumbers>) | undefined;
+    addTaskMs: (service: string, ms: number) => void;
+  },
+): JobMeters {
+  const items = counter({
+    name: 'job_items_total',
+    help: 'Items of jobs that ended in this process, by helper and error code (ok where it succeeded).',
+    labels: ['service', 'code'],
+  });
+  const waits = histogram(
+    {
+      name: 'job_item_wait_seconds',
+      help: 'Time from the request for a job to the beginning of an item, by the class of the tenant.',
+      labels: ['class'],
+    },
+    secondsOfAJob,
+  );
+  const webhooks = counter({
+    name: 'webhooks_total',
+    help: 'Attempts to notify a webhook of the end of a job, by outcome.',
+    labels: ['outcome'],
+  });
+  const numbers = readJobs ? createJobNumbers({ read: readJobs }) : async () => undefined;
+  const jobGauge = (name: string, help: string, value: (numbers: JobNumbers) => number) =>
+    gauge(
+      name,
+      `${help}, in all processes together.`,
+      async () => {
+        const known = await numbers();
+        return known && value(known);
+      },
+      'max',
+    );
+  jobGauge('job_items_waiting', 'Items of jobs that wait', ({ waiting }) => waiting);
+  jobGauge('job_items_running', 'Items of jobs that are worked on', ({ running }) => running);
+  jobGauge(
+    'jobs_oldest_wait_seconds',
+    'How long the item has waited that waits the longest',
+    ({ oldestWaitingAt: at }) => (at === null ? 0 : Math.max(0, (Date.now() - at) / 1000)),
+  );
+
+  return {
+    observeItem({ service, code, waitSeconds, taskMs, weight }) {
+      items.inc({ service, code });
+      // Clocks of two hosts may differ by more than it waited.
+      waits.observe({ class: classOf(weight) }, Math.max(0, waitSeconds));
+      addTaskMs(service, taskMs);
+    },
+    observeWebhook: (outcome) => webhooks.inc({ outcome }),
+  };
+}
+
+/** Waiting and running items of all jobs in the database: the same in every process. */
+export interface JobNumbers {
+  waiting: number;
+  running: number;
+  /** Milliseconds since 1970; null where nothing waits. */
+  oldestWaitingAt: number | null;
+}
+
+/** Numbers up to this age need no query, however many ask for the metrics. */
+const freshMs = 5000;
+/** Older numbers are left out: they would say that all is well when nothing is known. */
+const staleMs = 60_000;
+
+/**
+ * Caches numbers that take a query. A reader gets those of a few seconds ago, or waits up to `patienceMs` for new ones: while the database is
+ * away, the last known are given for a minute, and no reader is held up. `now` is in milliseconds since 1970.
+ */
+export function createJobNumbers({
+  read,
+  now = Date.now,
+  patienceMs = 500,
+}: {
+  read: () => Promise<JobNumbers>;
+  now?: () => number;
+  patienceMs?: number;
+}): () => Promise<JobNumbers | undefined> {
+  let last: { at: number; numbers: JobNumbers } | undefined;
+  let reading: Promise<void> | undefined;
+
+  async function refresh(): Promise<void> {
+    const at = now();
+    try {
+      last = { at, numbers: await read() };
+    } catch {
+      // The workers of jobs log that the database is away.
+    } finally {
+      reading = undefined;
+    }
+  }
+
+  return async function numbers() {
+    if (!last || now() - last.at >= freshMs) {
+      reading ??= refresh();
+      await Promise.race([reading, sleep(patienceMs, undefined, { ref: false })]);
+    }
+    return last && now() - last.at < staleMs ? last.numbers : undefined;
+  };
+}
+
+const prefix = 'helper_gateway_';
+
+/** From a task that starts at once to the longest wait of a call. */
+const secondsOfACall = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** From a tenth of a second to a day. */
+const secondsOfAJob = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400];
+
+interface Named<Label extends string> {
+  name: string;
+  help: string;
+  labels?: readonly Label[];
+}
+
+/** Makes metrics in one registry. */
+interface Meters {
+  /** `collect` fills it when the metrics are read, where counting elsewhere is cheaper. */
+  counter<Label extends string>(
+    of: Named<Label>,
+    collect?: (counter: Counter<Label>) => void,
+  ): Counter<Label>;
+  histogram<Label extends string>(of: Named<Label>, buckets: number[]): Histogram<Label>;
+  /** A value at the moment the metrics are read; left out while undefined. `all` aggregates several processes of a host. */
+  gauge(
+    name: string,
+    help: string,
+    value: () => number | undefined | Promise<number | undefined>,
+    all?: 'sum' | 'max' | 'min',
+  ): void;
+}
+
+/** Makes metrics in this registry, all with the gateway's prefix. */
+function createMeters(registry: Registry): Meters {
+  const registers = [registry];
+  return {
+    counter: ({ name, help, labels = [] }, collect) =>
+      new Counter({
+        name: prefix + name,
+        help,
+        labelNames: [...labels],
+        registers,
+        collect() {
+          collect?.(this);
+        },
+      }),
+    histogram: ({ name, help, labels = [] }, buckets) =>
+      new Histogram({ name: prefix + name, help, labelNames: [...labels], buckets, registers }),
+    gauge(name, help, value, all = 'sum') {
+      new Gauge({
+        name: prefix + name,
+        help,
+        registers,
+        aggregator: all,
+        async collect() {
+          const now = await value();
+          if (now === undefined) this.remove();
+          else this.set(now);
+        },
+      });
+    },
+  };
+}
+
+/** The class of a tenant by its weight (1 to 100): tenants have no bound, and a metric's labels must have one. Most weigh 1. */
+export function classOf(weight: number): 'w1' | 'w2-9' | 'w10+' {
+  if (weight >= 10) return 'w10+';
+  return weight >= 2 ? 'w2-9' : 'w1';
 }

@@ -1,6 +1,6 @@
 import { type Cache, createCache } from '../../../gateway/cache.js';
+import type { CachedFile } from '../../../gateway/download/exchange.js';
 import type { FetchOptions, Source } from '../../../gateway/download/fetch.js';
-import type { CachedFile } from '../../../gateway/download/hop.js';
 import { ok } from './raw-server.js';
 import { serveRoutes } from './routes.js';
 

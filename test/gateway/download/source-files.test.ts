@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { expect } from 'chai';
 import { type Cache, createCache } from '../../../gateway/cache.js';
+import type { CachedFile } from '../../../gateway/download/exchange.js';
 import type { Source } from '../../../gateway/download/fetch.js';
-import type { CachedFile } from '../../../gateway/download/hop.js';
 import {
   createSourceFiles,
   type FileRequest,

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { createJobNumbers, type JobNumbers } from '../../../gateway/observability/job-metrics.js';
-import { classOf } from '../../../gateway/observability/meters.js';
+import { classOf, createJobNumbers, type JobNumbers } from '../../../gateway/observability/metrics.js';
 import { sampleMetrics } from './sample.js';
 
 describe('metrics', () => {
