@@ -23,7 +23,7 @@ import { openSigning, type SigningSecrets } from './signing/signing-secrets.js';
 import { createUsageMeter, type UsageMeter } from './usage/meter.js';
 import { pruneUsage } from './usage/store.js';
 
-/** What a process that works for tenants stands on, whether it serves their calls or takes their jobs. */
+/** What a gateway and a worker have in common. */
 interface Core {
   work: Runtime;
   registry: Registry;
@@ -36,15 +36,15 @@ interface Core {
   usage: UsageMeter;
   limiter: Limiter;
   reuse: ReuseParts;
-  /** Absent where calls are not followed. */
+  /** Absent where calls are not traced. */
   tracing: Tracing | undefined;
 }
 
-/** Somebody writes helpers, and waits for them. */
+/** For an author who waits for reloads. */
 export interface DevMode {
-  /** What cannot be loaded of the plugins' files, and is left out or served as it was before. */
+  /** Files that cannot be loaded, which are left out or served as before. */
   readonly problems: PluginProblem[];
-  /** Called when all that can be loaded is. */
+  /** Called once everything that can be loaded is loaded. */
   onLoaded(): Promise<void>;
 }
 
@@ -63,7 +63,7 @@ interface CoreOptions {
   counts?: SharedCounts | undefined;
 }
 
-/** Opens it by the configuration: helpers and their threads, the database and what is kept in it. What is opened is left to `closers`. */
+/** Opens helpers, their threads and the database by the configuration. `closers` close what is opened. */
 export async function openCore({
   config,
   logger,
@@ -103,7 +103,7 @@ export async function openCore({
     loading.then(async (registry) => {
       await dev?.onLoaded();
       await Promise.all([...registry.values()].map(inline.helpers.prepare));
-      // Those of the others run when the gateway is ready: their faults would be ours, and stop no start.
+      // The package's own examples run when the gateway is ready: their faults would be ours, and should stop no start.
       await warmUp(
         [...registry.values()].filter(({ shipped }) => !shipped),
         inline,
@@ -145,7 +145,7 @@ export async function openCore({
   };
 }
 
-/** Tells at the start that images are worked on by Jimp where sharp was wanted. */
+/** Logs that Jimp works on images because sharp cannot be loaded. */
 function logEngineFallback({ fallbackReason }: WorkerReport, logger: Logger): void {
   if (fallbackReason === undefined) return;
   logger.warn({ reason: fallbackReason }, 'sharp cannot be loaded; images are worked on by Jimp, slower');

@@ -8,7 +8,7 @@ import type { Gateway, GatewayOptions } from './server.js';
 export type { Gateway } from './server.js';
 
 /**
- * Starts a gateway: listens at once, and loads and builds all else after that (`compose.ts`). Throws, with everything closed again,
+ * Starts a gateway: listens at once, and loads and builds everything else afterwards (`server.ts`). Throws, with everything closed again,
  * where a part cannot start; the message says what to change.
  */
 export async function startGateway(

@@ -13,20 +13,19 @@ import { CallState } from './pipeline/stage.js';
 import { type Helper, PluginError, type Registry } from './plugins/registry.js';
 import type { Runtime } from './runtime.js';
 
-/** What a call brings: texts, which are read as a query's are, or the text of a JSON object; and files. */
+/** A call's input: texts, which are read as in a query, or the text of a JSON object; and files. */
 export interface GivenInput extends Partial<Pick<RawInput, 'query' | 'body'>> {
   uploads?: BodyInput['uploads'];
-  /** Where its answer is to be shown and not only kept. */
+  /** Where its answer is shown to a model, and not only saved. */
   shown?: PreviewRequest;
 }
 
-/** A call's answer or its error, and what the envelope says of it. */
+/** A call's answer or error, with the envelope's `meta`. */
 export type Reply = { meta: Meta } & (
   | { ok: true; answer: Answer; ms: number }
   | { ok: false; error: GatewayError }
 );
 
-/** What they are made of. */
 interface LocalParts extends Pick<Runtime, 'files' | 'imageLimits' | 'bodyLimits' | 'inline'> {
   registry: Registry;
   pool: Pick<Pool, 'ticket'>;
@@ -36,14 +35,14 @@ interface LocalParts extends Pick<Runtime, 'files' | 'imageLimits' | 'bodyLimits
 /** Helpers that are called in this process. */
 export interface LocalHelpers {
   registry: Registry;
-  /** Calls a helper as HTTP would, with the same answer and the same errors; never throws. `signal` gives it up. */
+  /** Calls a helper as HTTP would, with the same answer and the same errors; never throws. `signal` aborts it. */
   call(helper: Helper, given: GivenInput, signal?: AbortSignal): Promise<Reply>;
   close(): Promise<void>;
 }
 
 const unlimited: EffectiveLimits = { rate: 0, burst: 0, monthlyQuota: null, inFlight: null };
 
-/** Whoever runs the process is the one tenant. */
+/** The user of this process is its only tenant. */
 const caller: GivenCall['caller'] = {
   tenant: {
     id: 'local',
@@ -55,13 +54,13 @@ const caller: GivenCall['caller'] = {
   scopes: null,
 };
 
-/** What a start would stop at is told: whoever calls here is the operator. */
+/** The caller is the operator here, and gets the reasons that would stop a start. */
 function toLocalError(error: unknown): GatewayError {
   if (!(error instanceof PluginError || error instanceof LoadError)) return toGatewayError(error);
   return new GatewayError('internal', { message: error.message, cause: error });
 }
 
-/** The helpers' stages without those that stand between strangers and the machine: no key, no limits, no log. */
+/** The helpers' stages without those against strangers: no key, no limits, no log. */
 export function createLocalHelpers({
   registry,
   pool,

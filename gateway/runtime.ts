@@ -20,7 +20,7 @@ import { createMainHelpers, createSlowSetupNotice } from './plugins/main-helpers
 import { builtinPlugins } from './plugins/paths.js';
 import type { Environment, Registry } from './plugins/registry.js';
 
-/** What helpers need to be called in this process, whoever asks. */
+/** What calls of helpers need in this process. */
 export interface Runtime {
   loading: Promise<Registry>;
   /** Not started yet. */
@@ -40,28 +40,28 @@ export interface RuntimeOptions {
   closers: Closers;
   /** Where plugins' own configuration is set. */
   env: Environment;
-  /** Asks of a helper what it needs, and loads it, when it is first called; by default at the start. */
+  /** Loads a helper into threads and checks its variables at its first call, instead of at the start. */
   onDemand?: boolean;
   /** Called with each plugin's file that cannot be loaded, which is left out then; without it the start ends. */
   onProblem?: LoadHelpersOptions['onProblem'];
   /** When plugins may be read; at once where absent. */
   mayLoad?: Promise<unknown> | undefined;
-  /** Stands before the network; whatever is public is fetched by default. */
+  /** Wraps the download; by default everything public is fetched. */
   guardSource?: ((source: Source) => Source) | undefined;
   /** Why no task of this tenant may start; any may by default. */
   stopOf?: (tenant: string) => StopReason | undefined;
 }
 
-/** Makes it by the configuration: the helpers of its folders begin to load, and what is opened is left to `closers`. */
+/** Opens it by the configuration, and begins to load the helpers of its folders. `closers` close what is opened. */
 export function openRuntime(options: RuntimeOptions): Runtime {
   const { config, logger, closers, env, onDemand = false, onProblem, stopOf = () => undefined } = options;
   const cache = createCache(config.cacheBytes);
   const folders = [builtinPlugins, ...config.pluginDirs];
   const imageLimits = { maxPixels: config.maxPixels, maxFrames: config.maxFrames };
   const bodyLimits = { maxTextBytes: config.maxTextBytes, maxFileBytes: config.maxImageBytes };
-  // An answer grows with its text: escaped, and in a diff said twice.
+  // An answer grows with its text: it is escaped, and a diff contains it twice.
   const maxJsonBytes = 4 * config.maxTextBytes;
-  // So that the answers of several tenants fit into what may wait to be sent.
+  // So that answers of several tenants fit into the outbound budget.
   const maxBodyBytes = Math.floor(config.outputBytes / 4);
   const inboundBudget = closers.own(
     createInboundBudget({
@@ -83,7 +83,7 @@ export function openRuntime(options: RuntimeOptions): Runtime {
     ),
   );
   const files = createSourceFiles({ source, inboundBudget, count: cachedFiles.count });
-  // Threads that start when they are needed may not have by then, and be needed for nothing else.
+  // On demand, no thread may have started by then.
   const engine = () => pool.engine() ?? (onDemand ? engineToBe(config.imageEngine) : undefined);
   const { fonts } = config;
   const loading = loadHelpers({

@@ -32,27 +32,27 @@ export interface Gateway {
   connectUrl: string;
   registry: Registry;
   engine: WorkerReport;
-  /** The first tenant's key, where this start created it: to be shown now, it is kept nowhere. */
+  /** The first tenant's key, where this start created it. It is not stored, so it must be shown now. */
   firstKey: FirstKey | undefined;
   /** The tenant that a first start makes, where there is one of that name. */
   demoTenant: string | undefined;
-  /** The first operator’s sign-in to the site, shown likewise. */
+  /** The first operator’s sign-in to the site, likewise. */
   firstOperator: Credentials | undefined;
   /**
    * Serves on for `HELPER_DRAIN_MS`, but `/readyz` is 503 and answers end their connections: a balancer has then noticed, and
    * loses no call when the gateway closes.
    */
   drain(): Promise<void>;
-  /** Finishes the calls that have begun: another process takes all others from now on, on the same connections too. */
+  /** Finishes the calls that have begun. Another process serves all others from now on, on the same connections too. */
   leave(): Promise<void>;
-  /** Takes no more calls, finishes those under way, frees everything. */
+  /** Accepts no more calls, finishes the running ones, frees everything. */
   close(): Promise<void>;
 }
 
 export interface GatewayOptions {
   /** Where plugins' own configuration is set. */
   env?: Environment;
-  /** A plugin that cannot be loaded stops no start then, and callers on this host are told of faults. */
+  /** Faulty plugins do not stop the start then, and callers on this host get faults in full. */
   dev?: DevMode | undefined;
   /** This process's place where several of this host serve on the same ports. */
   member?: Member | undefined;
@@ -65,7 +65,6 @@ export interface Fronts {
   site: Front | undefined;
 }
 
-/** What the parts are put together with. */
 export interface ComposeOptions extends GatewayOptions {
   config: Config;
   logger: Logger;
@@ -101,7 +100,7 @@ export async function compose({
       stopOf: outboundBudget.backlog,
       counts,
     }),
-    // While the first thread starts, there is time for what the first upload would wait for.
+    // Loaded while the first thread starts, because the first upload would wait for it.
     loadKoaBody(),
   ]);
   const { work, registry, engine, database, store, signing, keys, usage, limiter, reuse } = core;
@@ -165,7 +164,7 @@ export async function compose({
     });
   const site = fronts.site ? await openSite(fronts.site) : served(siteUrl);
   siteUrl = site.url;
-  // Only now that nothing can stop the start any more: the key is shown once.
+  // Not earlier: the key is shown once, and a start that failed would lose it.
   const firstKey = await createFirstTenant(store);
   const demoTenant = (await store.tenant(firstTenant))?.name;
   logger.debug({ url, ms: Math.round(performance.now() - started) }, 'listening');
@@ -184,7 +183,7 @@ export async function compose({
     firstOperator: site.firstOperator,
     async drain() {
       lifecycle.enter('draining');
-      // Others take what it has in hand meanwhile.
+      // Other processes get its jobs meanwhile.
       jobs.stop().catch(() => undefined);
       await sleep(config.drainMs);
     },
@@ -197,14 +196,14 @@ export async function compose({
     },
     async close() {
       lifecycle.enter('closing');
-      // Beside the calls that end, and not behind them; whether it could is told when it is closed.
+      // While calls end. A failure is reported when it is closed.
       jobs.stop().catch(() => undefined);
       await closers.close();
     },
   };
 }
 
-/** The site that another process of this host serves. */
+/** The site, where another process of this host serves it. */
 function served(url = ''): StartedSite {
   return { url, firstOperator: undefined };
 }

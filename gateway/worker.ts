@@ -23,17 +23,17 @@ import type { UsageMeter } from './usage/meter.js';
 export interface WorkerAppParts {
   /** Undefined once the worker is to end. */
   readiness: () => Readiness | undefined;
-  /** Whether everybody may know which helpers there are. */
+  /** Whether the helpers are public. */
   isPublic: boolean;
   metrics: Metrics;
   usage: Pick<UsageMeter, 'record'>;
   outboundBudget: OutboundBudget;
-  /** Opens the metrics; nobody sees them without one. */
+  /** Needed for the metrics; without one they are closed. */
   operatorToken: string | undefined;
   logger: Logger;
 }
 
-/** What a worker answers to those who watch it: `/healthz`, `/readyz` and, to the operator, `/metrics`. */
+/** A worker's `/healthz`, `/readyz` and, for the operator, `/metrics`. */
 export function createWorkerApp(parts: WorkerAppParts): Koa<CallState> {
   const { readiness, isPublic, metrics, usage, outboundBudget, operatorToken, logger } = parts;
   const router = new Router<CallState>({ sensitive: true, strict: true });
@@ -55,17 +55,17 @@ export function createWorkerApp(parts: WorkerAppParts): Koa<CallState> {
   return app;
 }
 
-/** A process that works on jobs and takes no calls. */
+/** A process that works on jobs and serves no calls. */
 export interface Worker {
-  /** Where it answers those who watch it; undefined where no port was asked for. */
+  /** Where it serves health and metrics; undefined without a port for them. */
   url: string | undefined;
   registry: Registry;
   engine: WorkerReport;
-  /** Takes no more and hands back what has not begun: nobody sends anything here that would have to be waited for. */
+  /** Accepts no more jobs and hands back what has not begun. */
   drain(): Promise<void>;
-  /** Takes no more, as another process takes its place. */
+  /** The same, where another process replaces this one. */
   leave(): Promise<void>;
-  /** Takes no more, finishes what runs, hands the rest back, frees everything. */
+  /** Accepts no more jobs, finishes what runs, hands the rest back, frees everything. */
   close(): Promise<void>;
 }
 
@@ -79,7 +79,7 @@ export interface WorkerOptions {
 }
 
 /**
- * Builds a worker from the configuration of the gateways whose jobs it takes, and starts it. Throws, with everything closed again,
+ * Builds a worker from the configuration of the gateways whose jobs it works on, and starts it. Throws, with everything closed again,
  * where a part cannot start; the message says what to change.
  */
 export async function startWorker(
@@ -144,7 +144,7 @@ interface Watched {
   member: Member | undefined;
 }
 
-/** Listens for those who watch it, where a port is set for that. */
+/** Serves health and metrics, if a port is set for them. */
 async function serveWatchers(watched: Watched): Promise<string | undefined> {
   const { config, logger, closers, lifecycle, core, metrics, member } = watched;
   const { host, workPort: port, operatorToken, outputBytes } = config;

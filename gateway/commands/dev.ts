@@ -24,7 +24,7 @@ export function registerDev(program: Command): void {
         async config(member) {
           const config = await devConfig(process.env, dirs);
           for (const folder of config.pluginDirs) {
-            // Where there was none, it is made: whoever runs this is about to write the first helper.
+            // Created if missing: the author is about to write the first helper.
             if (await makeServed(folder)) console.log(visible(`created ${folder}`));
           }
           // First, so that no change is missed.

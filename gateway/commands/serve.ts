@@ -11,7 +11,7 @@ import type { Member } from '../supervisor/member.js';
 import type { Worker } from '../worker.js';
 import { commandName, reserveStdout } from './process.js';
 
-/** `serve`: runs the gateway until it is told to stop. */
+/** `serve`: runs the gateway until a signal ends it. */
 export function registerServe(program: Command): void {
   program
     .command('serve')
@@ -27,7 +27,7 @@ export function registerServe(program: Command): void {
     );
 }
 
-/** `work`: works on the gateways' jobs until it is told to stop. */
+/** `work`: works on the gateways' jobs until a signal ends it. */
 export function registerWork(program: Command): void {
   program
     .command('work')
@@ -45,17 +45,17 @@ export function registerWork(program: Command): void {
     );
 }
 
-/** What an end may take beside the calls under way, such as a webhook or the last lines of usage. */
+/** Milliseconds for closing besides running calls, such as for a webhook or the last lines of usage. */
 const closingMs = 15_000;
 
-/** What a command runs until it is told to stop. */
+/** What a command runs until a signal ends it. */
 interface LongRun<Running> {
   /** The environment's by default. */
   config?(member: Member | undefined): Promise<Config>;
   /** What cannot be served of the plugins' files. */
   problems?: readonly PluginProblem[];
   start(config: Config, logger: Logger, member: Member | undefined): Promise<Running>;
-  /** What is told of the start as JSON, and to people. */
+  /** What is printed at the start, as JSON and for people. */
   describe(running: Running, config: Config): object;
   greeting(running: Running, config: Config): string;
 }
@@ -65,7 +65,7 @@ export async function runUntilSignal<Running extends Pick<Gateway, 'drain' | 'le
   json: boolean,
   run: LongRun<Running>,
 ): Promise<void> {
-  // Only here and below: help, and each other command, is there before these are loaded.
+  // Imported here, so that help and other commands need not wait for them.
   const { loadConfig } = await import('../config.js');
   const { openJsonLog, openLog } = await import('../observability/log.js');
   const { sealObjectPrototype } = await import('../../pool/thread-settings.js');
@@ -75,10 +75,10 @@ export async function runUntilSignal<Running extends Pick<Gateway, 'drain' | 'le
   const config = run.config ? await run.config(member) : loadConfig(process.env);
   const { logLevel, processes } = config;
   const logger = json ? openJsonLog(logLevel) : await openLog(logLevel, process.stdout);
-  // Programs read what is printed with --json; plugins print what they like, on any thread.
+  // With --json, programs read stdout; plugins may print on any thread.
   const stdout = json ? reserveStdout() : process.stdout;
   const running = await run.start(config, logger, member);
-  // First, for whoever reads the next line may send a signal at once.
+  // Before the greeting, because its reader may send a signal at once.
   closeOnSignal(running, logger, member?.signals);
   const said = json
     ? visibleJson(JSON.stringify({ ok: true, data: run.describe(running, config) }))
@@ -100,13 +100,13 @@ export async function runUntilSignal<Running extends Pick<Gateway, 'drain' | 'le
   member.ready({ text, processes, logLevel, json, helpers, problems, ...limits });
 }
 
-/** npm passes on a Ctrl-C that the terminal has sent to the gateway too: that is one signal and not two. */
+/** npm forwards a Ctrl-C that the terminal has sent to the gateway too; both count as one. */
 const echoMs = 500;
 
 /**
- * Closes the gateway in order at SIGTERM and SIGINT; a second signal ends the process at once. SIGTERM comes from what
- * manages processes, and balancers may send calls here still: these are told first. SIGINT is a person who waits. Where several
- * processes serve, `signals` is what the one that started them passes on.
+ * Closes the gateway in order at SIGTERM and SIGINT; a second signal ends the process at once. At SIGTERM, which process managers
+ * send, it drains first, because balancers may still send calls. At SIGINT a person waits. Below a supervisor, `signals` are those
+ * that it passes on.
  */
 function closeOnSignal(
   gateway: Pick<Gateway, 'drain' | 'leave' | 'close'>,
@@ -151,7 +151,7 @@ function describeGateway(gateway: Gateway): object {
   };
 }
 
-/** What a person reads in the terminal: what runs where, and what to do next. */
+/** For people: what runs where, and what to do next. */
 export function gatewayGreeting(gateway: Gateway, config: Pick<Config, 'databaseUrl' | 'dataDir'>): string {
   const { url, connectUrl, engine, registry } = gateway;
   const width = Math.max(...[...registry.keys()].map((id) => id.length));
@@ -172,13 +172,13 @@ export function gatewayGreeting(gateway: Gateway, config: Pick<Config, 'database
   return visible(`${lines.join('\n')}\n`);
 }
 
-/** Commands have to find the same place, so people are shown which one it is. */
+/** Shown because other commands must use the same place. */
 function databasePlace({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>): string {
   // Not its address, which holds a password.
   return databaseUrl === undefined ? resolve(dataDir) : 'PostgreSQL (DATABASE_URL)';
 }
 
-/** What is shown once and kept nowhere. */
+/** Secrets that are shown once and not stored. */
 function firstStart({ url, connectUrl, firstKey, firstOperator }: Gateway): string[] {
   const lines: string[] = [];
   if (firstKey) {
@@ -206,7 +206,7 @@ function firstStart({ url, connectUrl, firstKey, firstOperator }: Gateway): stri
   return lines;
 }
 
-/** How to go on for those who have not kept what the first start showed. */
+/** How to replace secrets that the first start showed. */
 function laterStart({ firstKey, firstOperator, demoTenant }: Gateway): string[] {
   const lines: string[] = [];
   if (!firstKey) lines.push(`A new key:            ${commandName()} keys issue ${demoTenant ?? 'TENANT'}`);

@@ -19,12 +19,12 @@ import type { Environment, Helper, Registry } from './registry.js';
 export interface LoadHelpersOptions {
   /** Folders of plugins. */
   folders: string[];
-  /** Font files and folders besides the shipped one: a text is judged by whether they can draw it. */
+  /** Font files and folders besides the shipped one. Texts are checked by whether they can draw them. */
   fonts: readonly string[];
-  /** Which engine works on pictures, known when calls come at the latest: a format is judged by whether it writes it. */
+  /** The image engine, known at the first call at the latest. Formats are checked by whether it writes them. */
   engine: () => EngineName | undefined;
   logger: Pick<Logger, 'error' | 'warn'>;
-  /** Where what plugins cannot do without is to be set; without it, that is asked of each helper when it is called. */
+  /** Where required variables must be set; without it they are checked when a helper is called. */
   env?: Environment;
   /** Called with each faulty file, which is left out then; without it they stop the start. */
   onProblem?: LoadRegistryOptions['onProblem'];
@@ -32,7 +32,7 @@ export interface LoadHelpersOptions {
   mayLoad?: Promise<unknown> | undefined;
 }
 
-/** Loads every helper for a gateway that serves them. Throws a `PluginError`, or for a font that cannot be read. */
+/** Loads every helper for a gateway. Throws a `PluginError`, or for a font that cannot be read. */
 export async function loadHelpers({
   folders,
   fonts,
@@ -53,7 +53,7 @@ export async function loadHelpers({
       onLate: (service, error) =>
         logger.error({ err: readThrown(error), service }, 'plugin failed after it was loaded'),
     });
-  // Where helpers are called one by one, nothing is kept of their results.
+  // Results of single calls are not cached.
   if (!env) return load();
   const { loaded, versionOf, sources } = await withVersions(folders, load);
   for (const helper of loaded.values()) {
@@ -69,7 +69,7 @@ async function importShipped(): Promise<void> {
   await Promise.all(plugins.map(({ file }) => import(pathToFileURL(file).href)));
 }
 
-/** Makes vocabularies that know which texts the fonts can draw, and which formats the engine writes. Each keeps what was compiled with it: a reload takes a new one. */
+/** Makes vocabularies that know which texts the fonts can draw, and which formats the engine writes. */
 export async function vocabularyMaker(
   fonts: readonly string[],
   engine: () => EngineName | undefined,
@@ -79,20 +79,19 @@ export async function vocabularyMaker(
   return () => createVocabulary({ canDraw: (text) => fontSet.missing(text), canEncode });
 }
 
-/** Past this a file is known by its size and its time, and its content is not read. */
+/** Of larger files only size and time count, and their content is not read. */
 const mostBytes = 4 * 1024 * 1024;
-/** Files of a folder; one that holds more is read by nobody. */
+/** Folders with more files are not read. */
 const mostFiles = 10_000;
 /** File systems count times in steps of up to two seconds. */
 const settledMs = 3_000;
 const isModule = /\.(?:[cm]?js|m?ts|json)$/;
-/** What is installed, and what tells of the past. */
 const leftAlone = new Set(['node_modules', '.git']);
 
 /**
- * Loads plugins and notes what they are versions of, so that results of one are never taken for another's: the package's own of the
- * package's version, all others of what the files of their folder hold, for plugins may share any of these. The same on every gateway
- * with the same files. Where these changed meanwhile nobody knows what was loaded: that version is like no other.
+ * Loads plugins and determines their versions, so that results of one version are never used for another: the package's version for
+ * its own plugins, for others a hash over the files of their folder, because plugins may share any of these. Gateways with the same
+ * files have the same versions. Where files changed during the load, the version is unique.
  */
 export async function withVersions<T>(
   folders: readonly string[],
@@ -120,16 +119,15 @@ export async function withVersions<T>(
   };
 }
 
-/** What the files of a folder are a version of. */
 interface FolderVersion {
   version: string;
-  /** Names, sizes and times of the files: while these stay as they are, so does the version. */
+  /** Names, sizes and times of the files: while these are the same, so is the version. */
   stamp: string;
-  /** Whether the last change was so long before that a later one has another time, on any file system. */
+  /** Whether the last change was long enough ago for a later one to have another time, on any file system. */
   isSettled: boolean;
 }
 
-/** The folders' versions; of those that are as they were `before` no file is read again. */
+/** The folders' versions. Files of folders that are as `before` are not read again. */
 async function readVersions(
   folders: readonly string[],
   before?: ReadonlyMap<string, FolderVersion>,
@@ -138,7 +136,7 @@ async function readVersions(
   const versions = new Map<string, FolderVersion>();
   for (const folder of folders) {
     if (folder === builtinPlugins) continue;
-    // What cannot be read is told where it is loaded.
+    // Loading reports what cannot be read.
     const version = await readVersion(folder, before?.get(folder), texts).catch(() => undefined);
     if (version !== undefined) versions.set(folder, version);
   }
@@ -171,10 +169,10 @@ async function listFiles(folder: string, files: string[], around: readonly strin
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     if (leftAlone.has(entry.name) || files.length > mostFiles) continue;
     const path = join(folder, entry.name);
-    // Links count as what they point to.
+    // Links count as their targets.
     const kind = entry.isSymbolicLink() ? await stat(path).catch(() => entry) : entry;
     if (kind.isDirectory()) {
-      // One that leads back to where it lies has nothing of its own.
+      // A link to a folder around it adds nothing.
       if (!isLinkLoop(await realpath(path), inside)) await listFiles(path, files, inside);
     } else if (kind.isFile()) files.push(path);
   }
@@ -188,12 +186,12 @@ async function contentOf(
 ): Promise<string> {
   if (size > mostBytes) return `${size} ${mtimeMs}`;
   const bytes = await readFile(file);
-  // Node knows a module by where links lead to.
+  // Node identifies modules by the targets of links.
   if (texts && isModule.test(file)) texts[pathToFileURL(await realpath(file)).href] = bytes.toString();
   return hash('sha256', bytes, 'base64url');
 }
 
-/** In memory that threads share: each would have a copy of its own otherwise. */
+/** In memory that threads share, so that none needs a copy. */
 function shareSources(texts: Record<string, string>): Uint8Array | undefined {
   if (Object.keys(texts).length === 0) return undefined;
   const bytes = new TextEncoder().encode(JSON.stringify(texts));

@@ -9,7 +9,6 @@ import type { PluginProblem } from './discover.js';
 /** A plugin's own functions. */
 export interface HelperFunctions {
   handler: (input: unknown, context: HelperContext) => unknown;
-  /** What a dry run answers. */
   dryrun?: (input: unknown, context: HelperContext) => unknown;
   /** Whether a call of a pool helper is short. */
   inline?: (input: unknown) => unknown;
@@ -22,14 +21,14 @@ export interface Helper {
   /** Service id and route, e.g. `text/diff-two-strings`. */
   id: string;
   file: string;
-  /** Whether it comes with the package: its code is known, and need not be guarded against. */
+  /** Whether it comes with the package, so that no guard is needed against its code. */
   shipped?: boolean;
   /** URL of the plugin's module, by which a worker imports it. */
   url: string;
   declaration: DeclaredHelper;
-  /** Absent where only workers have imported the plugin: all of its calls, and its dry runs, are theirs then. */
+  /** Absent where only workers have imported the plugin, which then run all of its calls. */
   functions?: HelperFunctions;
-  /** Of the plugin's files, by which its results are known; absent where none are kept. Set when it is loaded. */
+  /** Of the plugin's files, for cached results; absent where none are cached. Set when it is loaded. */
   version?: string;
   /** The texts of its modules, of which each thread makes the same code; absent where they are read from the files. */
   sources?: Uint8Array | undefined;
@@ -40,7 +39,7 @@ export interface Helper {
 /** Every helper by its id. */
 export type Registry = ReadonlyMap<string, Helper>;
 
-/** What the workers have to import: the plugins whose handlers run there. */
+/** The plugins that workers import. */
 export function poolPlugins(registry: Registry, env: Environment): PluginModule[] {
   const helpers = [...registry.values()].filter(
     ({ declaration, functions }) => declaration.runs === 'pool' || functions === undefined,
@@ -48,15 +47,14 @@ export function poolPlugins(registry: Registry, env: Environment): PluginModule[
   return helpers.map((helper) => moduleOf(helper, env));
 }
 
-/** By which a problem is known again. */
+/** Identifies a problem. */
 export function problemKey({ file, reason }: PluginProblem): string {
   return `${file}\n${reason}`;
 }
 
-/** The environment of which plugins are told what they declare, and nothing else. */
+/** The environment, of which plugins get the variables that they declare. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What is known of a helper whose configuration is asked for. */
 interface Configured {
   id: string;
   file: string;
@@ -66,7 +64,7 @@ interface Configured {
   declaration: Pick<DeclaredHelper, 'config' | 'setup'>;
 }
 
-/** A helper's configuration by its names; without what is set nowhere. */
+/** A helper's configuration by its names, without unset ones. */
 export type HelperConfig = Readonly<Record<string, string>>;
 
 /** Reads a helper's configuration; an empty variable is an unset one. */
@@ -78,7 +76,7 @@ export function configOf({ declaration }: Pick<Configured, 'declaration'>, env: 
   return Object.freeze(Object.fromEntries(entries));
 }
 
-/** Values of the configuration that are never told. */
+/** Values of the configuration that must not be logged or answered. */
 export function secretsOf(helper: Pick<Configured, 'declaration'>, env: Environment): string[] {
   const config = configOf(helper, env);
   return helper.declaration.config.flatMap(({ name, secret }) => {
@@ -87,7 +85,7 @@ export function secretsOf(helper: Pick<Configured, 'declaration'>, env: Environm
   });
 }
 
-/** What the environment lacks that a helper cannot do without; of each plugin all in one. */
+/** Required variables that are not set, as one problem. */
 export function configProblems(
   helper: Pick<Configured, 'file' | 'declaration'>,
   env: Environment,
@@ -98,12 +96,12 @@ export function configProblems(
   return [{ file: helper.file, reason: missing.map(missingVariable).join('\n') }];
 }
 
-/** Never a value: the line goes to a log. */
+/** Without a value, because it is logged. */
 function missingVariable({ name, env, description }: ConfigField): string {
   return `config.${name} needs the environment variable ${env}, which is not set${description ? `: ${description}` : ''}`;
 }
 
-/** A helper's plugin as a worker gets it, with its configuration. */
+/** A helper's plugin and configuration, for a worker. */
 export function moduleOf(helper: Configured, env: Environment): PluginModule {
   const { id: service, url, shipped, sources, declaration } = helper;
   return {
@@ -132,20 +130,18 @@ export class PluginError extends Error {
   }
 }
 
-/** A figure of a declaration that is above what the operator allows: the operator's counts. */
+/** A limit of a declaration above the operator's, which then holds. */
 interface CutLimit {
   /** Its place in the declaration. */
   field: string;
   declared: number;
   most: number;
-  /** Where the operator sets it. */
   variable: string;
 }
 
-/** What the operator allows. */
 export type MostAllowed = Pick<Config, 'taskTimeoutMs' | 'maxImageBytes'>;
 
-/** Which figures of a declaration are cut. */
+/** The limits of a declaration that are cut. */
 export function cutLimits(
   { timeoutMs, files }: Pick<DeclaredHelper, 'timeoutMs' | 'files'>,
   { taskTimeoutMs, maxImageBytes }: MostAllowed,
@@ -162,7 +158,7 @@ export function cutLimits(
   return asked.filter((each): each is CutLimit => each.declared !== undefined && each.declared > each.most);
 }
 
-/** Says, at a start, which helpers ask for more than they get. */
+/** Logs which helpers ask for more than they get. */
 export function logCutLimits(registry: Registry, most: MostAllowed, logger: Pick<Logger, 'warn'>): void {
   for (const { id: service, declaration } of registry.values()) {
     for (const cut of cutLimits(declaration, most)) {
