@@ -8,8 +8,7 @@ import { loadUndici } from '../download/connection.js';
 import type { HelperContext } from '../helper.js';
 import { reportExitDuring } from '../plugins/import-plugin.js';
 import type { Helper, Registry } from '../plugins/registry.js';
-import { MainScope } from './main-scope.js';
-import { mayBeShort, type RunOptions, runShort } from './run-helper.js';
+import { MainScope, mayBeShort, type RunOptions, runShort } from './run-helper.js';
 import type { Caller } from './stage.js';
 
 interface FirstCallsOptions {

@@ -14,7 +14,7 @@ import { type ErrorCode, errorTable, GatewayError } from '../errors.js';
 import { createInboundBudget } from '../http/inbound-budget.js';
 import { largestUpload } from '../http/multipart.js';
 import { createLocalHelpers, type LocalHelpers } from '../local-helpers.js';
-import { createFetchForCall } from '../pipeline/main-scope.js';
+import { createFetchForCall } from '../pipeline/run-helper.js';
 import { levelName } from '../plugins/helper-log.js';
 import type { Helper } from '../plugins/registry.js';
 import type { Bench, CheckedHelper } from './bench.js';

@@ -12,7 +12,7 @@ import type { CallTask, PreviewTask, Task, TaskOutcome } from '../../pool/task.j
 import type { RunTaskOptions } from '../../pool/ticket.js';
 import { isInspected } from '../../pool/time-limits.js';
 import type { Abilities } from '../../schemas/keywords/keyword.js';
-import { MainScope } from '../pipeline/main-scope.js';
+import { MainScope } from '../pipeline/run-helper.js';
 
 /** Milliseconds that a handler has after its deadline to end by itself. */
 const graceMs = 250;

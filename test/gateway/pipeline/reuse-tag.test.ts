@@ -1,13 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import {
-  cacheControl,
-  digestOf,
-  digestOfFile,
-  isNamed,
-  tagOf,
-} from '../../../gateway/pipeline/result-tag.js';
+import { cacheControl, digestOf, digestOfFile, isNamed, tagOf } from '../../../gateway/pipeline/reuse.js';
 
 /** Whether they are the same to a handler; the order of an object's fields is nothing to it. */
 function areSame(a: unknown, b: unknown): boolean {
