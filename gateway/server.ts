@@ -168,8 +168,10 @@ export async function compose({
   const firstKey = await createFirstTenant(store);
   const demoTenant = (await store.tenant(firstTenant))?.name;
   logger.debug({ url, ms: Math.round(performance.now() - started) }, 'listening');
-  if (member) void member.begun.then(() => jobs.start(metrics));
-  else jobs.start(metrics);
+  // While an older process serves, the jobs are its own.
+  void (member?.begun ?? Promise.resolve()).then(() => {
+    if (lifecycle.phase() === 'open') jobs.start(metrics);
+  });
   isStarting = false;
   closers.own(loadForFirstCalls({ ...work, registry, logger }));
 

@@ -110,8 +110,10 @@ async function compose(
   const lifecycle = createLifecycle();
   const url = await serveWatchers({ config, logger, closers, lifecycle, core, metrics, member });
   logger.debug({ url, ms: Math.round(performance.now() - started) }, 'working');
-  if (member) void member.begun.then(() => jobs.start(metrics));
-  else jobs.start(metrics);
+  // While an older process serves, the jobs are its own.
+  void (member?.begun ?? Promise.resolve()).then(() => {
+    if (lifecycle.phase() === 'open') jobs.start(metrics);
+  });
   closers.own(loadForFirstCalls({ ...work, registry, logger }));
 
   return {

@@ -1,10 +1,11 @@
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
+import { LoadError } from '../../pool/load-faults.js';
 import { visible } from '../../schemas/quote.js';
 import { makeFolder, writeProblem } from '../file-system.js';
 import type { PluginProblem } from '../plugins/discover.js';
 import { usualFolder } from '../plugins/paths.js';
-import { problemKey } from '../plugins/registry.js';
+import { PluginError, problemKey } from '../plugins/registry.js';
 import type { Member } from '../supervisor/member.js';
 import { gatewayGreeting, runUntilSignal } from './serve.js';
 
@@ -35,7 +36,13 @@ export function registerDev(program: Command): void {
           member?.onProblems((others) => problems.splice(0, problems.length, ...others));
           const { startGateway } = await import('../gateway.js');
           const onLoaded = () => checkProblems(problems, member);
-          return startGateway(config, logger, { member, dev: { problems, onLoaded } });
+          return startGateway(config, logger, { member, dev: { problems, onLoaded } }).catch(
+            async (error) => {
+              // Such as a setup that fails: it may be mended.
+              if (error instanceof LoadError || error instanceof PluginError) await member?.fail(problems);
+              throw error;
+            },
+          );
         },
         describe: () => ({}),
         greeting: (gateway, config) =>

@@ -44,6 +44,8 @@ interface Slot {
   /** How long it has not said that its main thread goes on, in looks of this process: while this one is stopped too, none counts. */
   silentFor: number;
   inspected: boolean;
+  /** It cannot start with the files as they are. */
+  canBeMended: boolean;
   waitAfter: (livedMs: number) => number;
 }
 
@@ -86,6 +88,8 @@ export function supervise({ openLog, dev = false }: SuperviseOptions): void {
   let watcher: { close(): void } | undefined;
   /** While one generation takes over from another, connections wait. */
   let isHeld = false;
+  /** The first start has failed, and is tried again when a file changes. */
+  let isWaiting = false;
   let first: Ready | undefined;
   let phase: 'starting' | 'serving' | 'stopping' = 'starting';
   let stoppingSince = 0;
@@ -122,6 +126,7 @@ export function supervise({ openLog, dev = false }: SuperviseOptions): void {
       leavingSince: undefined,
       silentFor: 0,
       inspected: false,
+      canBeMended: false,
       waitAfter: current.get(number)?.waitAfter ?? createBackOff(),
     };
     generation.set(number, slot);
@@ -164,6 +169,7 @@ export function supervise({ openLog, dev = false }: SuperviseOptions): void {
       const isServed = [...slots].some((each) => each.doors.has(message.door));
       if (phase === 'stopping' && !isServed) doors.close(message.door);
     } else if (message.kind === 'failed') {
+      slot.canBeMended = phase === 'starting';
       for (const each of current.values()) tellMember(each.child, { ...message, kind: 'problems' });
     } else if (message.kind === 'watch') void watch(child, message.folders, message.pollMs);
     else exchange.take(child, message);
@@ -209,6 +215,7 @@ export function supervise({ openLog, dev = false }: SuperviseOptions): void {
       if (slots.size === 0) endAs();
     } else if (slot.generation === attempt?.generation) failed(attempt, code, signal);
     else if (slot.generation !== current || current.get(slot.number) !== slot) return;
+    else if (phase === 'starting' && slot.canBeMended) waitForChange();
     else if (phase === 'starting') failedToStart(code, signal);
     else restart(slot, { code, signal });
   }
@@ -259,6 +266,13 @@ export function supervise({ openLog, dev = false }: SuperviseOptions): void {
     startIn(wait, slot);
   }
 
+  /** Somebody writes helpers, and one keeps the first start from succeeding. */
+  function waitForChange(): void {
+    isWaiting = true;
+    process.stderr.write('helper-gateway: it starts again when a file is saved\n');
+    if (wish !== undefined) reload(wish);
+  }
+
   /** Why is told by the process itself, unless it was not asked. */
   function failedToStart(code: number | null, signal: NodeJS.Signals | null): void {
     if (signal) process.stderr.write(`helper-gateway: it was ended by ${signal} while it started\n`);
@@ -270,7 +284,13 @@ export function supervise({ openLog, dev = false }: SuperviseOptions): void {
   function reload(changed: ReadonlySet<string> | 'all'): void {
     if (phase === 'stopping') return;
     wish = both(changed, wish);
-    if (phase === 'starting') return;
+    if (phase === 'starting') {
+      if (!isWaiting) return;
+      isWaiting = false;
+      wish = undefined;
+      start(1, current);
+      return;
+    }
     if (!attempt) begin();
     else if (!giveWay) {
       const leftMs = attempt.since + patienceMs - performance.now();

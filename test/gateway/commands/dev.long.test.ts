@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
-import { rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import type { Browser } from 'playwright-core';
-import { bin, runCommand } from '../harness.js';
+import { answering } from '../answering.js';
+import { bin, runCommand, startChild } from '../harness.js';
 import { modernAgent } from '../mcp/agents.js';
 import { launchChromium, requireChromium } from '../site/chromium.js';
 import { type DevProcess, startDev } from './dev-process.js';
@@ -109,6 +111,28 @@ ${saying('', "({ text }) => ({ said: word + ' ' + text })")}`;
     await writeFile(join(folder, 'helpers', 'late.mjs'), 'for (;;);');
     dev.child.kill('SIGINT');
     expect(await dev.ended).to.equal(0);
+  });
+});
+
+describe('helper-gateway dev with a helper that cannot be set up', () => {
+  it('says why, and starts when it is mended', async () => {
+    const cwd = await mkdtemp(join(tmpdir(), 'dev-'));
+    const file = join(cwd, 'helpers', 'say.mjs');
+    await mkdir(join(cwd, 'helpers'));
+    await writeFile(file, answering(1, 'setup() { throw new Error("no server"); }'));
+    const env = { PATH: process.env.PATH, PORT: '0', CONNECT_PORT: '0', LOG_LEVEL: 'error' };
+    const dev = startChild(process.execPath, [bin, 'dev'], { cwd, env });
+    try {
+      await dev.until(() => dev.stderr().includes('starts again when a file is saved'));
+      expect(dev.stderr()).to.include(file).and.include('setup failed: Error: no server');
+      await writeFile(file, answering(1));
+      await dev.until(() => dev.stdout().includes('Watching'));
+      dev.process.kill('SIGINT');
+      expect(await dev.ended).to.equal(0);
+    } finally {
+      dev.process.kill('SIGKILL');
+      await rm(cwd, { recursive: true });
+    }
   });
 });
 
