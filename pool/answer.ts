@@ -28,7 +28,7 @@ const encoder = new TextEncoder();
  */
 export function makeAnswer(value: unknown, most: number, mostBytes = Number.POSITIVE_INFINITY): Answer {
   // A Map, a Date, a stream or a bare Buffer would become JSON of a kind, and an empty success is harder to find than a fault.
-  if (!isObject(value) || lostInJson(value) !== undefined) {
+  if (!isObject(value) || lossInJson(value) !== undefined) {
     throw new Error(
       `the handler returned ${nameOf(value)}${insteadOfLost(value)}; it may return a plain object, which becomes data, or {body: Uint8Array | string, type: a media type, headers?}`,
     );
@@ -106,7 +106,7 @@ function makeBodyAnswer(result: object, most: number, mostBytes: number): BodyAn
 /** A stream or a buffer of another kind can be no data, so it was meant to be sent. */
 function refuseOtherBodies(body: unknown): void {
   if (body instanceof Uint8Array || typeof body !== 'object') return;
-  const lost = isAnyArrayBuffer(body) ? nameOf(body) : lostInJson(body);
+  const lost = isAnyArrayBuffer(body) ? nameOf(body) : lossInJson(body);
   if (lost === undefined) return;
   throw new Error(
     `the handler must return its body as a string or a Uint8Array (a Buffer is one), but its body is ${lost}`,
@@ -198,7 +198,7 @@ function requireHeader(given: string, name: string, text: unknown): void {
  * for data, and for what says itself how it is written (`toJSON`: a Date, a URL). What has customary JSON is data too: an
  * undefined field is left out, NaN is null, an instance of a class is its own fields.
  */
-function lostInJson(value: unknown): string | undefined {
+function lossInJson(value: unknown): string | undefined {
   if (typeof value === 'bigint') return hasOwnJson(value) ? undefined : 'a bigint';
   if (typeof value === 'function' || typeof value === 'symbol') return `a ${typeof value}`;
   const isLost = typeof value === 'object' && value !== null && !isPlain(value) && isLostObject(value);
@@ -282,7 +282,7 @@ export function jsonSize(value: unknown, most: number): number {
   }
 
   function requireData(part: unknown): void {
-    const lost = lostInJson(part);
+    const lost = lossInJson(part);
     if (lost === undefined) return;
     const place = path.join('.').slice(0, 200) || 'it';
     throw new Error(`the result must be data, but ${place} is ${lost}${insteadOfLost(part)}`);

@@ -9,12 +9,12 @@ import { move, transferableSymbol, valueSymbol, workerData } from 'piscina';
 import type { ValidatedInput } from '../schemas/input/validate-input.js';
 import type { BytesAnswer } from './answer.js';
 import { type CallOptions, callPlugin } from './call-plugin.js';
+import { once } from './concurrency.js';
 import { createRedactor } from './context/handler-context.js';
 import { createWorkerLink, type WorkerLink } from './context/link.js';
 import { refusalIn } from './context/messages.js';
 import { describeThrown, readThrown } from './errors.js';
 import { countSharedBuffers, type SharedBytes } from './memory.js';
-import { once } from './once.js';
 import { importPlugin, type LoadedPlugin, type Plugin, type PluginModule, setUp } from './plugin.js';
 import { hookPlugins, useSources } from './plugin-hooks.js';
 import type {

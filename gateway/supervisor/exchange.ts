@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { once } from '../../pool/once.js';
+import { once } from '../../pool/concurrency.js';
 import type { MetricFacts } from '../observability/metrics.js';
 import type { ToMember, ToPrimary } from './messages.js';
 

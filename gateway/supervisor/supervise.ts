@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { constants } from 'node:os';
 import { isatty } from 'node:tty';
 import type { Logger } from 'pino';
-import { once } from '../../pool/once.js';
+import { once } from '../../pool/concurrency.js';
 import { createDoors, openFor } from './doors.js';
 import { createExchange, hasEnded, tellMember } from './exchange.js';
 import {

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { once } from '../once.js';
+import { once } from '../concurrency.js';
 import type { EngineChoice, ImageEngine } from './engine.js';
 import { createSharpEngine, type SharpModule } from './sharp-engine.js';
 import type { FontSet } from './text/fonts.js';

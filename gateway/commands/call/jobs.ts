@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
-import { once } from '../../../pool/once.js';
+import { once } from '../../../pool/concurrency.js';
 import type { FileBytes } from '../../../pool/task.js';
 import type { FileField } from '../../../schemas/declared-helper.js';
 import { readUtf8 } from '../../../schemas/input/json.js';

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { Kysely } from 'kysely';
-import { once } from '../../../pool/once.js';
+import { once } from '../../../pool/concurrency.js';
 import { quote } from '../../../schemas/quote.js';
 import { GatewayError } from '../../errors.js';
 import type { SiteDatabase, SiteTables } from '../tables.js';

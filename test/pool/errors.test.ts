@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { once } from '../../pool/concurrency.js';
 import { describeThrown, readThrown } from '../../pool/errors.js';
-import { once } from '../../pool/once.js';
 
 describe('readThrown', () => {
   it('reads an error with all that caused it', () => {
@@ -8,7 +8,7 @@ describe('readThrown', () => {
     const several = new AggregateError([inner, 'a word'], 'all failed');
     const read = readThrown(new TypeError('outer', { cause: several }));
     expect(read).to.include({ name: 'TypeError', message: 'outer' });
-    expect(read.stack).to.include('thrown.test');
+    expect(read.stack).to.include('errors.test');
     const [cause] = read.causes ?? [];
     expect(cause).to.include({ name: 'AggregateError', message: 'all failed' });
     expect(cause?.causes?.[0]).to.include({ message: 'refused', code: 'ECONNREFUSED' });
