@@ -36,7 +36,7 @@ export class Costs {
    * Slots that it counts for: how often the lightest kind of its helper goes into it. So a helper whose calls are all alike has as
    * many slots as there are, however long they take.
    */
-  places(task: Task): number {
+  slots(task: Task): number {
     const family = this.#families.get(familyOf(task));
     const mean = family?.means.get(variantOf(task));
     if (!family || mean === undefined || mean <= shortMs) return 1;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PoolError } from './errors.js';
 import type { Task } from './task.js';
 
@@ -85,5 +86,42 @@ export class LoadFaults {
       fault.service === undefined ? 'No worker thread can be started' : `${fault.service} cannot be loaded`;
     const message = `${what} at the moment; the gateway tries again by itself.`;
     return new PoolError('busy', message, { retryAfter, expose: true });
+  }
+}
+
+/** The pause after a first failure; each further one doubles it. */
+export const firstPauseMs = 250;
+const longestPauseMs = 30_000;
+/** So many failures in a row are no passing shortage of files or memory. */
+const doubtfulFrom = 3;
+/** After so long without a failure the pauses begin again with the shortest. */
+const soundAfterMs = 60_000;
+
+/** Paces the tries to start threads, after some have ended or could not load. */
+export class RetryPacing {
+  /** Whether the next try has to `rest` first. */
+  mustRest = false;
+  #failures = 0;
+  #failedAt = 0;
+
+  get isDoubtful(): boolean {
+    return this.#failures >= doubtfulFrom;
+  }
+
+  get pauseMs(): number {
+    return Math.min(longestPauseMs, firstPauseMs * 2 ** Math.max(0, this.#failures - 1));
+  }
+
+  fail(): void {
+    if (Date.now() - this.#failedAt > soundAfterMs) this.#failures = 0;
+    this.#failures += 1;
+    this.#failedAt = Date.now();
+    this.mustRest = true;
+  }
+
+  /** Rejects when the signal is aborted. */
+  async rest(signal: AbortSignal): Promise<void> {
+    this.mustRest = false;
+    await sleep(this.pauseMs, undefined, { ref: false, signal });
   }
 }

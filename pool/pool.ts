@@ -10,14 +10,14 @@ import { createWorkers } from './workers.js';
 
 export interface PoolOptions {
   threads: number;
-  /** Places beyond the running tasks. */
+  /** Slots beyond the running tasks. */
   queue: number;
   worker: WorkerSettings;
   /** Threads that are kept ready besides, in the place of those that end; see `ThreadsOptions`. */
   spares?: number;
-  /** Told of faults that belong to no task, e.g. a worker that dies while idle. */
+  /** Called with faults that belong to no task, e.g. a worker that dies while idle. */
   onFault?: (error: Error) => void;
-  /** Told of a helper that timed out again, whose tasks run one at a time from now on, and when they do so no more. */
+  /** Called with a helper that timed out again, whose tasks run one at a time from now on, and when that is over. */
   onSlowed?: (service: string, isSlowed: boolean) => void;
   /** Why no task of this tenant may start, see `FairQueue`; `look` again when that has changed. By default any may. */
   stopOf?: (tenant: string) => StopReason | undefined;
@@ -25,20 +25,20 @@ export interface PoolOptions {
 
 export interface Pool {
   /**
-   * Starts so many threads, by default all, and says what they found; `warm` starts the others. Throws where they cannot start.
+   * Starts so many threads, by default all, and reports what they found; `warm` starts the others. Throws where they cannot start.
    */
   start(needed?: number): Promise<WorkerReport>;
   /** The engine of pictures that the threads have found, or are to use. */
   engine(): WorkerReport['engine'] | undefined;
   /** The ticket of one call. Background work takes no slot and is never refused one: the caller bounds their number. */
   ticket(requester: Requester): Ticket;
-  /** Gives back the background tasks that wait, with `shutting_down`, and takes no more of them; those that run go on. */
+  /** Gives back the background tasks that wait, with `shutting_down`, and accepts no more of them; those that run go on. */
   handBack(): void;
-  /** Says that tasks of this tenant may be started now, and starts what may be. */
+  /** To be called when `stopOf` may have changed for a tenant: starts what may be started now. */
   look(tenant: string): void;
-  /** Tasks running, places taken by calls, and threads that could run a task, whosever it is. */
+  /** Tasks running, slots held by calls, and threads that could run a task. */
   stats(): { running: number; places: number; threads: number };
-  /** Has one told, from now on, of each task that starts: the milliseconds that it waited, and whose it is. */
+  /** Has `onStart` called with each task that starts: how long it waited, and whose it is. */
   watch(onStart: (waitMs: number, requester: Requester) => void): void;
   /** Helpers whose plugins threads could not load when it was tried last. */
   missing(): readonly string[];
@@ -46,14 +46,13 @@ export interface Pool {
   slowed(): readonly string[];
   /** Has the first threads load what first tasks need and a start does not, and starts the others. Never rejects. */
   warm(): Promise<void>;
-  /** Takes no more work, lets what has a place finish, ends the workers. */
+  /** Accepts no more work, finishes what has a slot, ends the threads. */
   close(): Promise<void>;
 }
 
 /** A bounded pool of worker threads that tenants share fairly by time. Nothing starts before `start`. */
 export function createPool(options: PoolOptions): Pool {
   const admission = new Admission(options.threads + options.queue);
-  /** The charge until a task's real time is known, the places that it counts for, and the guess for Retry-After. */
   const costs = new Costs();
   const slowed = new SlowedHelpers(options.onSlowed);
   const waiting = new Scheduler({
@@ -122,12 +121,12 @@ export function createPool(options: PoolOptions): Pool {
     );
   }
 
-  /** Tells the tasks that wait for what cannot be had. */
+  /** Rejects the tasks that wait for what cannot be had. */
   function refuse(): void {
     for (const [job, refusal] of waiting.refused()) if (withdraw(job)) job.reject(refusal);
   }
 
-  /** Takes out a task that waits; it may be the last that the end waits for. */
+  /** Removes a task that waits; it may be the last that `close` waits for. */
   function withdraw(job: Job): boolean {
     const wasWaiting = waiting.remove(job);
     if (isEmpty()) drained?.();
@@ -148,7 +147,7 @@ export function createPool(options: PoolOptions): Pool {
 
   const parts: TicketParts = {
     admission,
-    placesOf: (task) => costs.places(task),
+    slotsOf: (task) => costs.slots(task),
     enqueue(job) {
       const refusal = waiting.refusalOf(job);
       if (refusal) {
@@ -177,7 +176,7 @@ export function createPool(options: PoolOptions): Pool {
       pump();
     },
     stats: () => ({ running, places: admission.size, threads: workers.ready() }),
-    watch: (told) => (onStart = told),
+    watch: (callback) => (onStart = callback),
     missing: workers.missing,
     slowed: () => slowed.services(),
     warm: workers.warm,

@@ -16,8 +16,8 @@ export interface Ticket {
   cancelReservation(): void;
   /**
    * Acquires a slot, waits for a thread, runs the task and frees the slot: between two tasks a call may have to wait for a download.
-   * Throws a `PoolError`; never for want of a slot once one was had. Where `signal` comes, a task that waits is given up, and one that
-   * runs is told and holds its slot to its end.
+   * Throws a `PoolError`; never for want of a slot once one was had. When `signal` is aborted, a task that waits is given up, and
+   * one that runs is notified and holds its slot to its end.
    */
   run(task: Task, options?: RunTaskOptions): Promise<TaskOutcome>;
   /** Ends the reservation, and the task as `signal` does. May be called twice. */
@@ -32,7 +32,7 @@ export interface RunTaskOptions {
 export interface TicketParts {
   admission: Pick<Admission, 'reserve' | 'acquire' | 'hold'>;
   /** Slots that a task counts for. */
-  placesOf(task: Task): number;
+  slotsOf(task: Task): number;
   /** Queues a task; the result takes it out again, and is false for one that runs. */
   enqueue(job: Job): () => boolean;
   /** The error of a refusal, with the time after which to come back. */
@@ -53,7 +53,7 @@ export const unbounded: TicketParts['admission'] = {
 /** Makes the ticket of one call. */
 export function createTicket(
   requester: Requester,
-  { admission, placesOf, enqueue, refusal, requireOpen }: TicketParts,
+  { admission, slotsOf, enqueue, refusal, requireOpen }: TicketParts,
 ): Ticket {
   let reservation: Reservation | undefined;
   let withdraw: (() => void) | undefined;
@@ -89,7 +89,7 @@ export function createTicket(
     run(task, { host, signal } = {}) {
       return new Promise((resolve, reject) => {
         if (signal?.aborted) throw givenUp();
-        const free = acquire(placesOf(task));
+        const free = acquire(slotsOf(task));
         let remove = () => false;
         const giveUp = () => {
           if (remove()) job.reject(givenUp());

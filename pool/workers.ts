@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TaskCall } from './context/messages.js';
 import { PoolError } from './errors.js';
-import { LoadError, LoadFaults } from './load-faults.js';
+import { firstPauseMs, LoadError, LoadFaults, RetryPacing } from './load-faults.js';
 import type { Task, TaskOutcome, WorkerReport, WorkerSettings } from './task.js';
 import { createThread, type LoadOptions, type Thread } from './thread.js';
 
@@ -89,8 +89,6 @@ export interface WorkersOptions {
   settings: WorkerSettings;
   /** Threads that are kept ready beside these, so that one that ends is replaced by one that has loaded everything; by default none. */
   spares?: number | undefined;
-  /** Tries that a thread has at the start; by default enough for what passes, such as too many open files. */
-  attempts?: number;
   /** Called whenever a thread has become ready, and when a task that waits may be one of those that are refused now. */
   onChange: () => void;
   /** Told of a fault that belongs to no task. */
@@ -99,14 +97,14 @@ export interface WorkersOptions {
   setupLimit?: (longestLoadMs: number) => number;
 }
 
-/** Worker threads without a queue: whoever runs tasks on them sees to it that a thread is free. */
+/** Worker threads without a queue: `run` needs a free thread. */
 export interface Workers {
   /**
    * Waits until so many threads, by default all, have loaded engine and plugins, and gives their report. Throws where one cannot.
    * The others are started by `warm`.
    */
   start(needed?: number): Promise<WorkerReport>;
-  /** The engine that they were told to use, or have found; undefined before the first has. */
+  /** The engine that is configured, or that the first thread has found. */
   engine(): WorkerReport['engine'] | undefined;
   /** Threads that can run a task, busy ones included; one that is being replaced does not count. */
   ready(): number;
@@ -134,38 +132,32 @@ export interface Workers {
   close(): Promise<void>;
 }
 
-/** Tries that a thread has at the start: what passes (too many open files) has passed by then, a fault of a plugin has not. */
+/** Tries that a thread has at the start: enough for a passing fault, such as too many open files. */
 const startAttempts = 4;
-/** What was slow once may be slower again, but not without end. */
+/** What was slow once may be slower again, but not endlessly. */
 const patientLimit = (longestLoadMs: number) => Math.max(60_000, 10 * longestLoadMs);
-/** The pause before another thread is tried after one has ended of itself, or could not load; each further one doubles it. */
-const firstPauseMs = 250;
-const longestPauseMs = 30_000;
-/** What has failed so often in a row is no passing want of files or memory. */
-const doubtfulFrom = 3;
-/** After so long without trouble the pauses begin again with the shortest. */
-const soundAfterMs = 60_000;
-/** A thread that loads a plugin for a task is missed after this time: another one takes its place. */
+/** A thread that loads a plugin for a task for longer than this is replaced meanwhile. */
 const slowLoadMs = 250;
 /** Spare threads are started so long after the first task: the calls that come with it go first. */
 const spareAfterMs = 1_000;
 
 /**
- * Keeps `count` worker threads on a roster, and `spares` beside it. One that ends is replaced by a spare one. Where there is none, a bare
- * thread serves at once and loads each plugin with its first task; threads that load everything beside it then take its place.
+ * Keeps `count` worker threads ready, and `spares` besides. One that ends is replaced by a spare one. Where there is none, a bare
+ * thread serves at once and loads each plugin with its first task; threads that load everything then replace it.
  */
 export function createWorkers(options: WorkersOptions): Workers {
-  const { count, spares = 0, attempts = startAttempts, onChange, onFault } = options;
+  const { count, spares = 0, onChange, onFault } = options;
   const { setupLimit = patientLimit } = options;
   const opened = new Set<Thread>();
   const ready = new ReadyThreads(close);
-  /** Spare threads, which wait to be put on the ready. */
+  /** Spare threads. */
   const reserve: Thread[] = [];
   const faults = new LoadFaults();
+  const pacing = new RetryPacing();
   const closing = new AbortController();
   /** Plugins that are being loaded for a task, by their urls. */
   const wanted = new Set<string>();
-  /** Bare threads on their way to the ready. */
+  /** Bare threads that are starting. */
   let opening = 0;
   let replenishing = false;
   /** Threads that the start did not wait for. */
@@ -173,12 +165,7 @@ export function createWorkers(options: WorkersOptions): Workers {
   let hasRun = false;
   /** Spare threads that are wanted now: none before the first task. */
   let reserved = 0;
-  /** Threads that ended of themselves or could not load, lately. */
-  let failures = 0;
-  let failedAt = 0;
-  /** Whether the next thread is to be tried after a pause alone. */
-  let mustRest = false;
-  /** What the last of the threads could not load that were to load everything. */
+  /** What the last thread that was to load everything could not load. */
   let lastLacking: Thread['lacking'] | undefined;
   let report: WorkerReport | undefined;
   const { settings } = options;
@@ -189,7 +176,7 @@ export function createWorkers(options: WorkersOptions): Workers {
     () => {
       knownSince = Date.now();
     },
-    // Judged by each thread that awaits it; a rejection must not end the process before that.
+    // Each thread that awaits it handles the rejection, which must not end the process before that.
     () => undefined,
   );
 
@@ -199,7 +186,7 @@ export function createWorkers(options: WorkersOptions): Workers {
     error?: LoadError;
   }> {
     closing.signal.throwIfAborted();
-    // A start waits, and says for what. Later nobody watches: what never settles would cost the thread's place for good.
+    // A start waits, and the log says for what. Later, what never settles would cost the thread for good.
     const setupLimitMs = isStart ? undefined : setupLimit(longestLoadMs);
     const began = Date.now();
     const thread: Thread = createThread({
@@ -217,7 +204,7 @@ export function createWorkers(options: WorkersOptions): Workers {
       if (found.engine !== report.engine) throw new LoadError(`a worker thread found only ${found.engine}`);
     } catch (error) {
       await close(thread);
-      // Any other: which plugins there are is not known, and never will be.
+      // Any other error: which plugins there are will never be known.
       if (!(error instanceof LoadError) || closing.signal.aborted) throw error;
       return { thread, error };
     }
@@ -230,14 +217,14 @@ export function createWorkers(options: WorkersOptions): Workers {
     opened.delete(thread);
   }
 
-  /** Has the first threads load everything, in so many tries. Throws a `LoadError` where that cannot be. */
+  /** Starts a thread that loads everything, in several tries. Throws a `LoadError`. */
   async function startOne(): Promise<void> {
     for (let tried = 1; ; tried += 1) {
       const { thread, error } = await open({ isStart: true });
       if (!error) return put(thread);
       note(thread.lacking);
-      // A start tells of a setup at once: it does not pass, and a second try would run it twice.
-      if (tried >= attempts || error.inSetup) throw error;
+      // A failed setup ends the start at once: a second try would run it twice.
+      if (tried >= startAttempts || error.inSetup) throw error;
       onFault(error);
       await sleep(firstPauseMs * 2 ** (tried - 1), undefined, { signal: closing.signal });
     }
@@ -247,16 +234,16 @@ export function createWorkers(options: WorkersOptions): Workers {
   function lost(thread: Thread, ofItself: boolean): void {
     opened.delete(thread);
     const wasSpare = removeFrom(reserve, thread);
-    // Of one that is loading, whether for a task or before it serves, that is found by what waits for it.
+    // While it is loading, whatever awaits that handles it.
     if (!ready.remove(thread) && !wasSpare) return;
     if (ofItself) onFault(new Error('a worker thread ended while it had no task'));
-    if (ofItself || wasSpare) fail();
+    if (ofItself || wasSpare) pacing.fail();
     fill();
     // A bare thread, for which calls wait, comes first.
     if (opening === 0) void replenish();
   }
 
-  /** Fills the roster, at once where there is a spare thread. */
+  /** Starts what is missing, at once where there is a spare thread. */
   function fill(): void {
     while (ready.size + opening < count && !closing.signal.aborted) {
       const spare = reserve.pop();
@@ -281,25 +268,25 @@ export function createWorkers(options: WorkersOptions): Workers {
           return;
         }
         onFault(error);
-        fail();
+        pacing.fail();
         note(undefined);
-        await rest();
+        await pacing.rest(closing.signal);
       }
     } catch (error) {
-      // What it would serve is not known any more, or the end has come.
+      // Which plugins there are is unknown, or the pool is closing.
       opening -= 1;
       if (!closing.signal.aborted) onFault(error as Error);
     }
   }
 
-  /** Starts threads that load everything, one after another, until each on the roster has, and there are spare ones. */
+  /** Starts threads that load everything, one after another, until each ready one has, and there are spare ones. */
   async function replenish(): Promise<void> {
     if (replenishing) return;
     replenishing = true;
     try {
       while (wholeThreads() < count || reserve.length < reserved) {
-        if (mustRest) await rest();
-        // No call is affected by what a spare thread lacks while each thread on the roster has all.
+        if (pacing.mustRest) await pacing.rest(closing.signal);
+        // What a spare thread lacks affects no call while each ready thread has all.
         const isMissed = wholeThreads() < count;
         const lacked = isMissed ? lastLacking : undefined;
         const { thread, error } = await open({
@@ -314,7 +301,7 @@ export function createWorkers(options: WorkersOptions): Workers {
         lastLacking = thread.lacking.size > 0 ? thread.lacking : undefined;
         if (!error && !lastLacking) continue;
         for (const each of error ? [error] : thread.lacking.values()) onFault(each);
-        fail();
+        pacing.fail();
         if (isMissed) note(thread.lacking, error?.endsThread);
       }
     } catch (error) {
@@ -324,7 +311,7 @@ export function createWorkers(options: WorkersOptions): Workers {
     }
   }
 
-  /** Starts the spare threads after a first task: nothing but a task costs a thread, and many a process never runs one. */
+  /** Starts the spare threads after a first task: only tasks cost threads, and many processes never run one. */
   function reserveSoon(): void {
     hasRun = true;
     if (spares === 0) return;
@@ -354,28 +341,11 @@ export function createWorkers(options: WorkersOptions): Workers {
     onChange();
   }
 
-  function fail(): void {
-    if (Date.now() - failedAt > soundAfterMs) failures = 0;
-    failures += 1;
-    failedAt = Date.now();
-    mustRest = true;
-  }
-
   /** Has calls refused that would wait for long. */
   function note(lacking: Thread['lacking'] | undefined, isGrave = false): void {
-    const isDoubtful = isGrave || failures >= doubtfulFrom;
-    faults.note(lacking?.size ? lacking : undefined, { at: Date.now() + pauseMs(), isDoubtful });
+    const next = { at: Date.now() + pacing.pauseMs, isDoubtful: isGrave || pacing.isDoubtful };
+    faults.note(lacking?.size ? lacking : undefined, next);
     onChange();
-  }
-
-  function pauseMs(): number {
-    return Math.min(longestPauseMs, firstPauseMs * 2 ** Math.max(0, failures - 1));
-  }
-
-  /** Throws once the end has come. */
-  async function rest(): Promise<void> {
-    mustRest = false;
-    await sleep(pauseMs(), undefined, { ref: false, signal: closing.signal });
   }
 
   function prepare(task: Task): void {
@@ -390,7 +360,7 @@ export function createWorkers(options: WorkersOptions): Workers {
       .prepare(url)
       .catch((error: LoadError) => {
         onFault(error);
-        fail();
+        pacing.fail();
         note(new Map([[url, error]]), error.endsThread);
         return error.endsThread;
       })
@@ -409,7 +379,7 @@ export function createWorkers(options: WorkersOptions): Workers {
     async start(needed = count) {
       later = count - needed;
       await Promise.all(Array.from({ length: needed }, startOne));
-      if (!report) throw new Error('threads were started that have told nothing');
+      if (!report) throw new Error('threads were started that have reported nothing');
       return report;
     },
     ready: () => Math.min(count, ready.size + wanted.size),

@@ -45,15 +45,15 @@ describe('what tasks are likely to cost', () => {
     const costs = new Costs();
     learn(costs, png, 200);
     learn(costs, avif, 1400);
-    expect([costs.places(png), costs.places(avif)]).to.deep.equal([1, 7]);
+    expect([costs.slots(png), costs.slots(avif)]).to.deep.equal([1, 7]);
   });
 
   it('in places is one where the helper’s calls are alike, however long they take, and where nothing is known', () => {
     const costs = new Costs();
     learn(costs, call('summary'), 5000);
     learn(costs, png, 1);
-    expect(costs.places(call('summary'))).to.equal(1);
-    expect(costs.places(avif)).to.equal(1);
+    expect(costs.slots(call('summary'))).to.equal(1);
+    expect(costs.slots(avif)).to.equal(1);
   });
 
   it('in places is one for all that is short, and sixteen at most', () => {
@@ -61,7 +61,7 @@ describe('what tasks are likely to cost', () => {
     learn(costs, png, 2);
     learn(costs, call('border', 'webp'), 90);
     learn(costs, avif, 1e6);
-    expect([costs.places(call('border', 'webp')), costs.places(avif)]).to.deep.equal([1, 16]);
+    expect([costs.slots(call('border', 'webp')), costs.slots(avif)]).to.deep.equal([1, 16]);
   });
 
   it('is another for dry runs, and for what is no call', () => {

@@ -253,7 +253,7 @@ function world({ threads, queue: places }: { threads: number; queue: number }) {
     },
     ask(tenant: string, variant: keyof typeof msOf): boolean {
       const task = { ...callTask('border'), variant };
-      const release = admission.acquire({ tenant, weight: 1, most: null }, costs.places(task));
+      const release = admission.acquire({ tenant, weight: 1, most: null }, costs.slots(task));
       if (typeof release === 'string') return false;
       queue.push(tenant, { task, asked: now, release });
       start();
