@@ -56,7 +56,7 @@ export async function forEachConcurrent<T>(
 }
 
 /**
- * Makes something when it is first needed, and anew only where that has failed. The failure is for whoever needs it, and must not end
+ * Makes something when it is first needed, and anew only where that has failed. The failure is for its callers, and must not end
  * the thread before that.
  */
 export function once<T>(make: () => Promise<T>): () => Promise<T> {

@@ -87,7 +87,7 @@ function syntaxError({ code, message, startLine }: StripFault, file: string): Er
 }
 
 /**
- * The error of an import that leads nowhere, better told where a file in TypeScript is meant: `./words.js` and `./words` where
+ * The error of an import that leads nowhere, with a hint where a file in TypeScript is meant: `./words.js` and `./words` where
  * there is only `words.ts`. Compilers and bundlers take these for it; Node, which compiles nothing, does not.
  */
 export function explainMissing(error: unknown, specifier: string, parent: string | undefined): unknown {

@@ -4,17 +4,17 @@ import type { HelperParts, Redactor } from './context/handler-context.js';
 import { codedError, describeThrown, readThrown, type Thrown } from './errors.js';
 
 interface GuardOptions {
-  /** Whose work it is, for whoever reads of its faults. */
+  /** Named in messages about its faults. */
   name: string;
   /** Milliseconds after which the work has failed, if it has not settled by then. It cannot be stopped. */
   timeoutMs?: number;
-  /** Takes out of what is told on stderr what nobody may read. */
+  /** Removes secrets from what is written to stderr. */
   hide?: ((text: string) => string) | undefined;
-  /** Asked when the time is up: whether nothing is to fail for it, because somebody steps through the code. */
+  /** Called when the time is up: true while a debugger is attached, and nothing fails. */
   isPaused?: () => boolean;
-  /** Called when the work has failed for its time, which may still be told to end. */
+  /** Called when the work has failed for its time: it may still be notified. */
   onTime?: () => void;
-  /** Told of a fault that comes when the work has ended already; stderr where nobody wants to know. */
+  /** Called with a fault after the end of the work; by default it goes to stderr. */
   onLate?: (error: unknown) => void;
 }
 
@@ -27,9 +27,9 @@ const guardStorage = new AsyncLocalStorage<Guarded>();
 let listening = false;
 
 /**
- * Runs work and fails it for whatever it lets escape from a callback or a promise that nobody waits for, and for settling
- * too late (`helper_timeout`). Each fault is given to the work that it came from, told by its asynchronous context; one
- * that comes after its work has ended is told and costs nobody anything. A fault of nobody's ends the thread as ever.
+ * Runs work and fails it for whatever it lets escape from a callback or an unawaited promise, and for settling too late
+ * (`helper_timeout`). A fault is attributed to its work by the asynchronous context; one that comes after the end of the work is
+ * only logged. A fault without such a context ends the thread as ever.
  */
 export function guard<T>(options: GuardOptions, work: () => Promise<T>): Promise<T> {
   listen();
@@ -57,14 +57,14 @@ export function guard<T>(options: GuardOptions, work: () => Promise<T>): Promise
   });
 }
 
-/** Once a thread: a second listener would take the first one's faults for nobody's. */
+/** Registered once per thread: a second listener would treat the first one's errors as unhandled. */
 function listen(): void {
   if (listening) return;
   listening = true;
   process.on('uncaughtException', (error) => {
     const guarded = guardStorage.getStore();
     if (guarded) reportFault(guarded, error);
-    // Others who listen judge what is theirs; without any, it ends the thread.
+    // Other listeners handle what is theirs; without any, it ends the thread.
     else if (process.listenerCount('uncaughtException') === 1) throw error;
   });
   guardMicrotasks();
@@ -79,7 +79,7 @@ function reportFault({ name, fail, onLate, hide = (text) => text }: Guarded, err
   }
 }
 
-/** Node 20 has left the asynchronous context of a microtask when it tells of what that one threw. */
+/** Node 20 has left the asynchronous context of a microtask when it reports what that one threw. */
 function guardMicrotasks(): void {
   const queue = globalThis.queueMicrotask;
   globalThis.queueMicrotask = function queueMicrotask(callback) {
@@ -97,14 +97,14 @@ function guardMicrotasks(): void {
 
 /** A plugin as a worker finds it. */
 export interface PluginModule {
-  /** The helper's id, by which its faults are told. */
+  /** The helper's id, which names its faults. */
   service: string;
   url: string;
   /** Whether it comes with the package: its code is known, and need not be guarded against. */
   shipped?: boolean | undefined;
   /** Values of its configuration by their names. */
   config?: Readonly<Record<string, string>> | undefined;
-  /** Those of them that are never told. */
+  /** Those of them that are never shown. */
   secrets?: readonly string[] | undefined;
   /** What `useSources` takes; absent where modules are read from their files. */
   sources?: Uint8Array | undefined;
@@ -135,7 +135,7 @@ export const importTimeoutMs = 30_000;
 
 /**
  * Imports a plugin's module and gives its default export, undefined where it has none. CommonJS counts too, also as
- * TypeScript compiles it. What the module lets escape while it loads fails the import; later it is told to `onLate`. For the
+ * TypeScript compiles it. What the module lets escape while it loads fails the import; later it goes to `onLate`. For the
  * package's own there is no guard: in Node before 24 one makes every promise of the thread cost more from then on.
  */
 export async function importPlugin(
@@ -154,7 +154,7 @@ export async function importPlugin(
 class SetupError extends Error {}
 
 interface SetupOptions {
-  /** The helper's id, by which its faults are told. */
+  /** The helper's id, which names its faults. */
   service: string;
   /** Whether it comes with the package, and need not be guarded against. */
   shipped: boolean;
@@ -162,7 +162,7 @@ interface SetupOptions {
 }
 
 /**
- * Runs a plugin's `setup` and gives what it makes, however long that takes. What it lets escape fails it; later that is told as of
+ * Runs a plugin's `setup` and gives what it makes, however long that takes. What it lets escape fails it; later that is logged as of
  * any call. Throws a `SetupError`.
  */
 export async function setUp(
@@ -178,7 +178,7 @@ export async function setUp(
   }
 }
 
-/** Where the plugin of this module lies, for whoever is to mend it. */
+/** The file of a plugin, for messages to the operator. */
 export function fileOf(url: string): string {
   return fileURLToPath(url);
 }

@@ -183,7 +183,7 @@ async function call(number: number, task: CallTask): Promise<BytesAnswer> {
 function failed(task: Task, error: unknown): Failed {
   const thrown = readThrown(error);
   const redactor = task.kind === 'call' ? plugins.get(task.plugin)?.parts.redactor : undefined;
-  const told = redactor ? redactor.thrown(thrown) : thrown;
+  const shown = redactor ? redactor.thrown(thrown) : thrown;
   const refusal = refusalIn(error);
-  return refusal ? { ...told, refusal } : told;
+  return refusal ? { ...shown, refusal } : shown;
 }
