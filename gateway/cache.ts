@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { Heap } from '../pool/queues.js';
+import { Heap } from '../pool/fair-queue.js';
 
 /** Answers by what they are made of, or downloads by their urls. */
 type CacheName = 'result' | 'source';

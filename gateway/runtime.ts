@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { StopReason } from '../pool/fair-queue.js';
 import type { ImageLimits } from '../pool/image/engine.js';
-import { engineToBe } from '../pool/image/formats.js';
+import { engineToBe } from '../pool/image/options.js';
 import type { Pool } from '../pool/pool.js';
 import { type Cache, createCache } from './cache.js';
 import type { Closers } from './closers.js';

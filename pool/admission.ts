@@ -1,4 +1,4 @@
-import { Fifo, Heap } from './queues.js';
+import { Fifo, Heap } from './fair-queue.js';
 
 /** Whose work it is. */
 export interface Requester {

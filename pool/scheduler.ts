@@ -1,8 +1,7 @@
 import type { Requester } from './admission.js';
 import type { TaskCall } from './context/messages.js';
 import { noMoreWork, type PoolError } from './errors.js';
-import { FairQueue, type StopReason } from './fair-queue.js';
-import { Heap } from './queues.js';
+import { FairQueue, Heap, type StopReason } from './fair-queue.js';
 import type { Task, TaskOutcome } from './task.js';
 
 /** A task that waits for a thread, or runs. */

@@ -44,7 +44,7 @@ const engine = once(async () => {
 const inputValidator = once(async () => {
   const [{ createInputValidator }, { encodableBy }, fonts, name] = await Promise.all([
     import('./input-validator.js'),
-    import('./image/formats.js'),
+    import('./image/options.js'),
     fontSet(),
     // A thread that loads no more than it needs knows its engine without loading it.
     settings.engine === 'auto' ? engine().then((loaded) => loaded.engine.name) : settings.engine,

@@ -3,8 +3,7 @@ import { toProblems } from './explain-errors.js';
 import { boundProblems, type FieldProblem } from './field-problem.js';
 import { type JsonSchema, typesOf } from './json-schema.js';
 import { nearest } from './nearest.js';
-import { createCoerce } from './parameters/coerce.js';
-import { type Copied, checkNamed, copyParameter } from './parameters/named-values.js';
+import { type Copied, checkNamed, copyParameter, createCoerce } from './parameters/coerce.js';
 
 /** The fields of one flat object, such as a JSON body or a query. */
 export interface FieldsSchema {

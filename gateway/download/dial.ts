@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import net, { isIP, type Socket } from 'node:net';
 import tls, { type SecureContext, type TLSSocket } from 'node:tls';
 import { LRUCache } from 'lru-cache';
-import { requirePublic } from './resolve.js';
-import { hostOf, sourceFailed, type Target } from './url.js';
+import { hostOf, requirePublic, sourceFailed, type Target } from './url.js';
 
 /** The owner of a connection or a TLS session, which never serves another tenant, scheme, host or port. */
 export interface Owner {

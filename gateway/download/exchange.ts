@@ -13,8 +13,7 @@ import {
 } from './connection.js';
 import type { Dial } from './dial.js';
 import { createPolicyReader, type Policy, type Validators } from './http-cache.js';
-import type { LookUpAddresses } from './resolve.js';
-import { sourceFailed, sourceTooLarge, type Target } from './url.js';
+import { type LookUpAddresses, sourceFailed, sourceTooLarge, type Target } from './url.js';
 
 /** One request of a download, for a tenant, or without one where nothing is to be kept. */
 type Hop = (target: Target, tenant: string | undefined, options: ExchangeOptions) => Promise<HopAnswer>;

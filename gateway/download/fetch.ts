@@ -10,9 +10,10 @@ import {
   createHop,
   type WholeAnswer,
 } from './exchange.js';
-import { type AddressLookupOptions, createAddressLookup } from './resolve.js';
 import {
+  type AddressLookupOptions,
   checkUrl,
+  createAddressLookup,
   parseExemptOrigins,
   parseSourceUrl,
   sourceFailed,

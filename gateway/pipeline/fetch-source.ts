@@ -1,7 +1,7 @@
 import type { Answer } from '../../pool/answer.js';
 import type { ImageLimits } from '../../pool/image/engine.js';
-import { mediaTypes } from '../../pool/image/formats.js';
 import { checkHeader } from '../../pool/image/header.js';
+import { mediaTypes } from '../../pool/image/options.js';
 import type { FileBytes, TaskFiles } from '../../pool/task.js';
 import { type FileField, sourceField } from '../../schemas/declared-helper.js';
 import type { FieldProblem } from '../../schemas/field-problem.js';

@@ -7,7 +7,7 @@ import type { Ajv } from 'ajv';
 import type { Logger } from 'pino';
 import { readThrown } from '../../pool/errors.js';
 import type { EngineName } from '../../pool/image/engine.js';
-import { encodableBy } from '../../pool/image/formats.js';
+import { encodableBy } from '../../pool/image/options.js';
 import { createFontSet } from '../../pool/image/text/fonts.js';
 import { useSources } from '../../pool/plugin-hooks.js';
 import { createVocabulary } from '../../schemas/vocabulary.js';

@@ -1,6 +1,6 @@
 import { createRedactor, type HelperParts } from '../../pool/context/handler-context.js';
 import type { ImageEngine } from '../../pool/image/engine.js';
-import { encodableBy, engineToBe } from '../../pool/image/formats.js';
+import { encodableBy, engineToBe } from '../../pool/image/options.js';
 import { loadEngine } from '../../pool/image/select.js';
 import { createFontSet, type FontSet } from '../../pool/image/text/fonts.js';
 import { type Plugin, setUp } from '../../pool/plugin.js';

@@ -1,6 +1,5 @@
 import { inflateSync } from 'node:zlib';
 import { defaultFormats } from 'jimp';
-import { applyOperations } from './apply.js';
 import {
   type EncodeOptions,
   type ImageEngine,
@@ -10,13 +9,13 @@ import {
   type ResultFormat,
   type SourceImageFormat,
 } from './engine.js';
-import { cannotEncode } from './formats.js';
 import { checkHeader, hasText, uprightSize } from './header.js';
 import { decodeFirstGifFrame } from './jimp-gif.js';
 import { createWebpCodec, firstWebpFrame, type WebpCodec } from './jimp-webp.js';
+import { cannotEncode } from './options.js';
 import { encodePng } from './png/encode.js';
 import { dropOpaqueAlpha, flattenRaster, placeOnCanvas, type Raster } from './raster.js';
-import { type Operation, recordImage } from './recipe.js';
+import { applyOperations, type Operation, recordImage } from './recipe.js';
 import { resampleRaster } from './resize.js';
 import { orientRaster } from './rotate.js';
 import type { LoadText } from './text/overlay.js';

@@ -1,4 +1,4 @@
-import { type BorderPlan, planBorder } from './border.js';
+import { type BorderPlan, drawBorder, planBorder } from './border.js';
 import {
   checkResult,
   checkStep,
@@ -13,9 +13,10 @@ import {
   type Size,
   type SourceImageFormat,
 } from './engine.js';
-import { keepsAnimation, mediaTypes } from './formats.js';
 import type { Mark } from './mark.js';
 import {
+  keepsAnimation,
+  mediaTypes,
   validateBorder,
   validateComposite,
   validateCrop,
@@ -24,9 +25,11 @@ import {
   validateResize,
   validateRotate,
 } from './options.js';
-import type { Raster, Rectangle } from './raster.js';
+import { blendOverlay, cropRaster, type Raster, type Rectangle } from './raster.js';
 import { planResize } from './resize.js';
-import { type Rotation, rotatedSize } from './rotate.js';
+import { orientRaster, quarterTurns, type Rotation, rotatedSize, rotateRaster } from './rotate.js';
+import type { LoadText } from './text/overlay.js';
+import { drawMark } from './watermark.js';
 
 /** One step of a picture's recipe; its numbers are validated and its sizes computed. */
 export type Operation =
@@ -188,4 +191,47 @@ function recordOf(image: Image, operation: string) {
 
 function largerSize(one: FrameSize, other: FrameSize): FrameSize {
   return other.width * other.height > one.width * one.height ? other : one;
+}
+
+/** What a recipe runs with. */
+interface Tools {
+  text: LoadText;
+  /** Every frame at another size: the one operation that each engine does in its own way. */
+  resize(raster: Raster, size: Size): Raster | Promise<Raster>;
+  /** Whether what a turn leaves empty is white, for a format that has no transparency. */
+  opaque: boolean;
+}
+
+/** Runs a recipe on decoded pixels, which it may change in place; the same for both engines. */
+export async function applyOperations(
+  raster: Raster,
+  operations: readonly Operation[],
+  tools: Tools,
+): Promise<Raster> {
+  let current = raster;
+  for (const operation of operations) current = await apply(current, operation, tools);
+  return current;
+}
+
+async function apply(raster: Raster, operation: Operation, { text, resize, opaque }: Tools): Promise<Raster> {
+  switch (operation.kind) {
+    case 'border':
+      return drawBorder(raster, operation, opaque);
+    case 'watermark':
+      await drawMark(raster, operation, text);
+      return raster;
+    case 'resize': {
+      const { width, height } = operation;
+      return raster.width === width && raster.height === height ? raster : resize(raster, { width, height });
+    }
+    case 'crop':
+      return cropRaster(raster, operation);
+    case 'turn':
+      return orientRaster(raster, quarterTurns[operation.degrees] ?? 1);
+    case 'rotate':
+      return rotateRaster(raster, operation, opaque);
+    case 'composite':
+      blendOverlay(raster, await operation.overlay(), operation);
+      return raster;
+  }
 }

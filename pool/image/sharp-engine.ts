@@ -1,7 +1,6 @@
 import type Sharp from 'sharp';
 import type { Sharp as Pipeline } from 'sharp';
 import { codedError } from '../errors.js';
-import { applyOperations } from './apply.js';
 import type { BorderPlan } from './border.js';
 import {
   type EncodeOptions,
@@ -13,11 +12,11 @@ import {
   type ResultFormat,
   type Size,
 } from './engine.js';
-import { keepsAnimation } from './formats.js';
 import { checkHeader, uprightSize } from './header.js';
+import { keepsAnimation } from './options.js';
 import { choosePngStrategy, encodePng } from './png/encode.js';
 import { dropOpaqueAlpha, type Raster } from './raster.js';
-import { type Operation, recordImage } from './recipe.js';
+import { applyOperations, type Operation, recordImage } from './recipe.js';
 import type { LoadText } from './text/overlay.js';
 
 /**

@@ -6,9 +6,8 @@ import { asSchema, type JsonSchema, subschemas } from '../json-schema.js';
 import type { CheckValues } from '../keywords/keyword.js';
 import { onlyWithFaults, withConditions } from '../keywords/only-with.js';
 import { compileChecked } from '../vocabulary.js';
-import type { FitsAt } from './coerce.js';
+import { copyParameter, type FitsAt } from './coerce.js';
 import { dryrunParameter, fileParameter, ownParameter } from './gateway-parameters.js';
-import { copyParameter } from './named-values.js';
 import { closeNested, liftRequired, tagAlternatives } from './rewrite.js';
 import { hasEndlessReference, jsonFaults, schemaFaults } from './schema-faults.js';
 

@@ -7,10 +7,9 @@ import type { CheckValues } from '../keywords/keyword.js';
 import { createOnlyWith, isFieldOf } from '../keywords/only-with.js';
 import { didYouMean } from '../nearest.js';
 import { quote } from '../quote.js';
-import { type Coerce, createCoerce } from './coerce.js';
+import { type Coerce, checkNamed, copyParameter, createCoerce } from './coerce.js';
 import { type CompiledSchema, compileSchema } from './compile-schema.js';
 import { pointlessProblems, sourceProblems } from './gateway-parameters.js';
-import { checkNamed, copyParameter } from './named-values.js';
 
 /** The part of a plugin's declaration that describes its parameters. */
 export interface ParameterDeclaration {

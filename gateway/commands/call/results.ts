@@ -3,7 +3,7 @@ import { fstatSync } from 'node:fs';
 import { realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { extension, lookup } from 'mime-types';
-import { mediaTypes } from '../../../pool/image/formats.js';
+import { mediaTypes } from '../../../pool/image/options.js';
 import { type GatewayError, inputError } from '../../errors.js';
 import { makeFolder, writeProblem } from '../../file-system.js';
 import type { Job } from './jobs.js';

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import { mediaTypes } from '../../../pool/image/formats.js';
+import { mediaTypes } from '../../../pool/image/options.js';
 import { type Components, createConverter } from '../../../schemas/convert-schema.js';
 import type { DeclaredHelper } from '../../../schemas/declared-helper.js';
 import { closedObject, type JsonSchema } from '../../../schemas/json-schema.js';

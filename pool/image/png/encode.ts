@@ -1,6 +1,5 @@
 import { crc32 } from 'node:zlib';
 import type { Raster } from '../raster.js';
-import { filterRows, filters, type RowShape } from './filter.js';
 import {
   canonicalCodes,
   codeLengths,
@@ -11,23 +10,24 @@ import {
   shortestRun,
 } from './huffman.js';
 import {
+  choosePacking,
   codesAt,
   countsAt,
+  deflateRows,
   entropyOf,
   filteredAt,
+  filterRows,
+  filters,
   findPacker,
   inputAt,
   longestCode,
   outAt,
   type Packer,
+  type RowShape,
   readTally,
   runCodesAt,
   runsAt,
   stripBytes,
-} from './packer.js';
-import {
-  choosePacking,
-  deflateRows,
   takeSamples,
   tryStrategies,
   tryStrategy,

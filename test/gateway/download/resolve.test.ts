@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import ipaddr from 'ipaddr.js';
-import { createHostsFile, createResolve, parseHosts } from '../../../gateway/download/resolve.js';
+import { createHostsFile, createResolve, parseHosts } from '../../../gateway/download/url.js';
 import { rejection } from './raw-server.js';
 
 const [typeA, typeAaaa] = [1, 28];

@@ -7,7 +7,7 @@ import {
   encodableBy,
   engineToBe,
   outputFormats,
-} from '../../../pool/image/formats.js';
+} from '../../../pool/image/options.js';
 import { loadEngine } from '../../../pool/image/select.js';
 import { createFontSet } from '../../../pool/image/text/fonts.js';
 
@@ -75,7 +75,7 @@ const withoutSharpModule = `
     if (name === 'sharp') throw new Error('Could not load the "sharp" module');
     return load.call(this, name, ...rest);
   };
-  const { engineToBe } = await import('${new URL('../../../pool/image/formats.js', import.meta.url)}');
+  const { engineToBe } = await import('${new URL('../../../pool/image/options.js', import.meta.url)}');
   console.log(engineToBe('auto'), engineToBe('sharp'));
 `;
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { JsonSchema } from '../../../schemas/json-schema.js';
-import { copyJson } from '../../../schemas/parameters/named-values.js';
+import { copyJson } from '../../../schemas/parameters/coerce.js';
 import { compileParameters } from '../../../schemas/parameters/parameters.js';
 import { createVocabulary } from '../../../schemas/vocabulary.js';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { EncodeOptions, Image, ImageEngine, OutputFormat } from '../../../../pool/image/engine.js';
-import { canEncode } from '../../../../pool/image/formats.js';
+import { canEncode } from '../../../../pool/image/options.js';
 import {
   animation,
   colorAt,

@@ -4,11 +4,14 @@ import { inflateSync } from 'node:zlib';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { choosePngStrategy, encodePng } from '../../../../pool/image/png/encode.js';
-import { type FilterName, filterRows } from '../../../../pool/image/png/filter.js';
-import { findPacker, type Packer, stripBytes } from '../../../../pool/image/png/packer.js';
 import {
   choosePacking,
   deflateRows,
+  type FilterName,
+  filterRows,
+  findPacker,
+  type Packer,
+  stripBytes,
   takeSamples,
   tryStrategies,
 } from '../../../../pool/image/png/strategy.js';

@@ -5,8 +5,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type FilterName, filterRows, filters } from '../../../../pool/image/png/filter.js';
-import { filteredAt, findPacker, inputAt, type Packer } from '../../../../pool/image/png/packer.js';
+import {
+  type FilterName,
+  filteredAt,
+  filterRows,
+  filters,
+  findPacker,
+  inputAt,
+  type Packer,
+} from '../../../../pool/image/png/strategy.js';
 import { toolFile } from '../../../needs.js';
 
 const folder = fileURLToPath(new URL('../../../../../pool/image/png/wasm/', import.meta.url));
