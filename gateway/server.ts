@@ -109,7 +109,6 @@ export async function compose({
   const metrics = shareMetrics(
     createMetrics({ ...work, outboundBudget, keysAvailable: keys.available, readJobs: jobs.stats }),
     member,
-    config.processes,
   );
   closers.add(shareChanges(store, keys, member));
 
@@ -195,6 +194,7 @@ export async function compose({
       const returned = member?.leave();
       const graceMs = config.taskTimeoutMs + config.sourceTimeoutMs;
       await Promise.all([returned, fronts.api.finish(graceMs), fronts.site?.finish(graceMs)]);
+      await member?.leaveCounts();
     },
     async close() {
       lifecycle.enter('closing');

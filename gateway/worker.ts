@@ -104,7 +104,6 @@ async function compose(
   const metrics = shareMetrics(
     createMetrics({ ...work, keysAvailable: keys.available, readJobs: jobs.stats }),
     member,
-    config.processes,
   );
   closers.add(shareChanges(store, keys, member));
   const lifecycle = createLifecycle();
@@ -128,6 +127,7 @@ async function compose(
       lifecycle.enter('draining');
       await member?.leave();
       await jobs.stop();
+      await member?.leaveCounts();
     },
     async close() {
       lifecycle.enter('closing');

@@ -58,6 +58,8 @@ export interface Member {
    */
   gather(facts: MetricFacts): Promise<MetricFacts[]>;
   onCollect(facts: () => Promise<MetricFacts>): void;
+  /** Leaves what was counted here to those that come later. */
+  leaveCounts(): Promise<void>;
 }
 
 /** Takes this process's place; undefined where it was started by itself. To be called once, before anybody reads the environment. */
@@ -188,6 +190,7 @@ function createMember({ number, primary, siteUrl, waits, served }: Place): Membe
         tellPrimary({ kind: 'gather', id, facts });
       });
     },
+    leaveCounts: () => answerCollect(0),
     onCollect(facts) {
       collect = facts;
     },
@@ -314,9 +317,8 @@ export function shareChanges(
 export function shareMetrics(
   own: Metrics,
   member: Pick<Member, 'gather' | 'onCollect'> | undefined,
-  processes: number,
 ): Metrics {
-  if (!member || processes === 1) return own;
+  if (!member) return own;
   member.onCollect(own.facts);
   return { ...own, text: async () => own.text(await member.gather(await own.facts())) };
 }
