@@ -105,7 +105,7 @@ function isBoolean({ parameters }: Found, flag: string): boolean {
 const deepest = 5;
 
 /** Completes a parameter's value by its schema: what it lists, true and false, colours, its default. Of a list the last item. */
-export function completeValue(schema: JsonSchema, root: JsonSchema, typed: string): Completion {
+function completeValue(schema: JsonSchema, root: JsonSchema, typed: string): Completion {
   const declared = followReference(schema, root);
   const items = isObject(declared.items) ? declared.items : undefined;
   if (items && !typed.startsWith('[')) {

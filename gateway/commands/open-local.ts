@@ -6,7 +6,7 @@ import { createLocalHelpers, type LocalHelpers } from '../local-helpers.js';
 import type { Environment, Helper, Registry } from '../plugins/registry.js';
 import { openRuntime, type RuntimeOptions } from '../runtime.js';
 
-export interface LocalOptions extends Pick<RuntimeOptions, 'guardSource' | 'onProblem'> {
+interface LocalOptions extends Pick<RuntimeOptions, 'guardSource' | 'onProblem'> {
   /** Runs all plugin code in worker threads, where a deadline can end it. They take longer to start than most calls run. */
   allInWorkers?: boolean;
 }
@@ -38,7 +38,7 @@ export async function openLocalHelpers(
  * Has worker threads run all handlers, those with `runs: 'inline'` too: a deadline ends an endless loop there, and none does on the
  * main thread.
  */
-export function inWorkers(registry: Registry): Registry {
+function inWorkers(registry: Registry): Registry {
   return new Map([...registry].map(([id, helper]) => [id, inWorker(helper)]));
 }
 
@@ -54,7 +54,7 @@ function inWorker({ functions, ...helper }: Helper): Helper {
 }
 
 /** A pool whose threads are started by the first task: a call that needs none does not wait for their start. */
-export function lazyPool(pool: Pick<Pool, 'start' | 'ticket'>): Pick<Pool, 'ticket'> {
+function lazyPool(pool: Pick<Pool, 'start' | 'ticket'>): Pick<Pool, 'ticket'> {
   let failed: Promise<never> | undefined;
 
   /** Rejects where the threads cannot start, else never settles. */

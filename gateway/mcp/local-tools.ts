@@ -19,7 +19,7 @@ import { errorResult, type FullResult, previewRules, toolResult } from './tool-r
 import type { Toolbox } from './tool-server.js';
 import { toolsOf } from './tools.js';
 
-export interface LocalToolsOptions {
+interface LocalToolsOptions {
   helpers: Pick<LocalHelpers, 'registry' | 'call'>;
   /** The folder that files are written into; undefined keeps none. */
   out: string | undefined;
@@ -89,7 +89,7 @@ async function keep(out: string | undefined, { bytes }: BodyAnswer, name: string
   return { uri: pathToFileURL(path).href, words: `It is written to ${path}.` };
 }
 
-export interface LocalFilesOptions {
+interface LocalFilesOptions {
   /** The folder that an agent may have files read from, with all below it. */
   folder: string;
   /** Bytes of a file at most. */
@@ -97,14 +97,14 @@ export interface LocalFilesOptions {
 }
 
 /** Files that stood as paths in a call's input, by their fields, and what is left of the input. */
-export interface FilesRead {
+interface FilesRead {
   input: Record<string, unknown>;
   uploads: Map<string, FileBytes>;
   problems: FieldProblem[];
 }
 
 /** Reads the files that a call names by a path or a `file:` url. Links are followed first: what lies elsewhere is not read. */
-export async function readLocalFiles(
+async function readLocalFiles(
   given: Record<string, unknown>,
   fields: readonly FileField[],
   options: LocalFilesOptions,
@@ -157,7 +157,7 @@ function pathOf(name: string, root: string): string {
 }
 
 /** Writes a file under this name, or under the first of `name-2`, `name-3` … that is free; gives its path. None is overwritten. */
-export async function saveFile(dir: string, name: string, bytes: Uint8Array): Promise<string> {
+async function saveFile(dir: string, name: string, bytes: Uint8Array): Promise<string> {
   const { name: stem, ext } = parse(name);
   for (let at = 1; ; at += 1) {
     const path = join(dir, at === 1 ? name : `${stem}-${at}${ext}`);

@@ -5,7 +5,7 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { boundError, envelopeBytes, type Message, type MessageFault, readMessage } from './message.js';
 import { createToolServer, type Toolbox } from './tool-server.js';
 
-export interface StdioOptions {
+interface StdioOptions {
   version: string;
   tools: Toolbox;
   stdin: Readable;

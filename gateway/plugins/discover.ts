@@ -18,7 +18,7 @@ export interface PluginProblem {
 }
 
 /** The plugins of a folder, and what is wrong with other files. */
-export interface DiscoveredPlugins {
+interface DiscoveredPlugins {
   plugins: FoundPlugin[];
   /** What stops a start. */
   problems: PluginProblem[];
@@ -115,7 +115,7 @@ const helperParts = [/\bexport\s+default\b|\bexport\s*\{|\bexports\b/, /\bsummar
 const mostHidden = 200;
 
 /** Modules that look like helpers but are not served, because they belong to an `index` above them. */
-export async function hiddenBy({ id, file }: FoundPlugin): Promise<PluginProblem[]> {
+async function hiddenBy({ id, file }: FoundPlugin): Promise<PluginProblem[]> {
   if (!/^index\.\w+$/.test(basename(file))) return [];
   const names = await readdir(dirname(file), { recursive: true }).catch(() => []);
   const own = names.filter((name) => name !== basename(file) && !name.split(sep).some(isIgnored));
@@ -146,7 +146,7 @@ export interface RoutedPlugin extends FoundPlugin {
 }
 
 /** Plugins with a route, and what is wrong with other files. */
-export interface FoundPlugins extends DiscoveredPlugins {
+interface FoundPlugins extends DiscoveredPlugins {
   plugins: RoutedPlugin[];
 }
 
@@ -187,7 +187,7 @@ export function routeTaken({ id, file }: FoundPlugin, owner: { file: string }): 
 }
 
 /** A module in a plugin folder. */
-export interface ModuleFile {
+interface ModuleFile {
   file: string;
   /** The name without its ending. */
   stem: string;
@@ -200,7 +200,7 @@ const moduleEnding = /\.(?:[cm]?[jt]s|[jt]sx)$/i;
 const leftAlone = /^[._]|^node_modules$|\.test\.[^.]+$|\.d\.[cm]?ts$/;
 
 /** Whether a file or folder of this name is ignored: `_shared`, `.git`, `x.test.js`, `x.d.ts`, node_modules. */
-export function isIgnored(name: string): boolean {
+function isIgnored(name: string): boolean {
   return leftAlone.test(name);
 }
 
@@ -209,7 +209,7 @@ export function isIgnored(name: string): boolean {
  * Sources are ignored beside their output (`x.ts` beside `x.js`, `x.mts` beside `x.mjs`), and what cannot be loaded beside what can.
  * Several others of one name are all refused.
  */
-export function modulesAmong(files: readonly string[]): ModuleFile[] {
+function modulesAmong(files: readonly string[]): ModuleFile[] {
   const found = files.filter((file) => moduleEnding.test(file)).map((file) => ({ file, stem: stemOf(file) }));
   return found.flatMap((module) => {
     const others = found.filter(({ file, stem }) => stem === module.stem && file !== module.file);

@@ -9,7 +9,7 @@ import type { SlowSetupNotice } from './main-helpers.js';
 import { helperUrl } from './paths.js';
 import { type Environment, moduleOf, poolPlugins, type Registry } from './registry.js';
 
-export interface HelperPoolOptions {
+interface HelperPoolOptions {
   config: Config;
   /** Folders of plugins, and the helpers that are being loaded from them. */
   folders: string[];

@@ -95,7 +95,7 @@ function inspectIn(worker: Worker, plugin: RoutedPlugin, limitMs: number): Promi
 }
 
 /** Where a declaration was found. */
-export type DeclaredAt = Pick<Helper, 'id' | 'file' | 'url'> & { shipped: boolean };
+type DeclaredAt = Pick<Helper, 'id' | 'file' | 'url'> & { shipped: boolean };
 
 /** Makes a helper of a plugin's declaration, without its functions. Throws an `Error` with every reason why it is none. */
 export function declareHelper(at: DeclaredAt, exported: unknown, ajv: Ajv): Helper {

@@ -19,7 +19,7 @@ const graceMs = 250;
 
 const never = new AbortController().signal;
 
-export interface ThisThreadOptions extends CallOptions {
+interface ThisThreadOptions extends CallOptions {
   plugin: Plugin;
   parts: HelperParts;
   abilities: Abilities;

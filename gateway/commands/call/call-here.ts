@@ -79,7 +79,7 @@ async function logOnStderr(level: string): Promise<Logger> {
   return openStderrLog(level);
 }
 
-export interface LocalCallOptions extends CallOptions {
+interface LocalCallOptions extends CallOptions {
   local: LocalHelpers;
   /** Calls at a time. */
   most: number;

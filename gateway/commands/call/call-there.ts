@@ -29,7 +29,7 @@ const settings = ['server', 'key'];
 /** Bytes that a file is read to: the gateway says itself what it accepts. */
 const mostBytes = 1024 ** 3;
 
-export interface ServerCallOptions extends Omit<CallOptions, 'logger'> {
+interface ServerCallOptions extends Omit<CallOptions, 'logger'> {
   /** The API key where the words name none. */
   key: string | undefined;
 }

@@ -51,7 +51,7 @@ export interface CallOptions {
 }
 
 /** Where results and errors are written. */
-export interface Screen {
+interface Screen {
   stdout: { write(data: string | Uint8Array): unknown; isTTY?: boolean };
   stderr: { write(text: string): unknown; isTTY?: boolean };
 }

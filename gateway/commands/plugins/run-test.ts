@@ -24,7 +24,7 @@ import {
   testHelper,
 } from './test-helper.js';
 
-export interface RunTestOptions extends Omit<TestOptions, 'network'> {
+interface RunTestOptions extends Omit<TestOptions, 'network'> {
   json: boolean;
   /** Calls helpers that change something elsewhere. */
   effects: boolean;
