@@ -59,7 +59,6 @@ export function createBatchWriter(options: BatchWriterOptions) {
   let drained: ReturnType<BatchSource['drain']>[] = [];
   let number = 0;
   let batch: PendingWrite[] = [];
-  let running: Promise<boolean> | undefined;
   let failing = false;
 
   async function isNew(trx: Transaction<NoTables>): Promise<boolean> {
@@ -104,6 +103,7 @@ export function createBatchWriter(options: BatchWriterOptions) {
     }
   }
 
+  /** False where the database did not accept it; nothing is lost then. */
   async function writeAll(): Promise<boolean> {
     try {
       await writeDrained();
@@ -120,23 +120,11 @@ export function createBatchWriter(options: BatchWriterOptions) {
     return true;
   }
 
-  /** Writes what was gathered before the call. False where the database did not accept it; nothing is lost then. */
-  async function flush(): Promise<boolean> {
-    while (running) await running;
-    running = writeAll().finally(() => {
-      running = undefined;
-    });
-    return running;
-  }
-
-  const timer = setInterval(() => {
-    if (!running) void flush();
-  }, options.flushEveryMs ?? 2000);
-  timer.unref();
+  const { flush, stop } = createFlusher(writeAll, options.flushEveryMs ?? 2000);
 
   /** Stops the timer and writes the rest, for up to `closeMs`. */
   async function close(): Promise<void> {
-    clearInterval(timer);
+    stop();
     const deadline = AbortSignal.timeout(closeMs);
     const expired = pause(closeMs, false, { ref: false });
     let written = await Promise.race([flush(), expired]);
@@ -148,6 +136,25 @@ export function createBatchWriter(options: BatchWriterOptions) {
   }
 
   return { add: (source: BatchSource) => void sources.push(source), flush, close };
+}
+
+/** Runs `write` every so many milliseconds and by `flush`, which writes what was gathered before it; never twice at a time. */
+export function createFlusher<T>(write: () => Promise<T>, everyMs: number) {
+  let running: Promise<T> | undefined;
+
+  async function flush(): Promise<T> {
+    while (running) await running;
+    running = write().finally(() => {
+      running = undefined;
+    });
+    return running;
+  }
+
+  const timer = setInterval(() => {
+    if (!running) void flush();
+  }, everyMs).unref();
+
+  return { flush, stop: () => clearInterval(timer) };
 }
 
 export const pruneWriters: Prune = async (trx, now, most) => {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
 import { limitConcurrency } from '../../pool/concurrency.js';
+import { createFlusher } from '../database/batch-writer.js';
 import { rowsPerTransaction, sortYielding } from '../database/rows.js';
 import { database, StoreError } from '../database/store-error.js';
 import { GatewayError } from '../errors.js';
@@ -345,10 +346,7 @@ export interface UsedKey extends Pick<Key, 'id' | 'created_at'> {
  */
 export function createLastUsed(store: Pick<KeyStore, 'touch'>, interval: number, max: number) {
   let noted: UsedKey[] = [];
-  let running: Promise<void> | undefined;
-  const timer = setInterval(() => {
-    if (!running) void flush();
-  }, interval).unref();
+  const { flush, stop } = createFlusher(write, interval);
 
   /** Notes that a key was used at `at` (wall clock, ms); costs no read and no write. */
   function note(key: UsedKey, at: number): void {
@@ -385,20 +383,12 @@ export function createLastUsed(store: Pick<KeyStore, 'touch'>, interval: number,
     noted = noted.concat(left.slice(0, free));
   }
 
-  async function flush(): Promise<void> {
-    while (running) await running;
-    running = write().finally(() => {
-      running = undefined;
-    });
-    return running;
-  }
-
   return {
     note,
     flush,
     /** Writes what is left. */
     async close(): Promise<void> {
-      clearInterval(timer);
+      stop();
       await flush();
     },
   };

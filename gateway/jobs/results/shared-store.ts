@@ -76,21 +76,10 @@ async function claim(
   return true;
 }
 
-/** Knows whether this process sees the files of the jobs that others make. */
-interface StoreWatch {
-  /** Looks again, where the last look was a while ago, or anew in any case. Whether it does. */
-  look(options?: { anew: boolean }): Promise<boolean>;
-  /** Why it does not, by the last look. */
-  message(): string | undefined;
-}
-
 const lookMs = 30_000;
 
 /** Logs once when this process stops seeing the files, and once when it sees them again. */
-export function createStoreWatch(
-  check: () => Promise<SharedStore>,
-  logger: Pick<Logger, 'info' | 'warn'>,
-): StoreWatch {
+export function createStoreWatch(check: () => Promise<SharedStore>, logger: Pick<Logger, 'info' | 'warn'>) {
   let verdict: SharedStore | undefined;
   let again = 0;
 
@@ -101,7 +90,8 @@ export function createStoreWatch(
   }
 
   return {
-    async look({ anew } = { anew: false }) {
+    /** Looks again where the last look was a while ago, or `anew` in any case. Whether this process sees the files that others make. */
+    async look({ anew } = { anew: false }): Promise<boolean> {
       const now = performance.now();
       if (anew || now >= again) {
         note(await check());
@@ -110,6 +100,7 @@ export function createStoreWatch(
       }
       return verdict?.shared === true;
     },
+    /** Why it does not, by the last look. */
     message: () => (verdict && !verdict.shared ? verdict.message : undefined),
   };
 }

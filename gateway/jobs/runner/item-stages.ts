@@ -156,16 +156,13 @@ function readItem(
   }
 }
 
-interface FileBudget {
-  /** Resolves when there is room for so many bytes of a tenant, with what gives it back; rejects where `signal` comes before. */
-  enter(tenant: string, bytes: number, signal: AbortSignal): Promise<() => void>;
-}
+type FileBudget = ReturnType<typeof createFileBudget>;
 
 /**
  * Bounds the files of items in hand, of which a tenant may have half, and always one item's. They count in the inbound budget, so it
  * leaves the rest to calls: items wait here, and calls do not wait for items.
  */
-export function createFileBudget(most: number, inboundBudget: Pick<InboundBudget, 'hold'>): FileBudget {
+export function createFileBudget(most: number, inboundBudget: Pick<InboundBudget, 'hold'>) {
   const held = new TenantSums();
   const waiting = new Set<{ tenant: string; bytes: number; begin: () => void }>();
 
@@ -190,7 +187,8 @@ export function createFileBudget(most: number, inboundBudget: Pick<InboundBudget
   }
 
   return {
-    enter(tenant, bytes, signal) {
+    /** Resolves when so many bytes of a tenant fit, with what gives them back; rejects where `signal` comes before. */
+    enter(tenant: string, bytes: number, signal: AbortSignal): Promise<() => void> {
       const isNext = ![...waiting].some((each) => each.tenant === tenant);
       if (isNext && fits(tenant, bytes)) return Promise.resolve(begin(tenant, bytes));
       return new Promise((resolve, reject) => {

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { LRUCache } from 'lru-cache';
 import type { ErrorCode, GatewayError } from '../../errors.js';
 import type { Registry } from '../../plugins/registry.js';
 import type { StartedItem } from '../store/transitions.js';
@@ -75,7 +76,7 @@ export function createLackingHelpers(
   now = () => performance.now(),
 ) {
   /** By job: since when it was met here with so many items done. */
-  const met = new Map<string, { since: number; done: number }>();
+  const met = new LRUCache<string, { since: number; done: number }>({ max: mostJobs });
 
   return {
     /** How an item goes back; undefined where it is to be begun. */
@@ -86,10 +87,7 @@ export function createLackingHelpers(
       }
       const known = met.get(job);
       if (known?.done !== done) {
-        met.delete(job);
         met.set(job, { since: now(), done });
-        const [oldest] = met.keys();
-        if (met.size > mostJobs && oldest !== undefined) met.delete(oldest);
         return leftToOthers;
       }
       const lackedMs = now() - known.since;

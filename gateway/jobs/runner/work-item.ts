@@ -25,7 +25,7 @@ type Worked =
 interface WorkItemParts {
   registry: Pick<Registry, 'get'>;
   pipelineOf: (helper: NonNullable<ReturnType<Registry['get']>>) => ItemPipeline;
-  results: Pick<ItemResults, 'put' | 'reserve'>;
+  results: Pick<ReturnType<typeof createItemResults>, 'put' | 'reserve'>;
 }
 
 /** Bytes of JSON that are stored with their item: a file of their own would cost a wait for the disk, or for S3. */
@@ -134,17 +134,6 @@ interface ItemResultsOptions {
   now?: () => number;
 }
 
-/** The result store as items use it. Rejects with a `StoreGivenUp` where it has been full or away for as long as an item waits. */
-export interface ItemResults {
-  get: ResultStore['get'];
-  put: ResultStore['put'];
-  /**
-   * Rejects with `too_large` where a tenant's results would hold more than they may with so many bytes more; else counts these until
-   * what it gives is called, with whether they are stored.
-   */
-  reserve(tenant: string, bytes: number): Promise<(stored: boolean) => void>;
-}
-
 /** The end of an item: what else failed with the store may be tried again. */
 export class StoreGivenUp extends StoreError {
   constructor(cause: unknown) {
@@ -166,7 +155,8 @@ interface HeldResults {
   readAt: number;
 }
 
-export function createItemResults(options: ItemResultsOptions): ItemResults {
+/** The result store as items use it. Rejects with a `StoreGivenUp` where it has been full or away for as long as an item waits. */
+export function createItemResults(options: ItemResultsOptions) {
   const { results, store, retryPolicy, mostBytes, now = () => performance.now() } = options;
   const tenants = new LRUCache<string, HeldResults>({ max: 10_000 });
   /** Since when nothing has worked that failed; a full store may have room for less. */
@@ -218,9 +208,13 @@ export function createItemResults(options: ItemResultsOptions): ItemResults {
   }
 
   return {
-    get: (name) => ask(0, () => results.get(name)),
-    put: (name, bytes) => ask(bytes.length, () => results.put(name, bytes)),
-    async reserve(tenant, bytes) {
+    get: (name: string) => ask(0, () => results.get(name)),
+    put: (name: string, bytes: Uint8Array) => ask(bytes.length, () => results.put(name, bytes)),
+    /**
+     * Rejects with `too_large` where a tenant's results would hold more than they may with so many bytes more; else counts these until
+     * the given function is called, with whether they are stored.
+     */
+    async reserve(tenant: string, bytes: number): Promise<(stored: boolean) => void> {
       const held = await heldBy(tenant);
       if (held.bytes + held.reserved + bytes > mostBytes) {
         const message = `The results of your jobs may hold ${mostBytes} bytes, and there is no room for this one. Delete jobs that have ended, or wait until they expire.`;

@@ -44,14 +44,8 @@ async function readTypical(db: Kysely<JobTables>, tenant: string): Promise<numbe
     .orderBy('id', 'desc')
     .limit(latestJobs)
     .execute();
-  const bytes = jobs.reduce((sum, { result_bytes }) => sum + result_bytes, 0);
-  return (
-    bytes /
-    Math.max(
-      1,
-      jobs.reduce((sum, { done }) => sum + done, 0),
-    )
-  );
+  const sumOf = (counts: number[]) => counts.reduce((sum, count) => sum + count, 0);
+  return sumOf(jobs.map((job) => job.result_bytes)) / Math.max(1, sumOf(jobs.map((job) => job.done)));
 }
 
 /** Throws `tenant_busy` where a tenant that holds so much may not have a job with so many bytes of inputs. */

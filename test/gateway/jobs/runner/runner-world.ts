@@ -148,7 +148,7 @@ export function createRunnerWorld({
     limits: { rate: 0, burst: 0, monthlyQuota: null, inFlight: null },
     files: {
       check: (href: string) => ({ href }),
-      kept: () => undefined,
+      cached: () => undefined,
       async bring({ href }: { href: string }, { signal }: { signal: AbortSignal }) {
         const gone = new Promise<never>((_, reject) => {
           signal.addEventListener('abort', () => reject(signal.reason));

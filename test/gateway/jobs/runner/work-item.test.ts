@@ -2,11 +2,7 @@ import { expect } from 'chai';
 import { StoreError } from '../../../../gateway/database/store-error.js';
 import { resultStore } from '../../../../gateway/jobs/results/result-store.js';
 import { createRetryPolicy, type RetryPolicy } from '../../../../gateway/jobs/runner/retry-policy.js';
-import {
-  createItemResults,
-  type ItemResults,
-  StoreGivenUp,
-} from '../../../../gateway/jobs/runner/work-item.js';
+import { createItemResults, StoreGivenUp } from '../../../../gateway/jobs/runner/work-item.js';
 import { rejection } from '../../keys/key-store-contract.js';
 
 const away = () => new StoreError(resultStore, new Error('connect ECONNREFUSED'));
@@ -23,7 +19,7 @@ describe('jobs/runner/item-results', () => {
   let fault: ((bytes: number) => Error | undefined) | undefined;
   let takesMs: number;
   let retryPolicy: RetryPolicy;
-  let results: ItemResults;
+  let results: ReturnType<typeof createItemResults>;
 
   beforeEach(() => {
     [now, tries, held, reads, takesMs, fault] = [0, 0, 0, 0, 1_000, undefined];
