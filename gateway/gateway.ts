@@ -1,8 +1,7 @@
 import type { Logger } from 'pino';
 import { openTogether } from './closers.js';
 import type { Config } from './config.js';
-import { answerProbes, createFront } from './http/front.js';
-import { createLifecycle } from './http/server.js';
+import { answerProbes, createFront, createLifecycle } from './http/server.js';
 import type { Gateway, GatewayOptions } from './server.js';
 
 export type { Gateway } from './server.js';

@@ -3,7 +3,7 @@ import { createWriterTable } from './database/batch-writer.js';
 import type { DatabaseKind } from './database/database.js';
 import { addJobRoom, addResultText, createAllJobTables, orderQueueByPlace } from './jobs/migration.js';
 import { addSigningVersion, addWebhookVersion, createKeyTables } from './keys/tables.js';
-import { createQuotaTable } from './limits/quota-ledger.js';
+import { createQuotaTable } from './limits/counters.js';
 import { createSiteTables } from './site/tables.js';
 import { createUsageTable } from './usage/store.js';
 

@@ -1,9 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import { Admission, type Requester } from './admission.js';
-import { Costs, SlowedHelpers, type TaskEnd } from './costs.js';
 import { noMoreWork, PoolError } from './errors.js';
 import type { StopReason } from './fair-queue.js';
-import { type Job, type ScheduledTask, Scheduler } from './scheduler.js';
+import { Costs, type Job, type ScheduledTask, Scheduler, SlowedHelpers, type TaskEnd } from './scheduler.js';
 import type { WorkerReport, WorkerSettings } from './task.js';
 import { createTicket, type Ticket, type TicketParts, unbounded } from './ticket.js';
 import { createWorkers } from './workers.js';

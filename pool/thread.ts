@@ -2,14 +2,19 @@ import { EventEmitter } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import type { MessagePort, Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
-import { createThreadLink } from './context/link.js';
+import { createThreadLink } from './context/handler-context.js';
 import type { TaskCall } from './context/messages.js';
 import { PoolError, readThrown } from './errors.js';
 import { LoadError } from './load-faults.js';
-import { createSharedBytes, type MemoryWatch, memoryBound, watchMemory } from './memory.js';
 import { fileOf, importTimeoutMs, type PluginModule } from './plugin.js';
 import type { NumberedTask, Task, TaskOutcome, WorkerReport, WorkerSettings } from './task.js';
-import { createTaskDeadline } from './time-limits.js';
+import {
+  createSharedBytes,
+  createTaskDeadline,
+  type MemoryWatch,
+  memoryBound,
+  watchMemory,
+} from './task-limits.js';
 
 /** How much of what is to be loaded a thread may lack. */
 export interface LoadOptions {

@@ -1,7 +1,7 @@
 /** The entry of the watchdog's thread. It loads next to nothing: each process that serves has one. */
 import { writeSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
-import type { WatchdogOrder } from './time-limits.js';
+import type { WatchdogOrder } from './task-limits.js';
 
 /** Between two looks at who is the parent of this process, or which step is under way. */
 const lookMs = 1_000;

@@ -10,11 +10,9 @@ import type { ValidatedInput } from '../schemas/input/validate-input.js';
 import type { BytesAnswer } from './answer.js';
 import { type CallOptions, callPlugin } from './call-plugin.js';
 import { once } from './concurrency.js';
-import { createRedactor } from './context/handler-context.js';
-import { createWorkerLink, type WorkerLink } from './context/link.js';
+import { createRedactor, createWorkerLink, type WorkerLink } from './context/handler-context.js';
 import { refusalIn } from './context/messages.js';
 import { describeThrown, readThrown } from './errors.js';
-import { countSharedBuffers, type SharedBytes } from './memory.js';
 import { importPlugin, type LoadedPlugin, type Plugin, type PluginModule, setUp } from './plugin.js';
 import { hookPlugins, useSources } from './plugin-hooks.js';
 import type {
@@ -27,6 +25,7 @@ import type {
   WorkerReport,
   WorkerSettings,
 } from './task.js';
+import { countSharedBuffers, type SharedBytes } from './task-limits.js';
 import { lowerPriority, mapStackTraces, sealObjectPrototype } from './thread-settings.js';
 
 const settings = workerData as WorkerSettings & { shared: SharedBytes };

@@ -1,3 +1,4 @@
+import { tryUrl } from './input/parse.js';
 import {
   alternativeKeywords,
   asSchema,
@@ -9,7 +10,6 @@ import {
   unescapePointer,
 } from './json-schema.js';
 import { toStandard } from './keywords/keywords.js';
-import { tryUrl } from './try-url.js';
 
 /** The schemas of a document that others refer to. */
 export interface Components {

@@ -3,7 +3,7 @@ import { noDeclaration, sourceField } from './declared-helper.js';
 import { toProblems } from './explain-errors.js';
 import { asSchema, isObject, type JsonSchema } from './json-schema.js';
 import { didYouMean } from './nearest.js';
-import { reservedNames } from './parameters/gateway-parameters.js';
+import { reservedNames } from './parameters/compile-schema.js';
 import { describeValue, quote } from './quote.js';
 import { ownSchemas } from './vocabulary.js';
 

@@ -1,8 +1,8 @@
 import { lookup, Resolver } from 'node:dns/promises';
 import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { urlParameter } from '../../schemas/parameters/gateway-parameters.js';
-import { tryUrl } from '../../schemas/try-url.js';
+import { tryUrl } from '../../schemas/input/parse.js';
+import { urlParameter } from '../../schemas/parameters/compile-schema.js';
 import { GatewayError, inputError } from '../errors.js';
 import { addressVerdict, hostNameRefusal } from './address.js';
 

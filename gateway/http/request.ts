@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import type { Context } from 'koa';
-import { tryUrl } from '../../schemas/try-url.js';
+import { tryUrl } from '../../schemas/input/parse.js';
 
 export interface RequestOutcome {
   /** 499, as in nginx, where the client went away before the end of the answer. */

@@ -1,5 +1,5 @@
 import type { AnswerHeaders } from '../../pool/answer.js';
-import { encodeBase62, randomBase62 } from '../keys/key-format.js';
+import { encodeBase62, randomBase62 } from '../keys/model.js';
 
 export const mostItems = 10_000;
 

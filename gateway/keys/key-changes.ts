@@ -4,9 +4,10 @@ import { GatewayError, inputError, requireValid } from '../errors.js';
 import { endProblem, signUrl } from '../signing/signed-url.js';
 import { type SigningSecrets, signingSecretPrefix } from '../signing/signing-secrets.js';
 import type { IssueOptions, KeyInputs, RotateOptions } from './inputs.js';
-import { createKey, digestOf, parseKey, randomBase62 } from './key-format.js';
 import {
   type AuditEntry,
+  createKey,
+  digestOf,
   isCurrent,
   iso,
   isoOrNull,
@@ -14,6 +15,8 @@ import {
   type KeyView,
   type KeyWithSecrets,
   keyState,
+  parseKey,
+  randomBase62,
   type Secret,
   scopeAllows,
   secretEnded,

@@ -2,8 +2,7 @@ import { quote } from '../../schemas/quote.js';
 import { GatewayError, requireValid } from '../errors.js';
 import type { DerivedSecrets } from '../signing/signing-secrets.js';
 import type { KeyInputs, LimitChanges, Unchecked } from './inputs.js';
-import { randomBase62 } from './key-format.js';
-import { iso, type Tenant, type TenantLimits, type TenantView, viewTenant } from './model.js';
+import { iso, randomBase62, type Tenant, type TenantLimits, type TenantView, viewTenant } from './model.js';
 import { isTenantName } from './schemas.js';
 import type { KeyStore, KeyTransaction } from './store.js';
 

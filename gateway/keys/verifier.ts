@@ -1,8 +1,7 @@
 import type { Logger } from 'pino';
 import { createChangeFeed } from './change-feed.js';
 import { createKeyFinder, createLastUsed, type KnownKey, type Touched } from './key-cache.js';
-import { parseKey } from './key-format.js';
-import { type Key, keyState, secretEnded, type Tenant } from './model.js';
+import { type Key, keyState, parseKey, secretEnded, type Tenant } from './model.js';
 import { isKeyId } from './schemas.js';
 import type { Change, KeyStore } from './store.js';
 

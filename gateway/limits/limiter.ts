@@ -2,15 +2,17 @@ import type { Logger } from 'pino';
 import type { BatchWriter } from '../database/batch-writer.js';
 import type { Access } from '../database/database.js';
 import type { TenantLimits } from '../keys/model.js';
-import { createQuotaLedger, type QuotaAccount, type QuotaTables } from './quota-ledger.js';
 import {
   burstWindowS,
   createMemoryRate,
+  createQuotaLedger,
+  type QuotaAccount,
+  type QuotaTables,
   type RateState,
   rateWindowS,
   type SharedCounts,
   type WindowState,
-} from './rate.js';
+} from './counters.js';
 
 /** What holds for a tenant now: its own values and, where it has none, the gateway's. */
 export interface EffectiveLimits {

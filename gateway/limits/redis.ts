@@ -10,7 +10,7 @@ import {
   type SharedCounts,
   type SharedQuota,
   unboundedPoints,
-} from './rate.js';
+} from './counters.js';
 
 interface RedisCountsOptions {
   /** `redis://` or `rediss://`. */

@@ -8,7 +8,7 @@ import type { BodyAnswer } from '../../pool/answer.js';
 import type { FileBytes } from '../../pool/task.js';
 import type { FileField } from '../../schemas/declared-helper.js';
 import type { FieldProblem } from '../../schemas/field-problem.js';
-import { readJsonObject } from '../../schemas/input/json.js';
+import { readJsonObject } from '../../schemas/input/parse.js';
 import { quote } from '../../schemas/quote.js';
 import { inputError } from '../errors.js';
 import { writeProblem } from '../file-system.js';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { scanJson } from '../../schemas/input/json.js';
 import { JsonFault, JsonWalk, type WalkedValue, type WalkListener } from '../../schemas/input/json-walk.js';
+import { scanJson } from '../../schemas/input/parse.js';
 import { isObject } from '../../schemas/json-schema.js';
 import { quote } from '../../schemas/quote.js';
 

@@ -4,7 +4,7 @@ import { createComponents, createConverter } from '../../schemas/convert-schema.
 import type { FileField } from '../../schemas/declared-helper.js';
 import { asSchema, isObject, type JsonSchema, mapSubschemas } from '../../schemas/json-schema.js';
 import { askKeywords, withoutOwnKeywords } from '../../schemas/keywords/keywords.js';
-import { describeFile } from '../../schemas/parameters/gateway-parameters.js';
+import { describeFile } from '../../schemas/parameters/compile-schema.js';
 import { closeNested } from '../../schemas/parameters/rewrite.js';
 import type { Helper, Registry } from '../plugins/registry.js';
 import { fileFactsSchema } from './tool-result.js';

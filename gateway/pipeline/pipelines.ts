@@ -1,7 +1,7 @@
 import type { Answer } from '../../pool/answer.js';
 import type { ImageLimits } from '../../pool/image/engine.js';
 import type { Pool } from '../../pool/pool.js';
-import type { QueryText } from '../../schemas/input/urlencoded.js';
+import type { QueryText } from '../../schemas/input/parse.js';
 import type { SourceFiles } from '../download/source-files.js';
 import type { EffectiveLimits } from '../limits/limiter.js';
 import type { Tracing } from '../observability/tracing.js';

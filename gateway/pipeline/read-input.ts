@@ -1,6 +1,6 @@
 import type { Answer } from '../../pool/answer.js';
 import type { FileBytes } from '../../pool/task.js';
-import type { QueryText } from '../../schemas/input/urlencoded.js';
+import type { QueryText } from '../../schemas/input/parse.js';
 import type { BodyText } from '../../schemas/input/validate-input.js';
 import { GatewayError, inputError } from '../errors.js';
 import {

@@ -15,8 +15,8 @@ import {
 import { readThrown } from '../../pool/errors.js';
 import { guard } from '../../pool/plugin.js';
 import type { CallTask } from '../../pool/task.js';
+import { isInspected } from '../../pool/task-limits.js';
 import { restoreObjectPrototype } from '../../pool/thread-settings.js';
-import { isInspected } from '../../pool/time-limits.js';
 import { asSchema } from '../../schemas/json-schema.js';
 import type { CheckedUrl, Source } from '../download/fetch.js';
 import { GatewayError, readHandlerError } from '../errors.js';

@@ -1,4 +1,4 @@
-import type { QueryText } from '../../schemas/input/urlencoded.js';
+import type { QueryText } from '../../schemas/input/parse.js';
 import {
   isLight,
   type RawInput,

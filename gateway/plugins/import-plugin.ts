@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { isMainThread } from 'node:worker_threads';
 import { readThrown, type Thrown } from '../../pool/errors.js';
 import { importPlugin, importTimeoutMs } from '../../pool/plugin.js';
-import { type BlockedOptions, type WatchedSteps, watchBlocked, watchSteps } from '../../pool/time-limits.js';
+import { type BlockedOptions, type WatchedSteps, watchBlocked, watchSteps } from '../../pool/task-limits.js';
 import { writtenForm } from '../../schemas/declared-helper.js';
 import { describeValue, visible } from '../../schemas/quote.js';
 import type { FoundPlugin } from './discover.js';

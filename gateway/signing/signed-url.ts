@@ -1,7 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { parseUrlencoded, type QueryText } from '../../schemas/input/urlencoded.js';
-import { signatureParameters } from '../../schemas/parameters/gateway-parameters.js';
-import { tryUrl } from '../../schemas/try-url.js';
+import { parseUrlencoded, type QueryText, tryUrl } from '../../schemas/input/parse.js';
+import { signatureParameters } from '../../schemas/parameters/compile-schema.js';
 import { inputError } from '../errors.js';
 
 interface SignOptions {

@@ -1,8 +1,7 @@
 import Router from '@koa/router';
 import Koa from 'koa';
 import { boundProblems } from '../../schemas/field-problem.js';
-import { type ReadResult, readJsonObject } from '../../schemas/input/json.js';
-import { parseUrlencoded } from '../../schemas/input/urlencoded.js';
+import { parseUrlencoded, type ReadResult, readJsonObject } from '../../schemas/input/parse.js';
 import { inputError } from '../errors.js';
 import { envelopeType, plainMeta, success } from '../http/envelope.js';
 import { answerUnrouted } from '../http/unrouted.js';

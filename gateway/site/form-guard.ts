@@ -1,7 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { readUtf8 } from '../../schemas/input/json.js';
-import { parseUrlencoded } from '../../schemas/input/urlencoded.js';
-import { tryUrl } from '../../schemas/try-url.js';
+import { parseUrlencoded, readUtf8, tryUrl } from '../../schemas/input/parse.js';
 import { isDuplicate } from '../database/store-error.js';
 import { GatewayError, inputError } from '../errors.js';
 import { bodyTooLarge, createTextReader, hasBody, requirePlain } from '../http/body.js';

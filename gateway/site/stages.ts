@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 import type { Logger } from 'pino';
-import { parseUrlencoded } from '../../schemas/input/urlencoded.js';
-import { tryUrl } from '../../schemas/try-url.js';
+import { parseUrlencoded, tryUrl } from '../../schemas/input/parse.js';
 import { GatewayError } from '../errors.js';
 import { envelopeType, failure, plainMeta, prepareErrorAnswer } from '../http/envelope.js';
 import { anonymous, requireOutboundBudget, sendBody } from '../http/outbound-budget.js';

@@ -1,4 +1,4 @@
-import { createMemoryRate } from '../limits/rate.js';
+import { createMemoryRate } from '../limits/counters.js';
 import type { Ask, Told } from './messages.js';
 
 /** The counts of all processes of a host, kept by the one that starts them. */

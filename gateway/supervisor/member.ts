@@ -1,11 +1,11 @@
 import { EventEmitter, once } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { endAsOrphan, isInspected } from '../../pool/time-limits.js';
-import { type Inlet, type Inlets, receiveConnections } from '../http/inlet.js';
+import { endAsOrphan, isInspected } from '../../pool/task-limits.js';
+import { type Inlet, type Inlets, receiveConnections } from '../http/connections.js';
 import type { KeyStore } from '../keys/store.js';
 import type { KeyVerifier } from '../keys/verifier.js';
-import type { RateState, SharedCounts } from '../limits/rate.js';
+import type { RateState, SharedCounts } from '../limits/counters.js';
 import type { MetricFacts, Metrics } from '../observability/metrics.js';
 import type { PluginProblem } from '../plugins/discover.js';
 import {

@@ -1,4 +1,4 @@
-import type { RateState } from '../limits/rate.js';
+import type { RateState } from '../limits/counters.js';
 import type { MetricFacts } from '../observability/metrics.js';
 import type { PluginProblem } from '../plugins/discover.js';
 

@@ -9,8 +9,8 @@ import { createInputValidator } from '../../pool/input-validator.js';
 import type { Plugin } from '../../pool/plugin.js';
 import type { Pool } from '../../pool/pool.js';
 import type { CallTask, PreviewTask, Task, TaskOutcome } from '../../pool/task.js';
+import { isInspected } from '../../pool/task-limits.js';
 import type { RunTaskOptions } from '../../pool/ticket.js';
-import { isInspected } from '../../pool/time-limits.js';
 import type { Abilities } from '../../schemas/keywords/keyword.js';
 import { MainScope } from '../pipeline/run-helper.js';
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
+import { tryUrl } from '../input/parse.js';
 import { join } from '../quote.js';
-import { tryUrl } from '../try-url.js';
 
 /** A kind of value: how text becomes one, which are right, and the words for it. */
 export interface Form<T> {

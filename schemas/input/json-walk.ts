@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { mostLevels } from './json.js';
+import { mostLevels } from './parse.js';
 
 /** Where JSON's numbers, literals and escapes end, in bytes; of what is none, the place of the byte that is wrong. */
 type TokenEnd = { end: number } | { wrong: number };

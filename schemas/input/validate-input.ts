@@ -1,7 +1,6 @@
 import { boundProblems, type FieldProblem, fieldName } from '../field-problem.js';
 import type { ParameterChecker } from '../parameters/parameters.js';
-import { looksLikeJson, readJsonObject, readUtf8 } from './json.js';
-import { parseUrlencoded, type QueryText } from './urlencoded.js';
+import { looksLikeJson, parseUrlencoded, type QueryText, readJsonObject, readUtf8 } from './parse.js';
 
 /** The text of a body as it was sent: neither decoded nor validated. */
 export type BodyText = { kind: 'json' | 'form'; bytes: Uint8Array } | FieldsText;

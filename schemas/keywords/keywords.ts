@@ -1,9 +1,8 @@
 import type { JsonSchema } from '../json-schema.js';
-import { choice } from './choice.js';
+import { choice, encodable } from './choice.js';
 import { color } from './color.js';
 import { day } from './day.js';
 import { drawable } from './drawable.js';
-import { encodable } from './encodable.js';
 import { fraction } from './fraction.js';
 import { future } from './future.js';
 import type { Abilities, AnyKeyword } from './keyword.js';

@@ -1,7 +1,7 @@
 import { describeBriefly } from '../describe.js';
 import { mismatch } from '../explain-errors.js';
 import { type FieldProblem, fieldName, mostProblems } from '../field-problem.js';
-import { looksLikeJson, mostLevels, scanJson } from '../input/json.js';
+import { looksLikeJson, mostLevels, scanJson } from '../input/parse.js';
 import {
   asSchema,
   definitionAt,

@@ -8,8 +8,7 @@ import { createOnlyWith, isFieldOf } from '../keywords/only-with.js';
 import { didYouMean } from '../nearest.js';
 import { quote } from '../quote.js';
 import { type Coerce, checkNamed, copyParameter, createCoerce } from './coerce.js';
-import { type CompiledSchema, compileSchema } from './compile-schema.js';
-import { pointlessProblems, sourceProblems } from './gateway-parameters.js';
+import { type CompiledSchema, compileSchema, pointlessProblems, sourceProblems } from './compile-schema.js';
 
 /** The part of a plugin's declaration that describes its parameters. */
 export interface ParameterDeclaration {

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { createBatchWriter } from '../../gateway/database/batch-writer.js';
 import { givenRows, slices } from '../../gateway/database/rows.js';
 import { createLastUsed, type UsedKey } from '../../gateway/keys/key-cache.js';
-import { createKey, digestOf } from '../../gateway/keys/key-format.js';
+import { createKey, digestOf } from '../../gateway/keys/model.js';
 import { createKeyStore } from '../../gateway/keys/store.js';
 import type { KeyTables } from '../../gateway/keys/tables.js';
 import { createKeyVerifier } from '../../gateway/keys/verifier.js';

@@ -5,7 +5,7 @@ import { loadConfig } from '../../gateway/config.js';
 import { defineHelper, pictureOutput, pictureOutputRules } from '../../gateway/helper.js';
 import type { Helper } from '../../gateway/plugins/registry.js';
 import { call } from '../../gateway/testing.js';
-import { parseUrlencoded } from '../../schemas/input/urlencoded.js';
+import { parseUrlencoded } from '../../schemas/input/parse.js';
 import { fixture } from '../fixtures.js';
 
 const env = { HELPER_PLUGINS: fixture('plugins/playground'), HELPER_IMAGE_ENGINE: 'jimp' };

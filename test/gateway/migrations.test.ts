@@ -3,7 +3,7 @@ import type { Database, DatabaseKind } from '../../gateway/database/database.js'
 import { createJobStore } from '../../gateway/jobs/store/job-store.js';
 import type { JobTables } from '../../gateway/jobs/store/tables.js';
 import { createKeyAdmin } from '../../gateway/keys/admin.js';
-import { createKey, digestOf } from '../../gateway/keys/key-format.js';
+import { createKey, digestOf } from '../../gateway/keys/model.js';
 import { createKeyStore } from '../../gateway/keys/store.js';
 import type { KeyTables } from '../../gateway/keys/tables.js';
 import { migrations } from '../../gateway/migrations.js';

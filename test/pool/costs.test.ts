@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Costs } from '../../pool/costs.js';
+import { Costs } from '../../pool/scheduler.js';
 import type { CallTask, Task } from '../../pool/task.js';
 import { callTask } from './worker-settings.js';
 

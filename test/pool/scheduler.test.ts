@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Admission, type Release } from '../../pool/admission.js';
-import { Costs } from '../../pool/costs.js';
 import { FairQueue } from '../../pool/fair-queue.js';
 import { createPool } from '../../pool/pool.js';
-import { type Job, Scheduler, type SchedulerOptions } from '../../pool/scheduler.js';
+import { Costs, type Job, Scheduler, type SchedulerOptions } from '../../pool/scheduler.js';
 import type { CallTask } from '../../pool/task.js';
 import { until } from '../needs.js';
 import { PlainFairQueue } from './plain-fair-queue.js';

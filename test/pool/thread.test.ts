@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createPool, type Pool } from '../../pool/pool.js';
+import { createTaskDeadline } from '../../pool/task-limits.js';
 import { lowerPriority } from '../../pool/thread-settings.js';
-import { createTaskDeadline } from '../../pool/time-limits.js';
 import { skipWithout } from '../needs.js';
 import { callTask, workerSettings } from './worker-settings.js';
 

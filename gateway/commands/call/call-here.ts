@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Logger, pino } from 'pino';
 import type { FileField } from '../../../schemas/declared-helper.js';
-import { describeFile } from '../../../schemas/parameters/gateway-parameters.js';
+import { describeFile } from '../../../schemas/parameters/compile-schema.js';
 import { type ParameterProperty, uploadsOf } from '../../../schemas/parameters/parameters.js';
 import { type Config, loadConfig } from '../../config.js';
 import type { LocalHelpers } from '../../local-helpers.js';

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { tryUrl } from '../../../schemas/try-url.js';
+import { tryUrl } from '../../../schemas/input/parse.js';
 import { loadConfig } from '../../config.js';
 import { inputError, toGatewayError } from '../../errors.js';
 import { columns } from '../output.js';

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { once } from '../../../pool/concurrency.js';
 import type { FileBytes } from '../../../pool/task.js';
 import type { FileField } from '../../../schemas/declared-helper.js';
-import { readUtf8 } from '../../../schemas/input/json.js';
+import { readUtf8 } from '../../../schemas/input/parse.js';
 import { quote } from '../../../schemas/quote.js';
 import { inputError } from '../../errors.js';
 import { fileType, unknownType } from '../../http/body.js';

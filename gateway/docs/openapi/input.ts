@@ -3,7 +3,7 @@ import type { FileField, HelperExample } from '../../../schemas/declared-helper.
 import { asSchema, type JsonSchema } from '../../../schemas/json-schema.js';
 import { withDependencies } from '../../../schemas/keywords/only-with.js';
 import { formsOf } from '../../../schemas/parameters/coerce.js';
-import { describeFile } from '../../../schemas/parameters/gateway-parameters.js';
+import { describeFile } from '../../../schemas/parameters/compile-schema.js';
 import { type ParameterProperty, uploadsOf } from '../../../schemas/parameters/parameters.js';
 import { closeNested, liftRequired } from '../../../schemas/parameters/rewrite.js';
 import type { Helper } from '../../plugins/registry.js';

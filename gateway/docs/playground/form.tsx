@@ -1,5 +1,5 @@
 import type { FileField } from '../../../schemas/declared-helper.js';
-import { describeFile } from '../../../schemas/parameters/gateway-parameters.js';
+import { describeFile } from '../../../schemas/parameters/compile-schema.js';
 import type { Helper } from '../../plugins/registry.js';
 import type { Assets } from '../doc-route.js';
 import { ControlView } from './control-view.js';

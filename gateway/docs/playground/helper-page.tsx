@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { FileField } from '../../../schemas/declared-helper.js';
-import { describeFile } from '../../../schemas/parameters/gateway-parameters.js';
+import { describeFile } from '../../../schemas/parameters/compile-schema.js';
 import { uploadsOf } from '../../../schemas/parameters/parameters.js';
 import type { Helper } from '../../plugins/registry.js';
 import type { Assets } from '../doc-route.js';

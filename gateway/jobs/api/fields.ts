@@ -1,7 +1,6 @@
 import { boundProblems, type FieldProblem, fieldName } from '../../../schemas/field-problem.js';
 import { compileFields, type Fields, type FieldsSchema } from '../../../schemas/fields.js';
-import { looksLikeJson, readJsonObject } from '../../../schemas/input/json.js';
-import type { QueryText } from '../../../schemas/input/urlencoded.js';
+import { looksLikeJson, type QueryText, readJsonObject } from '../../../schemas/input/parse.js';
 import { didYouMean } from '../../../schemas/nearest.js';
 import { describeValue } from '../../../schemas/quote.js';
 import { createAdminVocabulary } from '../../../schemas/vocabulary.js';

@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
 import { boundProblems, type FieldProblem, fieldName, mostProblems } from '../../../schemas/field-problem.js';
-import { mostNames } from '../../../schemas/input/json.js';
 import { JsonFault, JsonWalk, type WalkedValue } from '../../../schemas/input/json-walk.js';
+import { mostNames } from '../../../schemas/input/parse.js';
 import { didYouMean } from '../../../schemas/nearest.js';
 import { describeValue } from '../../../schemas/quote.js';
 import { GatewayError, inputError } from '../../errors.js';

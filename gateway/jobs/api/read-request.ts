@@ -1,6 +1,6 @@
 import type { Answer } from '../../../pool/answer.js';
 import { fieldName } from '../../../schemas/field-problem.js';
-import { readUtf8 } from '../../../schemas/input/json.js';
+import { readUtf8 } from '../../../schemas/input/parse.js';
 import { GatewayError, inputError } from '../../errors.js';
 import {
   type BodyWatch,

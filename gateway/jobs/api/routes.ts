@@ -1,6 +1,6 @@
 import { type Answer, jsonAnswer } from '../../../pool/answer.js';
 import { serializeByKey } from '../../../pool/concurrency.js';
-import type { QueryText } from '../../../schemas/input/urlencoded.js';
+import type { QueryText } from '../../../schemas/input/parse.js';
 import { GatewayError } from '../../errors.js';
 import { announcedBytes } from '../../http/body.js';
 import type { InboundBudget } from '../../http/inbound-budget.js';

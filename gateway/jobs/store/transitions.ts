@@ -1,7 +1,7 @@
 import { sql, type Transaction } from 'kysely';
 import type { Access, DatabaseKind } from '../../database/database.js';
 import { givenRows } from '../../database/rows.js';
-import { randomBase62 } from '../../keys/key-format.js';
+import { randomBase62 } from '../../keys/model.js';
 import { createTally, type UsageRecord } from '../../usage/meter.js';
 import { addUsageRows, compareUsageRows, type UsageTables } from '../../usage/store.js';
 import { type ItemEnd, type ItemInput, type ItemRef, type Job, jobState } from '../model.js';

@@ -7,7 +7,7 @@ import type { DBAdapter } from 'better-auth/types';
 import type { Logger } from 'pino';
 import { rowsPerTransaction } from '../../database/rows.js';
 import { GatewayError } from '../../errors.js';
-import { hashSecret } from '../../keys/key-format.js';
+import { hashSecret } from '../../keys/model.js';
 import type { SiteDatabase } from '../tables.js';
 import { momentOf } from './account.js';
 import { maxPassword, minPassword } from './passwords.js';

@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import { isLine } from '../../../schemas/keywords/line.js';
 import { GatewayError, inputError } from '../../errors.js';
-import { hashSecret } from '../../keys/key-format.js';
+import { hashSecret } from '../../keys/model.js';
 import type { SiteDatabase, SiteTables } from '../tables.js';
 import {
   type Audited,

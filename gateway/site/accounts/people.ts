@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ExpressionBuilder, Transaction } from 'kysely';
-import { hashSecret } from '../../keys/key-format.js';
+import { hashSecret } from '../../keys/model.js';
 import type { InvitationRow, SiteDatabase, SiteTables } from '../tables.js';
 import { type Group, newId } from './account.js';
 

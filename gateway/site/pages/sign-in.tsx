@@ -1,4 +1,4 @@
-import { tryUrl } from '../../../schemas/try-url.js';
+import { tryUrl } from '../../../schemas/input/parse.js';
 import { GatewayError } from '../../errors.js';
 import type { ProviderOutcome } from '../accounts/sign-in.js';
 import { networkOf } from '../accounts/throttle.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { OpenKeys } from '../../../gateway/commands/open.js';
-import { parseKey } from '../../../gateway/keys/key-format.js';
+import { parseKey } from '../../../gateway/keys/model.js';
 import { createKeyVerifier, type KeyVerifier } from '../../../gateway/keys/verifier.js';
 import type { TestDatabase } from '../databases.js';
 import { createKeys, run } from './terminal.js';

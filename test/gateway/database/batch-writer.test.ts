@@ -7,7 +7,7 @@ import {
   pruneWriters,
 } from '../../../gateway/database/batch-writer.js';
 import type { Access, Database, NoTables } from '../../../gateway/database/database.js';
-import type { QuotaTables } from '../../../gateway/limits/quota-ledger.js';
+import type { QuotaTables } from '../../../gateway/limits/counters.js';
 import { until } from '../../needs.js';
 import { onEachDatabase } from '../databases.js';
 import { createQuietLog } from '../usage/quiet.js';

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 
 import { createKeyAdmin } from '../../../gateway/keys/admin.js';
-import { createKey } from '../../../gateway/keys/key-format.js';
+import { createKey } from '../../../gateway/keys/model.js';
 import { createKeyVerifier } from '../../../gateway/keys/verifier.js';
 import { until } from '../../needs.js';
 import {

@@ -4,7 +4,7 @@ import { pruneWriters } from '../../../gateway/database/batch-writer.js';
 import type { Access, NoTables } from '../../../gateway/database/database.js';
 import { type Prune, pruneDaily } from '../../../gateway/database/prune-daily.js';
 import { database as databaseStore, StoreError } from '../../../gateway/database/store-error.js';
-import { pruneQuotas, type QuotaTables } from '../../../gateway/limits/quota-ledger.js';
+import { pruneQuotas, type QuotaTables } from '../../../gateway/limits/counters.js';
 import { pruneUsage, type UsageTables } from '../../../gateway/usage/store.js';
 import { createSqliteDatabase, onEachDatabase, type TestDatabase } from '../databases.js';
 import { createQuietLog } from '../usage/quiet.js';

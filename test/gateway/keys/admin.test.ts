@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createKeyAdmin, type KeyAdmin } from '../../../gateway/keys/admin.js';
 import { createFirstTenant } from '../../../gateway/keys/key-changes.js';
-import { hashSecret, parseKey } from '../../../gateway/keys/key-format.js';
+import { hashSecret, parseKey } from '../../../gateway/keys/model.js';
 import { createSigningSecrets } from '../../../gateway/signing/signing-secrets.js';
 import { type OpenedStore, onEachDatabase } from '../databases.js';
 import { signing } from '../signing/signing.js';

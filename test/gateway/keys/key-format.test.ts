@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { createKey, hashSecret, parseKey } from '../../../gateway/keys/key-format.js';
+import { createKey, hashSecret, parseKey } from '../../../gateway/keys/model.js';
 import { anyCharacter } from '../../examples.js';
 
 const keys = fc.constant(null).map(createKey);

@@ -1,11 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-
 import { expect } from 'chai';
-
-import { hashSecret } from '../../../gateway/keys/key-format.js';
-import { isCurrent } from '../../../gateway/keys/model.js';
+import { hashSecret, isCurrent } from '../../../gateway/keys/model.js';
 import type { KeyStore } from '../../../gateway/keys/store.js';
 import { onEachDatabase, type TestDatabase } from '../databases.js';
 import type { Acknowledged } from './kill-child.js';

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { createKey, digestOf } from '../../../gateway/keys/key-format.js';
-import type { FoundSecret } from '../../../gateway/keys/model.js';
+import { createKey, digestOf, type FoundSecret } from '../../../gateway/keys/model.js';
 import type { Change, KeyStore } from '../../../gateway/keys/store.js';
 import { createKeyVerifier } from '../../../gateway/keys/verifier.js';
 import { rejection } from './key-store-contract.js';

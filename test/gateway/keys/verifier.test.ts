@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createKey } from '../../../gateway/keys/key-format.js';
+import { createKey } from '../../../gateway/keys/model.js';
 import type { KeyStatus } from '../../../gateway/keys/verifier.js';
 import { createVerifierWorld, startTime, type VerifierWorld } from './verifier-world.js';
 

@@ -6,7 +6,7 @@ import {
   pruneQuotas,
   type QuotaLedger,
   type QuotaTables,
-} from '../../../gateway/limits/quota-ledger.js';
+} from '../../../gateway/limits/counters.js';
 import { onEachDatabase } from '../databases.js';
 import { createQuietLog } from '../usage/quiet.js';
 

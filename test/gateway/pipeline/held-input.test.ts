@@ -19,7 +19,7 @@ import type { Helper } from '../../../gateway/plugins/registry.js';
 import { type Answer, jsonAnswer } from '../../../pool/answer.js';
 import type { Ticket } from '../../../pool/ticket.js';
 import { describeDeclaration } from '../../../schemas/declared-helper.js';
-import type { QueryText } from '../../../schemas/input/urlencoded.js';
+import type { QueryText } from '../../../schemas/input/parse.js';
 import { heldBeyond, heldMemory } from '../../needs.js';
 
 const helper: Helper = {

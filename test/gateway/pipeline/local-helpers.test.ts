@@ -5,7 +5,7 @@ import { openLocalHelpers } from '../../../gateway/commands/open-local.js';
 import { loadConfig } from '../../../gateway/config.js';
 import type { LocalHelpers } from '../../../gateway/local-helpers.js';
 import type { Helper } from '../../../gateway/plugins/registry.js';
-import { parseUrlencoded } from '../../../schemas/input/urlencoded.js';
+import { parseUrlencoded } from '../../../schemas/input/parse.js';
 import { fixture } from '../../fixtures.js';
 
 describe('helpers in this process', () => {

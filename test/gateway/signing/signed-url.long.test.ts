@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { canonicalQuery, signatureOf } from '../../../gateway/signing/signed-url.js';
 import { createSigningSecrets } from '../../../gateway/signing/signing-secrets.js';
 import { snippets } from '../../../gateway/signing/snippets.js';
-import { parseUrlencoded } from '../../../schemas/input/urlencoded.js';
+import { parseUrlencoded } from '../../../schemas/input/parse.js';
 import { anyCharacter } from '../../examples.js';
 import { skipWithout } from '../../needs.js';
 import { startTestGateway, type TestGateway } from '../harness.js';

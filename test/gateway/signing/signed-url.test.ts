@@ -9,7 +9,7 @@ import {
   signUrl,
 } from '../../../gateway/signing/signed-url.js';
 import { createSigningSecrets } from '../../../gateway/signing/signing-secrets.js';
-import { parseUrlencoded } from '../../../schemas/input/urlencoded.js';
+import { parseUrlencoded } from '../../../schemas/input/parse.js';
 import { outcome, signedUrls, tamperingTest } from './signed-urls.js';
 import { master, signing } from './signing.js';
 import { drawFrom, meaningOf, rewritings } from './tamper.js';

@@ -7,7 +7,7 @@ import {
   signAddress,
   whyNoPreview,
 } from '../../../gateway/site/sign-address.js';
-import { parseUrlencoded } from '../../../schemas/input/urlencoded.js';
+import { parseUrlencoded } from '../../../schemas/input/parse.js';
 import { services } from './test-site.js';
 
 const now = Date.parse('2026-11-22T11:38:34Z');

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { RateState } from '../../../gateway/limits/rate.js';
+import type { RateState } from '../../../gateway/limits/counters.js';
 import { createCounts } from '../../../gateway/supervisor/counts.js';
 import { createPrimaryCounts } from '../../../gateway/supervisor/member.js';
 import type { Ask, ToPrimary } from '../../../gateway/supervisor/messages.js';

@@ -143,7 +143,7 @@ const loop = `import { writeSync } from 'node:fs';
 const loop = () => { writeSync(2, 'looping\\n'); for (;;); };`;
 const inline = `${loop}
 export default { summary: 'Loops.', runs: 'inline', input: { type: 'object' }, handler: loop };`;
-const watchdog = new URL('../../../pool/time-limits.js', import.meta.url).href;
+const watchdog = new URL('../../../pool/task-limits.js', import.meta.url).href;
 
 describe('a loop that never ends', function () {
   this.timeout(120_000);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { readJsonObject } from '../../../schemas/input/json.js';
+import { readJsonObject } from '../../../schemas/input/parse.js';
 
 function problemOf(text: string): string {
   const read = readJsonObject(text);

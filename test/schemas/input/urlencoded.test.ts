@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { parseUrlencoded } from '../../../schemas/input/urlencoded.js';
+import { parseUrlencoded } from '../../../schemas/input/parse.js';
 import { anyCharacter } from '../../examples.js';
 
 describe('parseUrlencoded', () => {

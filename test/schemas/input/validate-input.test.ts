@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { sourceField } from '../../../schemas/declared-helper.js';
-import { parseUrlencoded } from '../../../schemas/input/urlencoded.js';
+import { parseUrlencoded } from '../../../schemas/input/parse.js';
 import {
   isLight,
   lightBytes,

@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
-import { createDiscard } from '../../../gateway/http/linger.js';
+import { createDiscard } from '../../../gateway/http/connections.js';
 import { startTestGateway, type TestGateway } from '../harness.js';
 import { open, sendAllThenRead, statusOf } from '../raw-client.js';
 
