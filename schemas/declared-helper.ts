@@ -1,6 +1,9 @@
 import { asSchema, isObject, type JsonSchema } from './json-schema.js';
 import { describeValue } from './quote.js';
 
+/** The parameters of a signed url: the key's id, its expiry and the signature. */
+export const signatureParameters = ['kid', 'exp', 'sig'] as const;
+
 /** How an author writes a declaration, for messages. */
 export const writtenForm = 'export default { summary, input, handler }';
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { signatureParameters } from '../../schemas/declared-helper.js';
 import { parseUrlencoded, type QueryText } from '../../schemas/input/parse.js';
-import { signatureParameters } from '../../schemas/parameters/compile-schema.js';
 import { errorTable, GatewayError, inputError } from '../errors.js';
 import { bearerToken } from '../http/request.js';
 import type { KeyStatus, KeyVerifier } from '../keys/verifier.js';

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { signatureParameters } from '../../schemas/declared-helper.js';
 import { parseUrlencoded, type QueryText, tryUrl } from '../../schemas/input/parse.js';
-import { signatureParameters } from '../../schemas/parameters/compile-schema.js';
 import { inputError } from '../errors.js';
 
 interface SignOptions {

@@ -1,5 +1,5 @@
 import type { Ajv, ValidateFunction } from 'ajv';
-import type { FileField } from '../declared-helper.js';
+import { type FileField, signatureParameters } from '../declared-helper.js';
 import { toProblems } from '../explain-errors.js';
 import type { FieldProblem } from '../field-problem.js';
 import { asSchema, isObject, type JsonSchema, subschemas } from '../json-schema.js';
@@ -50,9 +50,6 @@ function ownParameter(name: string, schema: unknown, files: readonly FileField[]
 function sentences(...parts: unknown[]): string {
   return parts.filter((part) => typeof part === 'string').join(' ');
 }
-
-/** The parameters of a signed url: the key's id, its expiry and the signature. */
-export const signatureParameters = ['kid', 'exp', 'sig'] as const;
 
 /** Names that no helper may use, because the gateway reads them itself. */
 export function reservedNames(files: readonly Pick<FileField, 'field' | 'parameter'>[]): string[] {

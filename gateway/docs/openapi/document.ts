@@ -1,6 +1,6 @@
 import { type Components, createComponents } from '../../../schemas/convert-schema.js';
+import { signatureParameters } from '../../../schemas/declared-helper.js';
 import { closedObject, type JsonSchema } from '../../../schemas/json-schema.js';
-import { signatureParameters } from '../../../schemas/parameters/compile-schema.js';
 import type { Helper, Registry } from '../../plugins/registry.js';
 import { inputSchemas, queryParameters, requestBody } from './input.js';
 import { jobPaths } from './jobs.js';
