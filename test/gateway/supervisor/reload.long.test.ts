@@ -54,9 +54,9 @@ function callers(url: string, count: number) {
   };
 }
 
-describe('200 saves under dev, with four calls in flight', function () {
+describe('saves under dev, with four calls in flight', function () {
   this.timeout(900_000);
-  const saves = 200;
+  const saves = process.env.TEST_RELOADS === 'all' ? 200 : 30;
   let dev: DevProcess;
 
   before(async () => {
@@ -70,8 +70,9 @@ describe('200 saves under dev, with four calls in flight', function () {
       await writeFile(join(dev.folder, 'new~'), answering(value));
       await rename(join(dev.folder, 'new~'), join(folder, name));
     };
-    for (let other = 1; other < 10; other += 1) await save(`other${other}.mjs`, other);
     await dev.save('say.mjs', answering(0), /added .*say/);
+    for (let other = 1; other < 9; other += 1) await save(`other${other}.mjs`, other);
+    await dev.save('other9.mjs', answering(9), /added .*(other9|more)/);
     const { state, end } = callers(`${dev.url}/say?ak=${dev.key}`, 4);
     const waits: number[] = [];
     for (let version = 1; version <= saves; version += 1) {
