@@ -47,7 +47,8 @@ export function createDoors(candidates: (door: Door) => ChildProcess[]): Doors {
     if (socket.destroyed) return;
     const to = choose(door);
     if (!to) {
-      if (waiting.length < mostWaiting) waiting.push({ door, socket, isUsed });
+      // One that a process declines may come back after its port was closed.
+      if (opened.has(door) && waiting.length < mostWaiting) waiting.push({ door, socket, isUsed });
       else socket.destroy();
       return;
     }
@@ -139,6 +140,7 @@ export function createDoors(candidates: (door: Door) => ChildProcess[]): Doors {
     },
     close(door) {
       opened.get(door)?.server.close();
+      opened.delete(door);
       for (const { socket } of waiting.filter((each) => each.door === door)) socket.destroy();
       waiting = waiting.filter((each) => each.door !== door);
     },
