@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: every bench, one after the other, each with its goals; `npm run bench -- border text` those alone. Any other word is
- * a picture's file, which is measured on in place of a drawn one. What missed its goal is told again at the end.
+ * a picture's file, which is measured on in place of a drawn one. What missed its goal is repeated at the end.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,21 +9,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
 
-const names = [
-  'start',
-  'border',
-  'watermark',
-  'cache',
-  'image',
-  'png',
-  'text',
-  'path',
-  'diff',
-  'quiet',
-  'pool',
-  'growth',
-  'jobs',
-];
+const names = 'start border watermark cache text path diff quiet growth jobs'.split(' ');
 
 const words = process.argv.slice(2);
 const files = words.filter((word) => !names.includes(word));

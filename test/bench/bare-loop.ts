@@ -5,13 +5,6 @@ import { type Contender, ownCpuMs } from './measure.js';
 export const formats = ['jpg', 'webp', 'png'] as const;
 export type Format = (typeof formats)[number];
 
-/** sharp as it comes. */
-export const asItComes: Record<Format, (image: Sharp) => Sharp> = {
-  jpg: (image) => image.jpeg(),
-  webp: (image) => image.webp(),
-  png: (image) => image.png(),
-};
-
 /** Tuned encoders: the cheapest settings that give about the bytes and the closeness of sharp's defaults. */
 export const tuned: Record<Format, (image: Sharp) => Sharp> = {
   jpg: (image) => image.jpeg({ optimiseCoding: false }),
@@ -33,8 +26,5 @@ export function loop(work: () => Promise<unknown>): Contender {
   // Threads within one picture cost more than they save where other pictures wait.
   sharp.concurrency(1);
   sharp.cache(false);
-  return {
-    cpuMs: ownCpuMs,
-    work: (pieces) => inParallel({ at: 2, times: pieces, goesOn: () => true }, work),
-  };
+  return { cpuMs: ownCpuMs, work: (times) => inParallel({ at: 2, times, goesOn: () => true }, work) };
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { factsOf } from '../soak/process-facts.js';
 import { border, type Format, formats, loop, tuned, withBorder } from './bare-loop.js';
-import { geometricMean, inTurns, type Judged, printGoals, printTable, ratio } from './measure.js';
+import { atLeast, atMost, geometricMean, inTurns, printGoals, printTable, ratio } from './measure.js';
 import { closeness, decibels, type Picture, pictures } from './pictures.js';
 import { answerOf, asked, fresh, type Server, startGateway, startScript, turnMs, upload } from './servers.js';
 
@@ -62,7 +62,6 @@ console.log('');
 printTable(['pictures a second', 'gateway', 'own server', ''], besideOwn);
 console.log('');
 printTable(['memory after it, MB', 'gateway', ...(ipx ? ['IPX'] : []), 'own server'], [['', ...memory()]]);
-console.log('');
 printGoals(goals());
 
 await Promise.all([gateway.close(), own.close(), ipx?.close()]);
@@ -119,37 +118,15 @@ function memory(): string[] {
   return [gateway, ...(ipx ? [ipx] : []), own].map(({ pid }) => factsOf(pid)?.rssMb.toFixed(0) ?? '–');
 }
 
-function goals(): Judged[] {
-  const ratios: Judged[] = [
-    {
-      what: 'CPU beside the bare loop, geometric mean',
-      figure: geometricMean(besideLoop),
-      unit: '×',
-      goal: { atMost: 1.1 },
-    },
-  ];
+function goals() {
+  const ratios = [atMost(1.1, 'CPU beside the bare loop, geometric mean', geometricMean(besideLoop), '×')];
   if (besideIpx.length === 0) return ratios;
   const each = (name: 'cpu' | 'bytes' | 'closer') => besideIpx.map((seen) => seen[name]);
   return [
-    {
-      what: 'CPU beside IPX, geometric mean',
-      figure: geometricMean(each('cpu')),
-      unit: '×',
-      goal: { atMost: 0.55 },
-    },
-    {
-      what: 'bytes beside IPX, geometric mean',
-      figure: geometricMean(each('bytes')),
-      unit: '×',
-      goal: { atMost: 1.1 },
-    },
-    { what: 'bytes beside IPX, most', figure: Math.max(...each('bytes')), unit: '×', goal: { atMost: 1.1 } },
-    {
-      what: 'PSNR less IPX’s, least',
-      figure: Math.min(...each('closer')),
-      unit: 'dB',
-      goal: { atLeast: -0.3 },
-    },
+    atMost(0.55, 'CPU beside IPX, geometric mean', geometricMean(each('cpu')), '×'),
+    atMost(1.1, 'bytes beside IPX, geometric mean', geometricMean(each('bytes')), '×'),
+    atMost(1.1, 'bytes beside IPX, most', Math.max(...each('bytes')), '×'),
+    atLeast(-0.3, 'PSNR less IPX’s, least', Math.min(...each('closer')), 'dB'),
     ...ratios,
   ];
 }

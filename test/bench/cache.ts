@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Call } from '../soak/client.js';
-import { inTurns, type Judged, printGoals, printTable } from './measure.js';
+import { atMost, type Goal, inTurns, printGoals, printTable } from './measure.js';
 import { pictures } from './pictures.js';
 import { asked, fresh, startGateway, turnMs, upload } from './servers.js';
 
@@ -26,7 +26,7 @@ const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 const gateway = await startGateway({ HELPER_SOURCE_ORIGINS: origin });
 
 const rows: string[][] = [];
-const judged: Judged[] = [];
+const judged: Goal[] = [];
 for (const [size, { name, bytes }] of sizes.entries()) {
   const path = `/media/add-border?format=jpg&ak=${gateway.key}`;
   let number = 0;
@@ -43,14 +43,9 @@ for (const [size, { name, bytes }] of sizes.entries()) {
 
 async function compare(name: string, { again, other }: { again: Call; other: () => Call }): Promise<void> {
   const known: Call = { ...again, headers: { 'if-none-match': await etagOf(again) } };
-  const [first, repeated, unchanged] = await inTurns(
-    [
-      asked(gateway, other),
-      asked(gateway, again),
-      asked(gateway, known, again.body === undefined ? 304 : 200),
-    ],
-    { turnMs },
-  );
+  const status = again.body === undefined ? 304 : 200;
+  const contenders = [asked(gateway, other), asked(gateway, again), asked(gateway, known, status)] as const;
+  const [first, repeated, unchanged] = await inTurns(contenders, { turnMs });
   const percent = (cpuMs: number) => (100 * cpuMs) / first.cpuMs;
   rows.push([
     name,
@@ -59,21 +54,18 @@ async function compare(name: string, { again, other }: { again: Call; other: () 
   ]);
   if (again.body !== undefined) return;
   const what = `${name}, sent again, of its first cost`;
-  judged.push({ what, figure: percent(repeated.cpuMs), unit: '%', goal: { atMost: 2 } });
+  judged.push(atMost(2, what, percent(repeated.cpuMs), '%'));
 }
 
 async function etagOf({ path, body, type }: Call): Promise<string> {
+  const headers: Record<string, string> = type ? { 'content-type': type } : {};
   const init = body === undefined ? {} : { method: 'POST', body: body as Buffer<ArrayBuffer> };
-  const answer = await fetch(`${gateway.url}${path}`, {
-    ...init,
-    ...(type && { headers: { 'content-type': type } }),
-  });
+  const answer = await fetch(`${gateway.url}${path}`, { ...init, headers });
   await answer.arrayBuffer();
   return answer.headers.get('etag') ?? '';
 }
 
 printTable(['', 'first', 'again', '', '304', ''], rows);
-console.log('');
 printGoals(judged);
 await gateway.close();
 server.close();

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { diffTexts } from '../../plugins/text/diff-two-strings/diff.js';
-import { inTurns, type Judged, ownCpuMs, printGoals, printTable, ratio } from './measure.js';
+import { atMost, type Goal, inTurns, ownCpuMs, printGoals, printTable, ratio } from './measure.js';
 
 const rounds = 15;
 /** CPU of GNU diff that a diff may cost at most, where the texts are long and nearly alike. */
@@ -31,32 +31,19 @@ function edited(before: string[], edits: number, line: () => string): [string[],
 }
 
 const word = (vocabulary: number) => () => `${random(vocabulary)}`;
+const numbered = lines(100_000, (at) => `${at}`);
+const alike = (of: number) => edited(lines(100_000, word(of)), 1000, word(of));
+const unlike = (count: number, of: number): [string[], string[]] => [
+  lines(count, word(of)),
+  lines(count, word(of)),
+];
 const cases: { name: string; texts: [string[], string[]]; near?: true }[] = [
-  {
-    name: '100,000 lines, 1,000 edits',
-    texts: edited(
-      lines(100_000, (at) => `${at}`),
-      1000,
-      word(1e6),
-    ),
-    near: true,
-  },
-  {
-    name: '100,000 lines of 1,000 different, 1,000 edits',
-    texts: edited(lines(100_000, word(1000)), 1000, word(1000)),
-    near: true,
-  },
-  {
-    name: '100,000 lines of 10 different, 1,000 edits',
-    texts: edited(lines(100_000, word(10)), 1000, word(10)),
-    near: true,
-  },
-  {
-    name: '1,000 lines of 1,000 different, unlike',
-    texts: [lines(1000, word(1000)), lines(1000, word(1000))],
-  },
-  { name: '1,000 lines of 10 different, unlike', texts: [lines(1000, word(10)), lines(1000, word(10))] },
-  { name: '10,000 lines of 10 different, unlike', texts: [lines(10_000, word(10)), lines(10_000, word(10))] },
+  { name: '100,000 lines, 1,000 edits', texts: edited(numbered, 1000, word(1e6)), near: true },
+  { name: '100,000 lines of 1,000 different, 1,000 edits', texts: alike(1000), near: true },
+  { name: '100,000 lines of 10 different, 1,000 edits', texts: alike(10), near: true },
+  { name: '1,000 lines of 1,000 different, unlike', texts: unlike(1000, 1000) },
+  { name: '1,000 lines of 10 different, unlike', texts: unlike(1000, 10) },
+  { name: '10,000 lines of 10 different, unlike', texts: unlike(10_000, 10) },
 ];
 
 const folder = mkdtempSync(join(tmpdir(), 'bench-diff-'));
@@ -91,7 +78,7 @@ try {
   write('other', 'b\n');
   const start = gnu ? measureGnu('one', 'other') : 0;
   const rows: string[][] = [];
-  const goals: Judged[] = [];
+  const goals: Goal[] = [];
   for (const { name, texts, near } of cases) {
     const [a, b] = texts.map((content) => content.map((line) => `${line}\n`).join('')) as [string, string];
     write('a', a);
@@ -103,16 +90,9 @@ try {
     if (!gnu) continue;
     const theirs = measureGnu('a', 'b') - start;
     row.push(theirs.toFixed(1), `${countEdits(run('diff -U0 a b'))}`, ratio(own, theirs));
-    if (near)
-      goals.push({
-        what: `CPU beside GNU's: ${name}`,
-        figure: own / theirs,
-        unit: '×',
-        goal: { atMost: most },
-      });
+    if (near) goals.push(atMost(most, `CPU beside GNU's: ${name}`, own / theirs, '×'));
   }
   printTable(['', 'ms of CPU', 'lines', ...(gnu ? ["GNU's", 'lines', ''] : [])], rows);
-  console.log('');
   if (gnu) printGoals(goals);
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -11,8 +11,9 @@ import { createLimiter, createLimitsOf } from '../../gateway/limits/limiter.js';
 import { createUsageMeter } from '../../gateway/usage/meter.js';
 import { createPostgresDatabase, createSqliteDatabase, type TestDatabase } from '../gateway/databases.js';
 import {
+  atMost,
   cpuMsOf,
-  type Judged,
+  type Goal,
   mainThreadMs,
   median,
   ownCpuMs,
@@ -196,7 +197,7 @@ async function compare(name: string, create: () => Promise<TestDatabase>): Promi
   const perCall = (at: number, part: 'calls' | 'writing', threads: keyof Cost) =>
     median((costs[at] ?? []).map((cost) => cost[part][threads] / callsARound));
   const rows: string[][] = [];
-  const goals: Judged[] = [];
+  const goals: Goal[] = [];
   for (const threads of ['main', 'all'] as const) {
     const [one, many] = [0, 1].map((at) => perCall(at, 'calls', threads)) as [number, number];
     const [oneWritten, manyWritten] = [0, 1].map((at) => perCall(at, 'writing', threads)) as [number, number];
@@ -214,14 +215,9 @@ async function compare(name: string, create: () => Promise<TestDatabase>): Promi
     ]);
     if (threads === 'all') continue;
     const figure = grown / small.main;
-    goals.push({ what: `${name}: CPU of a small call`, figure, unit: '×', goal: { atMost: 1.2 } });
+    goals.push(atMost(1.2, `${name}: CPU of a small call`, figure, '×'));
   }
-  goals.push({
-    what: `${name}: event loop held while that is written, most`,
-    figure: Math.max(...held),
-    unit: 'ms',
-    goal: { atMost: 10 },
-  });
+  goals.push(atMost(10, `${name}: event loop held while that is written, most`, Math.max(...held), 'ms'));
   printTable([`${name}, µs of CPU a call`, '1 key', '100,000 keys', ''], rows);
   console.log(
     `  while that was written the event loop was held for ${median(held).toFixed(1)} ms in the median\n`,

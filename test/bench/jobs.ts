@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Call, createClient } from '../soak/client.js';
 import { factsOf } from '../soak/process-facts.js';
 import { percentile } from '../soak/scenario.js';
-import { printGoals, printTable } from './measure.js';
+import { atMost, printGoals, printTable } from './measure.js';
 import { pictures } from './pictures.js';
 import { fresh, startGateway, upload } from './servers.js';
 
@@ -18,9 +18,7 @@ const calls = 150;
 
 const small = (await pictures(process.argv[2])).sizes.at(-1);
 if (!small) throw new Error('there is no picture');
-const source = createServer((_, response) =>
-  response.setHeader('content-type', 'image/jpeg').end(small.bytes),
-);
+const source = createServer((_, reply) => reply.setHeader('content-type', 'image/jpeg').end(small.bytes));
 await once(source.listen(0, '127.0.0.1'), 'listening');
 const origin = `http://127.0.0.1:${(source.address() as AddressInfo).port}`;
 
@@ -42,11 +40,8 @@ async function timesOf(call: () => Call): Promise<number[]> {
 }
 
 async function ask(path: string, body?: object): Promise<Record<string, unknown>> {
-  const request = body && {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  };
+  const headers = { 'content-type': 'application/json' };
+  const request = body && { method: 'POST', headers, body: JSON.stringify(body) };
   const answer = await fetch(`${gateway.url}${path}${path.includes('?') ? '&' : '?'}${key}`, request);
   return ((await answer.json()) as { data: Record<string, unknown> }).data;
 }
@@ -76,15 +71,12 @@ while (job.finished_at === null) {
 }
 const seconds = (performance.now() - began) / 1000;
 const half = Math.ceil(memory.length / 2);
-const [first, second] = [memory.slice(0, half), memory.slice(half)].map((part) => Math.max(...part)) as [
-  number,
-  number,
-];
+const first = Math.max(...memory.slice(0, half));
+const second = Math.max(...memory.slice(half));
 
 const row = (what: string, times: readonly number[]) => [
   what,
-  percentile(times, 0.5).toFixed(1),
-  percentile(times, 0.95).toFixed(1),
+  ...[0.5, 0.95].map((part) => percentile(times, part).toFixed(1)),
 ];
 printTable(
   [`a border around ${small.name}, ms`, 'median', '95th'],
@@ -100,21 +92,10 @@ printTable(
     ['its most from a fifth to the middle, and to the end, MB', `${first.toFixed(0)}, ${second.toFixed(0)}`],
   ],
 );
-console.log('');
-const bound = 2 * percentile(alone, 0.95) + percentile(byUrl, 0.95);
+const late = percentile(beside, 0.95) / (2 * percentile(alone, 0.95) + percentile(byUrl, 0.95));
 printGoals([
-  {
-    what: 'a call’s 95th percentile, beside twice alone and one task',
-    figure: percentile(beside, 0.95) / bound,
-    unit: '×',
-    goal: { atMost: 1 },
-  },
-  {
-    what: 'memory towards the end, beside before',
-    figure: second / first,
-    unit: '×',
-    goal: { atMost: 1.05 },
-  },
+  atMost(1, 'a call’s 95th percentile, beside twice alone and one task', late, '×'),
+  atMost(1.05, 'memory towards the end, beside before', second / first, '×'),
 ]);
 client.close();
 await gateway.close();

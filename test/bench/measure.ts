@@ -38,11 +38,7 @@ interface Cost {
   perSecond: number;
 }
 
-interface Turn {
-  contender: Contender;
-  pieces: number;
-  seen: Cost[];
-}
+type Turn = { contender: Contender; pieces: number; seen: Cost[] };
 
 /** Of what was tried first, a turn has at most so many times as much: that was slow, as V8 had still to compile. */
 const most = 50;
@@ -92,16 +88,23 @@ export function geometricMean(values: readonly number[]): number {
   return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
 }
 
-/** What must hold of a figure. */
-type Goal = { atMost: number } | { atLeast: number };
-
 /** A figure with what must hold of it. */
-export interface Judged {
+export interface Goal {
   what: string;
-  figure: number;
-  /** Before the figure as '×', or after it; none for a number of things. */
-  unit: '×' | 'ms' | '%' | 'dB' | 'MB' | '';
-  goal: Goal;
+  figure: string;
+  bound: string;
+  isMet: boolean;
+}
+
+/** Before the figure as '×', or after it; none for a number of things. */
+type Unit = '×' | 'ms' | '%' | 'dB' | 'MB' | '';
+
+export function atMost(bound: number, what: string, figure: number, unit: Unit): Goal {
+  return { what, figure: withUnit(figure, unit), bound: `≤ ${bound}`, isMet: figure <= bound };
+}
+
+export function atLeast(bound: number, what: string, figure: number, unit: Unit): Goal {
+  return { what, figure: withUnit(figure, unit), bound: `≥ ${bound}`, isMet: figure >= bound };
 }
 
 /** Lines up the columns: the first begins at the left, the others end at the right. */
@@ -109,29 +112,18 @@ export function printTable(heading: readonly string[], rows: readonly (readonly 
   const all = [heading, ...rows];
   const widths = heading.map((_, at) => Math.max(...all.map((row) => (row[at] ?? '').length)));
   for (const row of all) {
-    const cells = row.map((cell, at) =>
-      at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0),
-    );
+    const cells = row.map((cell, at) => cell[at === 0 ? 'padEnd' : 'padStart'](widths[at] ?? 0));
     console.log(`  ${cells.join('   ').trimEnd()}`);
   }
 }
 
-/** A line for each figure: what it is, its goal, and last whether that was met. */
-export function printGoals(judged: readonly Judged[]): void {
-  const rows = judged.map(({ what, figure, unit, goal }) => [
-    what,
-    withUnit(figure, unit),
-    'atMost' in goal ? `≤ ${goal.atMost}` : `≥ ${goal.atLeast}`,
-    isMet(figure, goal) ? 'met' : 'missed',
-  ]);
+/** Below an empty line, one for each figure: what it is, its goal, and last whether that was met. */
+export function printGoals(goals: readonly Goal[]): void {
+  console.log('');
   printTable(
     ['  goals', '', '', ''],
-    rows.map(([what, ...rest]) => [`  ${what}`, ...rest]),
+    goals.map(({ what, figure, bound, isMet }) => [`  ${what}`, figure, bound, isMet ? 'met' : 'missed']),
   );
-}
-
-function isMet(figure: number, goal: Goal): boolean {
-  return 'atMost' in goal ? figure <= goal.atMost : figure >= goal.atLeast;
 }
 
 /** `× 0.57`. */
@@ -139,7 +131,7 @@ export function ratio(ours: number, theirs: number): string {
   return `× ${(ours / theirs).toFixed(2)}`;
 }
 
-function withUnit(figure: number, unit: Judged['unit']): string {
+function withUnit(figure: number, unit: Unit): string {
   if (unit === '×') return `× ${figure.toFixed(2)}`;
   if (unit === '') return String(figure);
   return `${figure.toFixed(unit === 'dB' ? 2 : 1)} ${unit}`;

@@ -14,7 +14,7 @@ import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
-import { printGoals } from './measure.js';
+import { atMost, printGoals } from './measure.js';
 import { startGateway } from './servers.js';
 
 /** As V8 tells it: a script, and the functions of it that ran. */
@@ -57,34 +57,24 @@ const gateway = await startGateway({
 });
 
 const key = { authorization: `Bearer ${gateway.key}` };
-const text = 'The quick brown fox jumps over the lazy dog.';
-const json = { ...key, 'content-type': 'application/json' };
+const body = JSON.stringify({ text: 'The quick brown fox jumps over the lazy dog.' });
+const headers = { ...key, 'content-type': 'application/json' };
 const calls = {
   border: () =>
     fetch(`${gateway.url}/media/add-border?width=4&url=${encodeURIComponent(`${origin}/${pictures}.jpg`)}`, {
       headers: key,
     }),
-  text: () =>
-    fetch(`${gateway.url}/text/remove-stopwords`, {
-      method: 'POST',
-      headers: json,
-      body: JSON.stringify({ text }),
-    }),
+  text: () => fetch(`${gateway.url}/text/remove-stopwords`, { method: 'POST', headers, body }),
 };
 
 const taken = { border: await filesOf(calls.border), text: await filesOf(calls.text) };
 for (const [name, files] of Object.entries(taken)) {
-  console.log(`  ${name}: ${files.length} files\n${files.map((file) => `    ${file}`).join('\n')}\n`);
+  console.log(`  ${name}: ${files.length} files\n${files.map((file) => `    ${file}`).join('\n')}`);
 }
-const judged = { border: 70, text: 45 } as const;
-printGoals(
-  (['border', 'text'] as const).map((name) => ({
-    what: `own files that one call runs through: ${name}`,
-    figure: taken[name].length,
-    unit: '' as const,
-    goal: { atMost: judged[name] },
-  })),
-);
+printGoals([
+  atMost(70, 'own files that one call runs through: border', taken.border.length, ''),
+  atMost(45, 'own files that one call runs through: text', taken.text.length, ''),
+]);
 await gateway.close();
 source.close();
 source.closeAllConnections();

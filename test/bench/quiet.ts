@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Call, createClient, inParallel } from '../soak/client.js';
 import { createRandom } from '../soak/mutate.js';
 import { percentile } from '../soak/scenario.js';
-import { printGoals, printTable, ratio } from './measure.js';
+import { atMost, printGoals, printTable, ratio } from './measure.js';
 import { pictures } from './pictures.js';
 import { fresh, startGateway, upload } from './servers.js';
 
@@ -79,14 +79,6 @@ printTable(
     row('50 tiny diffs, ten times, beside heavy ones', text),
   ],
 );
-console.log('');
-printGoals([
-  {
-    what: 'p99 of tiny calls during heavy diffs',
-    figure: percentile(text.crowded, 0.99),
-    unit: 'ms',
-    goal: { atMost: 30 },
-  },
-]);
+printGoals([atMost(30, 'p99 of tiny calls during heavy diffs', percentile(text.crowded, 0.99), 'ms')]);
 client.close();
 await gateway.close();

@@ -9,10 +9,10 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePorts } from '../gateway/haproxy.js';
 import { bin, startChild, startedIn } from '../gateway/harness.js';
+import { freePorts } from '../needs.js';
 import { type Call, createClient } from '../soak/client.js';
-import { cpuMsOf, median, printGoals, printTable, ratio } from './measure.js';
+import { atMost, cpuMsOf, median, printGoals, printTable, ratio } from './measure.js';
 import { drawPhoto } from './pictures.js';
 import { upload } from './servers.js';
 
@@ -101,14 +101,8 @@ async function start(plugins = '', { first, rests = false }: StartOptions = {}) 
   const dataDir = await mkdtemp(join(folder, 'data-'));
   const [port = 0] = await freePorts(1);
   const url = `http://127.0.0.1:${port}`;
-  const env = {
-    PATH: process.env.PATH,
-    PORT: String(port),
-    CONNECT_PORT: '0',
-    HELPER_DATA_DIR: dataDir,
-    HELPER_DRAIN_MS: '0',
-    ...(plugins && { HELPER_PLUGINS: plugins }),
-  };
+  const own = { HELPER_DATA_DIR: dataDir, ...(plugins && { HELPER_PLUGINS: plugins }) };
+  const env = { PATH: process.env.PATH, PORT: `${port}`, CONNECT_PORT: '0', HELPER_DRAIN_MS: '0', ...own };
   const client = createClient(url, 1);
   const began = performance.now();
   const child = startChild(process.execPath, [bin, 'serve', '--json'], { env });
@@ -162,9 +156,8 @@ const called = new Map<string, { cpuMs: number; ms: number }[]>(
 for (let round = 0; round < rounds; round += 1) {
   bare.push(bareNodeMs());
   for (const count of counts) {
-    seen
-      .get(count)
-      ?.push((await start(folders.get(count), { rests: count < 2 && round < roundsWithRest })).cost);
+    const rests = count < 2 && round < roundsWithRest;
+    seen.get(count)?.push((await start(folders.get(count), { rests })).cost);
   }
   for (const [name, first] of Object.entries(firstCalls)) {
     called.get(name)?.push((await start('', { first })).call);
@@ -193,19 +186,13 @@ printTable(
     return [name, cpuMs.toFixed(0), ratio(cpuMs, node), median(calls.map(({ ms }) => ms)).toFixed(0)];
   }),
 );
-console.log('');
 const usual = costs.get(0) as Start;
 const figure = (count: number) => costs.get(count)?.cpuMs ?? Number.NaN;
 printGoals([
-  { what: 'CPU of a start beside a bare node', figure: usual.cpuMs / node, unit: '×', goal: { atMost: 18 } },
-  { what: '/healthz of a start', figure: usual.healthzMs, unit: 'ms', goal: { atMost: 350 } },
-  { what: 'memory when ready', figure: usual.memoryMb, unit: 'MB', goal: { atMost: 230 } },
-  { what: 'memory at rest', figure: usual.restMb, unit: 'MB', goal: { atMost: 230 } },
-  {
-    what: 'CPU of a start with 100 helpers beside one',
-    figure: figure(100) / figure(1),
-    unit: '×',
-    goal: { atMost: 1.5 },
-  },
+  atMost(18, 'CPU of a start beside a bare node', usual.cpuMs / node, '×'),
+  atMost(350, '/healthz of a start', usual.healthzMs, 'ms'),
+  atMost(230, 'memory when ready', usual.memoryMb, 'MB'),
+  atMost(230, 'memory at rest', usual.restMb, 'MB'),
+  atMost(1.5, 'CPU of a start with 100 helpers beside one', figure(100) / figure(1), '×'),
 ]);
 await rm(folder, { recursive: true });

@@ -4,7 +4,17 @@
  * call, in turns within one run.
  * `node dist/test/bench/text.js`; Linux only.
  */
-import { type Contender, cpuMsOf, inTurns, type Judged, printGoals, printTable, ratio } from './measure.js';
+import {
+  atLeast,
+  atMost,
+  type Contender,
+  cpuMsOf,
+  type Goal,
+  inTurns,
+  printGoals,
+  printTable,
+  ratio,
+} from './measure.js';
 import { hammer, type Server, startGateway, startScript, turnMs } from './servers.js';
 
 /** Calls: a few cost less than the hundredth of a second in which the kernel counts. */
@@ -45,24 +55,14 @@ const gateway = await startGateway({
 });
 const peer = await startScript('./text-server.js', ['peer', gateway.key]);
 const rows: string[][] = [];
-const goals: Judged[] = [];
+const goals: Goal[] = [];
 for (const connections of [32, 1]) {
   for (const [name, requestOf] of Object.entries(workloads)) {
     await compare(`${name}, ${connections} at a time`, requestOf(gateway.key), connections);
   }
 }
-printTable(
-  [
-    'µs of CPU a call (calls a second)',
-    'bare Koa',
-    'required packages',
-    'own server',
-    'gateway',
-    '÷ own server',
-  ],
-  rows,
-);
-console.log('');
+const servers = ['bare Koa', 'required packages', 'own server', 'gateway', '÷ own server'];
+printTable(['µs of CPU a call (calls a second)', ...servers], rows);
 printGoals(goals);
 await Promise.all([bare.close(), packages.close(), peer.close(), gateway.close()]);
 
@@ -71,26 +71,12 @@ async function compare(what: string, request: Buffer, connections: number): Prom
     cpuMs: () => cpuMsOf(pid),
     work: (calls) => hammer(url, request, { connections, calls }),
   });
-  const [least, usual, own, ours] = await inTurns(
-    [asked(bare), asked(packages), asked(peer), asked(gateway)],
-    {
-      fewest,
-      turnMs,
-    },
+  const contenders = [asked(bare), asked(packages), asked(peer), asked(gateway)] as const;
+  const [least, usual, own, ours] = await inTurns(contenders, { fewest, turnMs });
+  const cells = [least, usual, own, ours].map(
+    ({ cpuMs, perSecond }) => `${(cpuMs * 1000).toFixed(0)} (${perSecond.toFixed(0)}/s)`,
   );
-  const told = ({ cpuMs, perSecond }: typeof ours) =>
-    `${(cpuMs * 1000).toFixed(0)} (${perSecond.toFixed(0)}/s)`;
-  rows.push([what, told(least), told(usual), told(own), told(ours), ratio(ours.cpuMs, own.cpuMs)]);
-  goals.push({
-    what: `CPU of an own server's call: ${what}`,
-    figure: ours.cpuMs / own.cpuMs,
-    unit: '×',
-    goal: { atMost: 1 },
-  });
-  goals.push({
-    what: `calls for a bare Koa's CPU: ${what}`,
-    figure: least.cpuMs / ours.cpuMs,
-    unit: '×',
-    goal: { atLeast: 0.4 },
-  });
+  rows.push([what, ...cells, ratio(ours.cpuMs, own.cpuMs)]);
+  goals.push(atMost(1, `CPU of an own server's call: ${what}`, ours.cpuMs / own.cpuMs, '×'));
+  goals.push(atLeast(0.4, `calls for a bare Koa's CPU: ${what}`, least.cpuMs / ours.cpuMs, '×'));
 }

@@ -1,4 +1,0 @@
-/** What a Piscina costs by itself: for pool.ts. */
-export default function echo(task: unknown): unknown {
-  return task;
-}
